@@ -5,14 +5,16 @@ import type { RequestHook } from '../../src/emulator/request-pipeline.ts';
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { LocalStore } from '../../src/state/backends/local/local-store.ts';
 import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
+import { Seal } from '../../src/state/seal.ts';
 import { readState } from '../../src/state/session.ts';
 import type { State } from '../../src/state/state.ts';
 import type { StateStore } from '../../src/state/store.ts';
+import { Secret } from '../../src/values/value.ts';
 import { census } from './census.ts';
 import type { Figures } from './figures.ts';
 import { projectFile } from './manifests.ts';
 import { type Ended, type Running, startProcess } from './processes.ts';
-import { SECRETS, STORED_AS_SENT, secretsIn } from './secrets.ts';
+import { RECIPIENT, SECRETS, STORED_AS_SENT, secretsIn } from './secrets.ts';
 
 /** What every part of a campaign works with. */
 export interface Bench {
@@ -57,6 +59,14 @@ export const CAMPAIGN = {
   pid: process.pid,
   version: '0.0.0',
   now: () => new Date(),
+  // Reads sealed states too.
+  seal: new Seal(
+    {
+      recipients: [RECIPIENT],
+      identity: new Secret('STATE_IDENTITY', SECRETS.STATE_IDENTITY),
+    },
+    'plain',
+  ),
 };
 
 /** The platform's memory. */

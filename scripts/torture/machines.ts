@@ -6,6 +6,7 @@ import { unwrapped } from './expectations.ts';
 import { type Bench, Lab, type LabOptions } from './lab.ts';
 import type { Ended, Running } from './processes.ts';
 import type { Random } from './random.ts';
+import { RECIPIENT } from './secrets.ts';
 import type { PlaceKind, SharedPlace } from './shared-places.ts';
 
 /** To be given to node's `--import`: see there. */
@@ -27,6 +28,8 @@ export interface MachinesOptions extends Pick<LabOptions, 'manifests'> {
 export class Machines implements AsyncDisposable {
   readonly lab: Lab;
   readonly place: SharedPlace;
+  /** True if the state is encrypted. */
+  readonly isSealed: boolean;
   readonly names: readonly string[];
   readonly #skews: ReadonlyMap<string, number>;
   readonly #running = new Map<string, Running>();
@@ -34,7 +37,11 @@ export class Machines implements AsyncDisposable {
   #passed = 0;
   readonly #clock: string;
 
-  private constructor(lab: Lab, place: SharedPlace, skews: ReadonlyMap<string, number>) {
+  private constructor(
+    { lab, place, isSealed }: Pick<Machines, 'lab' | 'place' | 'isSealed'>,
+    skews: ReadonlyMap<string, number>,
+  ) {
+    this.isSealed = isSealed;
     this.lab = lab;
     this.place = place;
     this.names = [...skews.keys()];
@@ -45,16 +52,21 @@ export class Machines implements AsyncDisposable {
 
   static async open(bench: Bench, { kind, random, count, manifests }: MachinesOptions): Promise<Machines> {
     const place = await kind.start();
+    const isSealed = random.chance(0.5);
+    const seal = { recipients: [RECIPIENT], identity: { $secret: 'STATE_IDENTITY' } };
     const lab = await Lab.open(bench, {
       seed: random.seed,
       place,
-      project: `state: ${JSON.stringify(place.settings)}\n`,
+      project: `state: ${JSON.stringify({ ...place.settings, ...(isSealed && { seal }) })}\n`,
       env: { PATH: process.env.PATH ?? '', ...place.env },
       ...(manifests !== undefined && { manifests }),
     });
     place.prepare?.(lab.root);
     const names = Array.from({ length: count }, (_, index) => `machine-${index + 1}`);
-    const machines = new Machines(lab, place, new Map(names.map((name) => [name, random.int(-SKEW, SKEW)])));
+    const machines = new Machines(
+      { lab, place, isSealed },
+      new Map(names.map((name) => [name, random.int(-SKEW, SKEW)])),
+    );
     for (const name of names) {
       for (const file of ['voxform.yaml', 'manifests/all.yaml']) {
         lab.write(`${name}/project/${file}`, lab.read(file));

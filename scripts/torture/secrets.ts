@@ -5,7 +5,11 @@ export const SECRETS: Readonly<Record<string, string>> = {
   PROMPT_SECRET: 'the-passphrase-is-heliotrope-4471',
   HOOK_URL: 'https://hooks.example.com/t/9b2f60d1c4/hooks/hook-0',
   STATE_TOKEN: 'glpat-6e0fd1c2b7a94858',
+  STATE_IDENTITY: 'AGE-SECRET-KEY-1MLGSGKDT7W7WSKZMVA8EH9MMJQAF5VVP4UNTKTHVYVRW8J6WQ4PQX8ZU5H',
 };
+
+/** The public key of STATE_IDENTITY. */
+export const RECIPIENT = 'age173v7xhukk0flskrq7dlv2p47j3kac3jvhljhuktzc6ejaqtdkslsmm7pdu';
 
 /** What the platform keeps as it was sent; of keys it keeps salted hashes. */
 export const STORED_AS_SENT: ReadonlySet<string> = new Set(['PROMPT_SECRET', 'HOOK_URL']);

@@ -131,6 +131,8 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'state push': ['state push state.json', 'state push state.json --force'],
   'state move': ['state move --from .voxform/staging.state.json', 'state move --from local -w production'],
   'state init': ['state init -w production', 'state init --sql > setup.sql'],
+  'state seal': ['state seal', 'state seal -w production --lock-timeout 1m'],
+  'state unseal': ['state unseal', 'state unseal -w production'],
   'state rescue': [
     'state rescue .voxform/rescue/5f0c2a9e.jsonl',
     'state rescue 5f0c2a9e.jsonl -w production',

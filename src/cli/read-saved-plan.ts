@@ -6,14 +6,16 @@ import { reasonOf } from '../manifests/read-file.ts';
 import { parseAddress } from '../manifests/resource.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
+import { openWorkspace } from '../runs/open-workspace.ts';
+import { isAgeFile } from '../state/seal.ts';
 import { VERSION } from '../version.ts';
 import type { Context } from './context.ts';
 
 /** @throws UserError if the file does not exist or is not a plan for this version. */
-export async function readSavedPlan({ cwd }: Pick<Context, 'cwd'>, file: string): Promise<PlanDocument> {
-  let text: string;
+export async function readSavedPlan(context: Context, file: string): Promise<PlanDocument> {
+  let bytes: Buffer;
   try {
-    text = await readFile(path.resolve(cwd, file), 'utf8');
+    bytes = await readFile(path.resolve(context.cwd, file));
   } catch (cause) {
     const help =
       parseAddress(file) === undefined
@@ -21,5 +23,9 @@ export async function readSavedPlan({ cwd }: Pick<Context, 'cwd'>, file: string)
         : { hint: `To apply one resource: voxform apply --target ${shellWord(file)}` };
     throw new UserError(`cannot read the plan ${file}: ${reasonOf(cause)}`, { ...help, cause });
   }
-  return parseSavedPlan(text, { file, version: VERSION });
+  if (isAgeFile(bytes)) {
+    const opened = await openWorkspace(context, { requireKey: false }).catch(() => undefined);
+    if (opened?.workspace.state.seal !== undefined) bytes = await opened.seal.openedFile(bytes, file);
+  }
+  return parseSavedPlan(bytes.toString(), { file, version: VERSION });
 }

@@ -135,8 +135,11 @@ export async function runMember(
   loads.keep(row.address, last);
   const { opened } = manifests.loaded ?? {};
   const own = local.stateOf?.(row.workspace);
-  const isOutside = opened !== undefined && own !== undefined && !isSameState(opened.workspace.state, own);
-  const outside = isOutside ? opened.store.location : undefined;
+  const state = opened?.workspace.state;
+  // The page cannot read a sealed state in the database either.
+  const isOutside =
+    state !== undefined && own !== undefined && (state.seal !== undefined || !isSameState(state, own));
+  const outside = isOutside ? opened?.store.location : undefined;
   return { report, version: inForce, outside, redact: (text) => redactor.redact(text) };
 }
 

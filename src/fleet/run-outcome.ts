@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
-import { sealed } from '../engine/plan/saved-plan.ts';
+import { withDigest } from '../engine/plan/saved-plan.ts';
 import { NO_REQUEST } from '../operator/drift-request.ts';
 import { resultsOf, runResult } from '../operator/last-run.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
@@ -32,7 +32,7 @@ interface Ended {
 
 /** The outcome of a run: the status of the workspace, and the time of its next run. */
 export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended: Ended): FinishedRun {
-  const report = recorded(run.report);
+  const report = recorded(run.report.workspace?.isSealed ? withoutValues(run.report) : run.report);
   const { job, row, now, process, timeout } = ended;
   const { hold, applied, plan, startedAt, seconds } = report;
   const result = timeout === undefined ? report.result : 'failed';
@@ -100,6 +100,18 @@ function recorded(report: RunReport): RunReport {
   return { ...report, applied };
 }
 
+/** The report of a workspace with a sealed state: the database keeps which fields change, and no values. */
+function withoutValues(report: RunReport): RunReport {
+  const { plan } = report;
+  if (plan === undefined) return report;
+  const resources = plan.resources.map(({ desired: _, ...each }) => ({
+    ...each,
+    changes: each.changes.map(({ before, after, names, ...change }) => ({ ...change, sensitive: true })),
+  }));
+  const violations = plan.violations?.map((each) => ({ ...each, message: 'the state is sealed' }));
+  return { ...report, plan: { ...plan, resources, ...(violations && { violations }) } };
+}
+
 /** True if a run has no news about the drift request. */
 function isSame(now: unknown, before: unknown): boolean {
   return now === undefined || JSON.stringify(now) === JSON.stringify(before);
@@ -127,7 +139,7 @@ function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): Finish
 }
 
 function documentOf(plan: PlanDocument): Json {
-  return JSON.parse(JSON.stringify(sealed(plan))) as Json;
+  return JSON.parse(JSON.stringify(withDigest(plan))) as Json;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { PlanResult } from '../engine/engine.ts';
 import type { ReadProgress } from '../engine/observe/read-counter.ts';
 import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { sealed } from '../engine/plan/saved-plan.ts';
+import { withDigest } from '../engine/plan/saved-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';
@@ -66,7 +66,7 @@ export interface Drift {
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
-  const document = sealed((await planned(project, options, judgedPlan)).plan.document);
+  const document = withDigest((await planned(project, options, judgedPlan)).plan.document);
   return { project, document, changes: changesIn(document) };
 }
 

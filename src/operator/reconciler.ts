@@ -136,7 +136,11 @@ export class Reconciler {
     const { opened, version, warnings, resources } = loaded;
     yield {
       notify: await receiversOf(opened),
-      workspace: { name: address ?? opened.workspace.name, id: opened.workspace.workspaceId },
+      workspace: {
+        name: address ?? opened.workspace.name,
+        id: opened.workspace.workspaceId,
+        isSealed: opened.workspace.state.seal !== undefined,
+      },
       reach: opened.reach,
       labels: labelsOf(resources),
       commit: version.commit,

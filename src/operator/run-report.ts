@@ -87,7 +87,13 @@ export interface RunReport {
   readonly result: RunResult;
   /** How long another run has held the lock; long after two intervals. */
   readonly busy?: { readonly seconds: number; readonly isLong: boolean } | undefined;
-  readonly workspace: { readonly name: string; readonly id: string } | undefined;
+  readonly workspace:
+    | {
+        readonly name: string;
+        readonly id: string /** True if its state is sealed. */;
+        readonly isSealed?: boolean;
+      }
+    | undefined;
   /** The command-line options for the workspace. */
   readonly reach?: Reach;
   /** Labels of the resources, as `team=sales`; undefined if no manifests could be read. */

@@ -54,7 +54,7 @@ export const UNREAD = 'The resources are not known until a run has read the plat
 /** @param id of the orphan. */
 export function closingOutside(location: string, id: string, reach: Reach): string {
   const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, reach);
-  return `The state is ${location}, outside the database of the fleet. Close with: ${command}`;
+  return `The page cannot change the state ${location}. Close with: ${command}`;
 }
 
 export interface WorkspaceList {

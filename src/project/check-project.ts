@@ -188,7 +188,9 @@ function stateLocation(
   settings: StateSettings | undefined,
   { root, local }: ProjectContext,
 ): StateLocation {
-  if (settings === undefined && local?.stateOf !== undefined) return local.stateOf(workspace);
+  const { seal, ...place } = settings ?? {};
+  if (Object.keys(place).length === 0 && local?.stateOf !== undefined)
+    return { ...local.stateOf(workspace), seal };
   return placeOf(settings, { workspace, root: local?.root ?? root, source: local?.source });
 }
 

@@ -105,7 +105,9 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
       (await import('../manifests/only-document.ts')).onlyDocument(text, { file, name: 'the project file' });
   const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
-  const project = checked?.project && { ...checked.project, documents };
+  const isSealed = Object.values(checked?.project?.workspaces ?? {}).some(({ state }) => state.seal);
+  // Whoever encrypts a state wants no copy of its prompts in a cache.
+  const project = checked?.project && { ...checked.project, documents: isSealed ? undefined : documents };
   if (project === undefined || all.length > 0) {
     const { locate } = await import('../manifests/positions.ts');
     throw new InvalidProject(

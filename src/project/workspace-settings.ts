@@ -101,12 +101,13 @@ export function readSettings(
   };
 
   /** The settings of a state, with secrets in place of forms. */
-  const state = (written: JsonObject, at: string): Record<string, unknown> =>
+  const state = (written: JsonObject, at: readonly string[]): Record<string, unknown> =>
     Object.fromEntries(
-      Object.entries(written).map(([setting, value]) => [
-        setting,
-        isHidden(value) ? hidden(value, [at, setting]) : value,
-      ]),
+      Object.entries(written).map(([setting, value]) => {
+        const place = [...at, setting];
+        if (isHidden(value)) return [setting, hidden(value, place)];
+        return [setting, isObject(value) && !isForm(value) ? state(value as JsonObject, place) : value];
+      }),
     );
 
   const key = (): Secret => {
@@ -140,8 +141,8 @@ export function readSettings(
   const baseUrl = normalizedBaseUrl(text('base_url'));
   const workspaceId = text('workspace_id');
   const apiKey = key();
-  if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, 'state');
-  const inherited = everyState && state(everyState, INHERITED);
+  if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, ['state']);
+  const inherited = everyState && state(everyState, [INHERITED]);
   return { inherited, baseUrl, workspaceId, apiKey, vars: variables(), secrets, unset, problems, plain };
 }
 

@@ -9,7 +9,7 @@ import type { WorkspaceConfig } from '../project/project.ts';
 interface NamePlace {
   /** Absolute path; undefined to keep nothing. */
   readonly cacheFolder: string | undefined;
-  readonly workspace: Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId'>;
+  readonly workspace: Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId' | 'state'>;
   /** The kind of lookup, such as `KnowledgeBase`. */
   readonly lookup: string;
 }
@@ -43,7 +43,9 @@ export async function* keepingNames<T extends { readonly name?: string | undefin
   }
 }
 
-function fileOf({ cacheFolder, workspace: { baseUrl, workspaceId }, lookup }: NamePlace): string | undefined {
+function fileOf({ cacheFolder, workspace, lookup }: NamePlace): string | undefined {
+  const { baseUrl, workspaceId, state } = workspace;
+  if (state.seal !== undefined) return undefined;
   const key = hash('sha256', JSON.stringify([lookup, baseUrl, workspaceId])).slice(0, 24);
   return cacheFolder && path.join(cacheFolder, 'names', `${key}.json`);
 }

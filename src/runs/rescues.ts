@@ -27,7 +27,7 @@ export async function recordRescues(
   if (waiting.length === 0) return;
   await inSession(store, forRescue(options), async (session) => {
     for (const rescue of waiting) {
-      const records = await recordOutcomes(session, rescue);
+      const records = await recordOutcomes(session, rescue, store);
       await rm(rescue.file, { force: true });
       if (records.length > 0) log.info(`recorded from ${rescue.shown}: ${records.join(', ')}`);
       if (rescue.damaged > 0)
@@ -61,7 +61,7 @@ export async function recordRescueFile(
         hint: `The state ${store.location} has the lineage ${session.state.lineage}. Select the workspace of the failed run with -w.`,
       });
     }
-    const records = await recordOutcomes(session, rescue);
+    const records = await recordOutcomes(session, rescue, store);
     if (!session.changed) throw new UserError(`nothing to record: the state has everything of ${file}`);
     return records;
   });

@@ -9,6 +9,7 @@ import type { StoreUser } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
 import type { LockHolder } from '../state/lock-info.ts';
 import { rescuesOf } from '../state/rescue.ts';
+import { Seal } from '../state/seal.ts';
 import { inSession, readState, type SessionOptions, type StateSession } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
 import { backendOf, createStore, placeOf, type StateLocation, searchAt } from '../state/state-location.ts';
@@ -29,6 +30,8 @@ interface StateChange {
   readonly fresh?: FreshState | undefined;
   /** The state was lost and its remains were moved away: an empty one may be started. */
   readonly isLost?: boolean | undefined;
+  /** Default: the store of the workspace. */
+  readonly store?: StateStore | undefined;
 }
 
 /** Shorter secrets are never shown either, but redacting them from every text would also redact ordinary words. */
@@ -39,6 +42,8 @@ export class StateAccess {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly store: StateStore;
+  /** Encrypts and decrypts what this workspace stores. */
+  readonly seal: Seal;
   /** The lock's holder when the state was last read. */
   holder: LockHolder | undefined;
   readonly context: RunContext;
@@ -53,6 +58,7 @@ export class StateAccess {
     this.context = context;
     this.project = project;
     this.workspace = workspace;
+    this.seal = new Seal(workspace.state.seal);
     this.store = this.storeAt(workspace.state);
   }
 
@@ -72,14 +78,18 @@ export class StateAccess {
     return this.project.localRoot ?? this.project.root;
   }
 
-  /** A store for this or another state of the workspace. */
-  storeAt(state: WorkspaceConfig['state']): StateStore {
-    return createStore(state, this.#storeUser(state));
+  /**
+   * A store for this or another state of the workspace.
+   * @param convertTo reads sealed and plain states, and writes that form.
+   */
+  storeAt(state: WorkspaceConfig['state'], convertTo?: 'sealed' | 'plain'): StateStore {
+    return createStore(state, this.#storeUser(state, new Seal(state.seal, convertTo)));
   }
 
-  #storeUser(state: WorkspaceConfig['state']): StoreUser {
+  #storeUser(state: WorkspaceConfig['state'], seal?: Seal): StoreUser {
     const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory } = this.context;
-    for (const each of Object.values(state)) if (each instanceof Secret) this.keepSecret(each);
+    for (const each of [...Object.values(state), state.seal?.identity])
+      if (each instanceof Secret) this.keepSecret(each);
     return {
       root: this.#root,
       host: hostname(),
@@ -98,6 +108,7 @@ export class StateAccess {
       warn: (message) => log.warn(message),
       marks: marksOf(this.context, this.workspace.baseUrl),
       redact: redactor.redact,
+      seal,
     };
   }
 
@@ -215,11 +226,11 @@ export class StateAccess {
   /** Runs work that changes the state under its lock. Results that an earlier run could not store are recorded first. */
   async inSession<T>(change: StateChange, work: (session: StateSession) => Promise<T>): Promise<T> {
     const options = this.sessionOptions(change.operation, change.options);
-    const { fresh = options.fresh, isLost = false } = change;
+    const { fresh = options.fresh, isLost = false, store = this.store } = change;
     const { log } = this.context;
-    await recordRescues(this.#root, this.store, { session: options, log });
+    await recordRescues(this.#root, store, { session: options, log });
     const beginning = isLost ? undefined : options.beginning;
-    return inSession(this.store, { ...options, fresh, beginning }, work);
+    return inSession(store, { ...options, fresh, beginning }, work);
   }
 
   /** The options of a session. */

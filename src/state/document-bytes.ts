@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
 import { type Json, sortKeys } from '../values/json.ts';
-import type { StateDocument } from './state-document.ts';
+import type { StoredDocument } from './state-document.ts';
 
 /** The maximum size in bytes; a string of Node can have little more. */
 const LARGEST = 512_000_000;
@@ -11,7 +11,7 @@ const BEFORE_DIGEST = ',\n  "write_digest": ';
 const AFTER_DIGEST = '\n}\n';
 
 /** The document as written: sorted keys, two spaces, a final newline, and the digest of everything before it. */
-export function stateBytes(document: StateDocument): Buffer {
+export function stateBytes(document: StoredDocument): Buffer {
   const content = contentOf(document);
   const bytes = Buffer.from(content + endAfter(content));
   refuseTooLarge(bytes.length);
@@ -19,7 +19,7 @@ export function stateBytes(document: StateDocument): Buffer {
 }
 
 /** The digest that the document has when it is written. */
-export function digestOf(document: StateDocument): string {
+export function digestOf(document: StoredDocument): string {
   return digestAfter(contentOf(document));
 }
 
@@ -37,7 +37,7 @@ export function refuseTooLarge(bytes: number): void {
   });
 }
 
-function contentOf(document: StateDocument): string {
+function contentOf(document: StoredDocument): string {
   try {
     return JSON.stringify(sortKeys(document as unknown as Json), null, 2).slice(0, -'\n}'.length);
   } catch (error) {

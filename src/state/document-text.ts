@@ -1,16 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
+import type { z } from 'zod';
 import { shellWord } from '../problems/shell-word.ts';
 import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
-import { isDeeperThan, isObject, parsedJson, setOwn } from '../values/json.ts';
+import { type Immutable, isDeeperThan, isObject, parsedJson, setOwn } from '../values/json.ts';
 import { digestOf, isAsWritten, refuseTooLarge } from './document-bytes.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import { type MisplacedKey, misplacedKey } from './misplaced-keys.ts';
 import {
+  isSealed,
   type ResourceEntry,
   resourceEntry,
+  SEALED_FORMAT_VERSION,
   STATE_FORMAT_VERSION,
   type StateDocument,
+  type StoredDocument,
   stateDocument,
   type WrittenDocument,
   writtenDocument,
@@ -28,7 +32,7 @@ const DEEPEST = 500;
  * @throws MovedState if it is the mark of a moved state.
  * @throws UserError if a newer voxform wrote it.
  */
-export function parseState(bytes: Uint8Array, name: string, hint: Advice): StateDocument {
+export function parseState(bytes: Uint8Array, name: string, hint: Advice): StoredDocument {
   const written = parseWritten(bytes, name, hint);
   const document = withoutDigest(written);
   if (written.format_version === 1 || isAsWritten(bytes) || written.write_digest === digestOf(document)) {
@@ -41,7 +45,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: Advice): State
 
 /** A `parseState` for repeated reads: it parses equal bytes once. */
 export function parserWithMemory(): typeof parseState {
-  let last: { readonly digest: string; readonly document: StateDocument } | undefined;
+  let last: { readonly digest: string; readonly document: StoredDocument } | undefined;
   return (bytes, name, hint) => {
     const digest = hash('sha256', bytes);
     if (last?.digest !== digest) last = { digest, document: parseState(bytes, name, hint) };
@@ -50,11 +54,11 @@ export function parserWithMemory(): typeof parseState {
 }
 
 /** As `parseState`, without a check of the digest: the document may have been edited. */
-export function parseEdited(bytes: Uint8Array, name: string, hint: Advice): StateDocument {
+export function parseEdited(bytes: Uint8Array, name: string, hint: Advice): StoredDocument {
   return withoutDigest(parseWritten(bytes, name, hint));
 }
 
-function withoutDigest(written: WrittenDocument): StateDocument {
+function withoutDigest(written: WrittenDocument): StoredDocument {
   if (written.format_version === 1) return { ...written, format_version: STATE_FORMAT_VERSION, write: '' };
   const { write_digest: _, ...document } = written;
   return document;
@@ -73,7 +77,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
     text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (hasConflict(text)) {
       throw mergeConflict({ text, name, shellName: shellWord(name) }, (side) =>
-        parseEdited(Buffer.from(side), name, ''),
+        plain(parseEdited(Buffer.from(side), name, '')),
       );
     }
     value = JSON.parse(text);
@@ -85,11 +89,11 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   if (
     isObject(value) &&
     typeof value.format_version === 'number' &&
-    value.format_version > STATE_FORMAT_VERSION
+    value.format_version > SEALED_FORMAT_VERSION
   ) {
     const writer = typeof value.voxform_version === 'string' ? ` by voxform ${value.voxform_version}` : '';
     throw new UserError(
-      `the state ${name} was written${writer} in format ${value.format_version}; this version of voxform reads formats up to ${STATE_FORMAT_VERSION}`,
+      `the state ${name} was written${writer} in format ${value.format_version}; this version of voxform reads formats up to ${SEALED_FORMAT_VERSION}`,
       { hint: 'Upgrade voxform.' },
     );
   }
@@ -105,6 +109,11 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   const issue = parsed.error.issues[0];
   const place = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');
   throw damaged(`at ${place}: ${issue?.message ?? 'unexpected content'}`);
+}
+
+function plain(document: StoredDocument): StateDocument {
+  if (isSealed(document)) throw new UserError('the state is sealed');
+  return document;
 }
 
 function clauseOf({ key, line, problem }: MisplacedKey): string {
@@ -125,12 +134,14 @@ const ENTRY_END = '\n    }';
 const BETWEEN = `${ENTRY_END},\n`;
 const CLOSING = `${ENTRY_END}\n  }`;
 
+type WrittenState = Immutable<z.infer<ReturnType<typeof stateDocument>>>;
+
 /**
  * Parses the output of `stateBytes` in parts, so that a large state is never in memory as text. Undefined for another layout or invalid
  * bytes: parsing them as a whole gives the error.
  * @param deepest maximum nesting of arrays and objects.
  */
-export function parseInParts(bytes: Uint8Array, deepest: number): WrittenDocument | undefined {
+export function parseInParts(bytes: Uint8Array, deepest: number): WrittenState | undefined {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const opening = all.indexOf(OPENING);
   if (opening === -1 || !isUtf8(all)) return undefined;
@@ -169,7 +180,7 @@ function entriesIn(text: string, deepest: number): [address: string, entry: Reso
 }
 
 /** The document without its resources. */
-function documentAround(before: string, after: string, deepest: number): WrittenDocument | undefined {
+function documentAround(before: string, after: string, deepest: number): WrittenState | undefined {
   // Otherwise the resources are deeper, and are not those of the document.
   if (parsedJson(`${before}}}`) === undefined) return undefined;
   const text = before + after;

@@ -8,7 +8,7 @@ import { orphan, pendingCreate, resourceEntry } from './state-document.ts';
 import { LostState, RECOVER } from './state-errors.ts';
 
 interface JournalContent {
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly StoredEntry[];
   /** Size of the complete lines in bytes; the rest was being written when the process died. */
   readonly goodLength: number;
 }
@@ -17,7 +17,7 @@ interface JournalContent {
 const OPENING = ' {"lineage":"';
 
 /** One line: a checksum and the JSON. */
-export function journalLine(entry: JournalEntry): string {
+export function journalLine(entry: StoredEntry): string {
   const json = JSON.stringify(entry);
   return `${checksum(json)} ${json}\n`;
 }
@@ -28,7 +28,7 @@ export function journalLine(entry: JournalEntry): string {
  * @throws UserError naming the line, for any other damage, such as zeros.
  */
 export function parseJournal(bytes: Buffer, path: string): JournalContent {
-  const entries: JournalEntry[] = [];
+  const entries: StoredEntry[] = [];
   let start = 0;
   while (start < bytes.length) {
     const end = bytes.indexOf(0x0a, start);
@@ -44,15 +44,15 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
 }
 
 /** All complete entries, whatever is between them. Never throws. */
-export function wholeEntries(bytes: Buffer): JournalEntry[] {
-  const entries: JournalEntry[] = [];
+export function wholeEntries(bytes: Buffer): StoredEntry[] {
+  const entries: StoredEntry[] = [];
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(0x0a, start);
     const end = newline === -1 ? bytes.length : newline;
     // A damaged newline loses no entry.
     const json = contentOf(bytes.subarray(start, end)) ?? contentOf(bytes.subarray(start, end - 1));
     if (json !== undefined) {
-      const parsed = journalEntry().safeParse(JSON.parse(json));
+      const parsed = storedEntry().safeParse(JSON.parse(json));
       if (parsed.success) entries.push(parsed.data);
     }
     start = end + 1;
@@ -82,8 +82,8 @@ function isBeginning(tail: Buffer): boolean {
   return opens && /^[0-9a-f]*$/.test(text.slice(0, 8)) && !/[\0-\x1f]/.test(text);
 }
 
-function parseEntry(json: string, path: string, line: number): JournalEntry {
-  const parsed = journalEntry().safeParse(parsedJson(json));
+function parseEntry(json: string, path: string, line: number): StoredEntry {
+  const parsed = storedEntry().safeParse(parsedJson(json));
   if (parsed.success) return parsed.data;
   throw new UserError(
     `${path}:${line}  unknown entry in the journal of the state; a newer voxform may have written it`,
@@ -144,14 +144,27 @@ const journalEvent = lazily(() =>
 
 export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
 
-const journalEntry = lazyStrictObject(() => ({
+const place = lazily(() => ({
   lineage: z.string(),
   /** Serial of the document that the event continues. */
   serial: z.int(),
   /** Starts at 1, without gaps. */
   sequence: z.int(),
   at: z.string().describe('ISO 8601.'),
-  event: journalEvent(),
 }));
 
+const journalEntry = lazyStrictObject(() => ({ ...place(), event: journalEvent() }));
+
+/** An entry whose event is encrypted. */
+const sealedEntry = lazyStrictObject(() => ({ ...place(), sealed: z.string() }));
+
+const storedEntry = lazily(() => z.union([journalEntry(), sealedEntry()]));
+
 export type JournalEntry = Immutable<z.infer<ReturnType<typeof journalEntry>>>;
+/** An entry as it is stored. */
+export type StoredEntry = JournalEntry | Immutable<z.infer<ReturnType<typeof sealedEntry>>>;
+
+/** @throws ZodError if the content is not an event. */
+export function parseEvent(text: string): JournalEvent {
+  return journalEvent().parse(JSON.parse(text));
+}

@@ -7,10 +7,12 @@ import { idKey, kindOf } from '../manifests/resource.ts';
 import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
-import { type JournalEntry, journalLine, wholeEntries } from './journal-lines.ts';
+import { type JournalEntry, journalLine, type StoredEntry, wholeEntries } from './journal-lines.ts';
+import type { Seal } from './seal.ts';
 import type { StateSession } from './session.ts';
 import type { State } from './state.ts';
 import { orphanOf } from './state-document.ts';
+import type { StateStore } from './store.ts';
 
 /*
  * Outcomes that could not be stored are written to a synced file of the project, because their ids exist nowhere else. The next run that
@@ -33,6 +35,7 @@ const isOutcome = ({ event }: JournalEntry): boolean =>
 export async function writeRescue(
   root: string,
   { location, entries, run }: Unsaved,
+  seal: Seal,
 ): Promise<string | undefined> {
   const outcomes = entries.filter(isOutcome);
   if (outcomes.length === 0) return undefined;
@@ -42,7 +45,8 @@ export async function writeRescue(
   const known = ids.length === 0 ? '' : `: ${ids.join(', ')}`;
   const file = path.join('.voxform', 'rescue', `${run}.jsonl`);
   try {
-    await writePrivate(path.join(root, file), outcomes.map(journalLine).join(''));
+    const sealed = await Promise.all(outcomes.map((entry) => seal.sealedEntry(entry)));
+    await writePrivate(path.join(root, file), sealed.map(journalLine).join(''));
   } catch (error) {
     const why = errorMessage(error);
     return `not recorded in the state ${location}, and ${file} cannot be written (${why})${known}`;
@@ -72,7 +76,7 @@ async function writePrivate(file: string, content: string | Uint8Array): Promise
 
 interface Rescue {
   readonly file: string;
-  readonly entries: readonly JournalEntry[];
+  readonly entries: readonly StoredEntry[];
   /** Number of invalid lines. */
   readonly damaged: number;
 }
@@ -127,11 +131,16 @@ function unreadable(file: string, cause: unknown): UserError {
  * Records the outcomes that the state does not have yet.
  * @returns `ADDRESS = ID` of each new record.
  */
-export async function recordOutcomes(session: StateSession, { entries }: Rescue): Promise<readonly string[]> {
+export async function recordOutcomes(
+  session: StateSession,
+  { entries }: Rescue,
+  store: Pick<StateStore, 'opened'>,
+): Promise<readonly string[]> {
   const records: string[] = [];
-  for (const { lineage, at, event } of entries) {
+  for (const entry of entries) {
     const { state } = session;
-    if (lineage !== state.lineage) continue;
+    if (entry.lineage !== state.lineage) continue;
+    const { at, event } = await store.opened(entry);
     if (event.type === 'not-done') {
       if (isFromBefore(state, event.address, at))
         await session.record({ type: 'resolved', address: event.address });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
-import { type Immutable, parsedJson } from '../values/json.ts';
+import { type Immutable, isObject, parsedJson } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
 
@@ -159,6 +159,12 @@ function withinBound(resources: RunResources): RunResources {
   return JSON.stringify(resources).length <= MAX_RESOURCES
     ? resources
     : resources.toSorted((a, b) => order[a.result] - order[b.result]).filter(isWithin);
+}
+
+/** The id of the run of a line; empty for a line that cannot be read. */
+export function runOf(line: string): string {
+  const value = parsedJson(line);
+  return isObject(value) && typeof value.run === 'string' ? value.run : '';
 }
 
 /** The runs, the oldest first. Lines that cannot be read are skipped. */

@@ -178,6 +178,18 @@ export class StateSession {
   }
 
   /**
+   * Stores the state, its backups and its history again, sealed or in plain text as the store writes them.
+   * @returns the paths of backups that cannot be read, which stay as they are.
+   */
+  async convert(): Promise<readonly string[]> {
+    await this.#tail;
+    const { next, version } = this.#options;
+    const unread = await this.#lease.convert(documentOf(this.#state, next, version), this.#state.serial);
+    this.#state.committed(next);
+    return unread;
+  }
+
+  /**
    * Writes the document if anything was recorded, and releases the lock in any case. A broken session leaves its journal to the next one.
    */
   close(): Promise<void> {

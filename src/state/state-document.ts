@@ -116,8 +116,27 @@ const formerDocument = lazily(() =>
     .extend({ format_version: z.literal(1) }),
 );
 
+/** The format of a sealed state. An earlier version of voxform asks for an upgrade instead of taking it for a damaged state. */
+export const SEALED_FORMAT_VERSION = 3;
+
+/** A state that is encrypted; what is not in `sealed` must stay readable without the identity. */
+const sealedDocument = lazily(() => {
+  const { voxform_version, lineage, serial, workspace_id, write, write_digest } = stateDocument().shape;
+  return z.strictObject({
+    format_version: z.literal(SEALED_FORMAT_VERSION),
+    voxform_version,
+    lineage,
+    serial,
+    workspace_id,
+    write,
+    recipients: z.array(z.string()).describe('Public keys of age that it is encrypted for.'),
+    sealed: z.string().describe('The document in plain text as an age file in ASCII armor.'),
+    write_digest,
+  });
+});
+
 export const writtenDocument = lazily(() =>
-  z.discriminatedUnion('format_version', [stateDocument(), formerDocument()], {
+  z.discriminatedUnion('format_version', [stateDocument(), formerDocument(), sealedDocument()], {
     error: 'missing, or not a format of a state',
   }),
 );
@@ -129,6 +148,13 @@ export type ClosingReason = (typeof closingReasons)[number];
 /** The digest covers the text: it is computed when the document is written, and checked when it is read. */
 export type WrittenDocument = Immutable<z.infer<ReturnType<typeof writtenDocument>>>;
 export type StateDocument = Omit<Immutable<z.infer<ReturnType<typeof stateDocument>>>, 'write_digest'>;
+export type SealedDocument = Omit<Immutable<z.infer<ReturnType<typeof sealedDocument>>>, 'write_digest'>;
+/** A document as it is stored. */
+export type StoredDocument = StateDocument | SealedDocument;
+
+export function isSealed(document: StoredDocument): document is SealedDocument {
+  return document.format_version === SEALED_FORMAT_VERSION;
+}
 
 /** The orphan of a record that lost its address. */
 export function orphanOf(

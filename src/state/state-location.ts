@@ -3,13 +3,18 @@ import { lazily } from '../values/lazily.ts';
 import type { StateBackend, StateOwner, StoreUser } from './backends/backend.ts';
 import { backends } from './backends/index.ts';
 import { createStateStore } from './backends/object-store/state-store.ts';
+import { type SealSettings, sealSettings } from './seal.ts';
 import type { StateStore } from './store.ts';
 
 type BackendName = keyof typeof backends;
 
 /** The location of a workspace's state: the backend, and its settings for this workspace. */
 export type StateLocation = {
-  [Name in BackendName]: { readonly backend: Name } & ReturnType<(typeof backends)[Name]['place']>;
+  [Name in BackendName]: {
+    readonly backend: Name;
+    /** Absent for a state in plain text. */
+    readonly seal?: SealSettings | undefined;
+  } & ReturnType<(typeof backends)[Name]['place']>;
 }[BackendName];
 
 const [first = 'local', ...others] = Object.keys(backends) as BackendName[];
@@ -17,7 +22,11 @@ const [first = 'local', ...others] = Object.keys(backends) as BackendName[];
 function schemaOf(name: BackendName) {
   const { settings, description } = backends[name];
   const backend = z.literal(name).describe(description);
-  return z.strictObject({ backend: name === first ? backend.optional() : backend, ...settings().shape });
+  return z.strictObject({
+    backend: name === first ? backend.optional() : backend,
+    ...settings().shape,
+    seal: sealSettings().describe('Encrypts the state with age.').optional(),
+  });
 }
 
 /** `state` in the project file. */
@@ -33,15 +42,16 @@ export const stateSchema = lazily(
 
 export interface StateSettings {
   readonly backend?: BackendName | undefined;
+  readonly seal?: SealSettings | undefined;
   readonly [setting: string]: unknown;
 }
 
 /** @param settings checked by `stateSchema`; absent if the project file has none. */
 export function placeOf(
-  { backend = first, ...settings }: StateSettings | undefined = {},
+  { backend = first, seal, ...settings }: StateSettings | undefined = {},
   owner: StateOwner,
 ): StateLocation {
-  return { backend, ...backendOf({ backend }).place(settings, owner) } as StateLocation;
+  return { backend, seal, ...backendOf({ backend }).place(settings, owner) } as StateLocation;
 }
 
 export function isBackend(name: string): name is BackendName {

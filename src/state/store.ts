@@ -1,4 +1,4 @@
-import type { JournalEntry } from './journal-lines.ts';
+import type { JournalEntry, StoredEntry } from './journal-lines.ts';
 import type { LockHolder, LockInfo } from './lock-info.ts';
 import type { DeadRun, RunEnding, RunRecord } from './run-history.ts';
 import type { State } from './state.ts';
@@ -31,6 +31,8 @@ export interface StateStore {
   elsewhere?(workspaceId: string): Promise<StateElsewhere | undefined>;
   /** The runs that took the lock, the oldest first; older ones may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;
+  /** An entry of a rescue file, decrypted. */
+  opened(entry: StoredEntry): Promise<JournalEntry>;
 }
 
 export interface StateElsewhere {
@@ -82,6 +84,11 @@ export interface StateLease {
    * @param died the run whose journal is merged into the document, for the history.
    */
   commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void>;
+  /**
+   * As `commit`, also of a document that is the same, and stores history and backups in the form of this store: sealed or in plain text.
+   * @returns the backups that cannot be read, which stay as they are.
+   */
+  convert(document: StateDocument, expectedSerial: number): Promise<readonly string[]>;
   /**
    * Moves a state that `read` rejects with `LostState` away, so that a new one can be created.
    * @returns its new location; undefined if there was nothing.

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
-import { sealed } from '../../src/engine/plan/saved-plan.ts';
+import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { apply, loadProject, plan } from '../../src/library.ts';
 import type { HistoryDocument } from '../../src/runs/past-runs.ts';
 import { command } from '../trust/in-process.ts';
@@ -317,7 +317,7 @@ describe('--waive', () => {
     await w.run('plan', '--out', 'p.plan');
     const document = JSON.parse(readFileSync(path.join(w.folder.root, 'p.plan'), 'utf8')) as PlanDocument;
     const violations = document.violations?.map((each) => ({ ...each, waived: 'x' }));
-    await w.folder.write('p.plan', JSON.stringify(sealed({ ...document, violations })));
+    await w.folder.write('p.plan', JSON.stringify(withDigest({ ...document, violations })));
     expect((await w.run('apply', 'p.plan', '--auto-approve')).stderr).toContain('denied by calls-end');
     expect(w.writes()).toBe(0);
   });

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
-import { sealed } from '../../src/engine/plan/saved-plan.ts';
+import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { reportFormatNames } from '../../src/output/formats/index.ts';
 import { VERSION } from '../../src/version.ts';
 import { step } from '../step.ts';
@@ -42,7 +42,7 @@ it('shows a saved plan in every format of plan, without a request, a key or the 
   const saved = (name: string, text: string) => folder.write(name, text);
 
   await step('a plan of an older version is shown, and says so', async () => {
-    await saved('old.plan', JSON.stringify(sealed({ ...document, voxform_version: '0.0.1' })));
+    await saved('old.plan', JSON.stringify(withDigest({ ...document, voxform_version: '0.0.1' })));
     const { code, stdout, stderr } = await show(path.join(folder.root, 'old.plan'));
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -57,7 +57,7 @@ it('shows a saved plan in every format of plan, without a request, a key or the 
 
   await step('any other file is refused with one message', async () => {
     const cases: readonly (readonly [name: string, text: string | undefined, says: RegExp])[] = [
-      ['newer', JSON.stringify(sealed({ ...document, voxform_version: '99.0.0' })), /Use that version/],
+      ['newer', JSON.stringify(withDigest({ ...document, voxform_version: '99.0.0' })), /Use that version/],
       ['redacted', JSON.stringify(document).replace('Be kind.', '***'), /edited, redacted or damaged/],
       ['cut', JSON.stringify(document).slice(0, -9), /it is not JSON/],
       ['encrypted', '-----BEGIN AGE ENCRYPTED FILE-----\nYWdl', /is encrypted\n.*Decrypt it first/],

@@ -163,7 +163,7 @@ describe('completion', () => {
     [
       'settings of the chosen backend',
       'version: 1\nstate: { backend: git, ‸ }',
-      ['remote', 'ref'],
+      ['remote', 'ref', 'seal'],
       'voxform.yaml',
     ],
     [

@@ -17,7 +17,7 @@ import type { PlanRequest } from '../../src/engine/observe/observe.ts';
 import { ReadAhead } from '../../src/engine/observe/read-ahead.ts';
 import { parseSavedPlan } from '../../src/engine/plan/parse-saved-plan.ts';
 import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { sealed } from '../../src/engine/plan/saved-plan.ts';
+import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { revalidatePlan } from '../../src/engine/revalidate-plan.ts';
 import type { Files } from '../../src/files/files.ts';
 import { kinds } from '../../src/kinds/index.ts';
@@ -313,7 +313,7 @@ function planOptions({
 
 /** A saved plan as it comes back from its file. */
 export function reread(plan: PlanDocument): PlanDocument {
-  return parseSavedPlan(JSON.stringify(sealed(plan)), { file: 'p.json', version: VERSION });
+  return parseSavedPlan(JSON.stringify(withDigest(plan)), { file: 'p.json', version: VERSION });
 }
 
 /** The one resource of a plan at an address. */

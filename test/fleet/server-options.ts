@@ -10,8 +10,15 @@ import { Redactor } from '../../src/values/redactor.ts';
 export const KEY = 'key-of-the-fleet-test';
 
 /** How a process serves the fleet of a folder in tests: it looks for work all the time. */
-export function serverOptions(folder: string, { url, home }: { url: string; home: string }): ServeOptions {
-  const env = { VOXFORM_API_KEY: KEY, KEY_OF_ACME: KEY };
+export function serverOptions(
+  folder: string,
+  {
+    url,
+    home,
+    secrets,
+  }: { url: string; home: string; secrets?: Readonly<Record<string, string>> | undefined },
+): ServeOptions {
+  const env = { VOXFORM_API_KEY: KEY, KEY_OF_ACME: KEY, ...secrets };
   const fleet = loadFleetFile(path.join(folder, 'fleet.yaml'), { FLEET_DATABASE_URL: url });
   return {
     database: fleetDatabaseAt(url),

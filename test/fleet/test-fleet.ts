@@ -22,6 +22,8 @@ interface TestFleetOptions {
   readonly isEmbedded?: boolean;
   /** Manifests of each project besides the first. */
   readonly agents?: readonly string[];
+  /** More secrets, in the environment of the servers. */
+  readonly secrets?: Readonly<Record<string, string>>;
   /** Of the platforms. */
   readonly behaviour?: EmulatorOptions['behaviour'];
 }
@@ -65,6 +67,7 @@ export async function testFleet({
   agents = [],
   isEmbedded = false,
   behaviour,
+  secrets,
 }: TestFleetOptions): Promise<TestFleet> {
   const pg = await freshDatabase();
   const emulators = new Map<string, Emulator>();
@@ -111,7 +114,7 @@ ${rules}`,
     async server(changes) {
       const name = `server ${++count}`;
       const server = await FleetServer.begin({
-        ...serverOptions(folder.root, { url: at, home: String(count) }),
+        ...serverOptions(folder.root, { url: at, home: String(count), secrets }),
         log: { entry: (level, message) => void log.push(`${level} ${message}`) },
         onRun: ({ address }, { report }) => void told.push({ server: name, address, report }),
         ...changes,

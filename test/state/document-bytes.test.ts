@@ -62,7 +62,7 @@ describe('the digest of a state', () => {
         hint: expect.stringMatching(/voxform state push --force x\.json\. Restore it\.$/),
       }),
     );
-    expect(parseEdited(edited, 'x.json', '').resources['Agent/a-1']?.id).toBe('id-9');
+    expect(parseEdited(edited, 'x.json', '')).toMatchObject({ resources: { 'Agent/a-1': { id: 'id-9' } } });
   });
 
   it('does not mind another layout of the same content', () => {

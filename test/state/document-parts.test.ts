@@ -132,8 +132,8 @@ describe('a state that is read in parts', () => {
     },
     {
       reason: 'a newer format',
-      harm: (text) => text.replace('"format_version": 2', '"format_version": 3'),
-      says: /in format 3/,
+      harm: (text) => text.replace('"format_version": 2', '"format_version": 4'),
+      says: /in format 4/,
     },
     {
       reason: 'resources under another name, which hold some',

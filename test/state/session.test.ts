@@ -176,6 +176,7 @@ describe('a state session', () => {
       read: () => Promise.resolve({ document: undefined, journal: [] }),
       append: (entry) => Promise.resolve(void appended.push(entry)),
       commit: (document, expected) => Promise.resolve(void appended.push([document.serial, expected])),
+      convert: () => Promise.resolve([]),
       quarantine: () => Promise.resolve(undefined),
       leaveMark: () => Promise.resolve(),
       release: ({ commit, outcome } = {}) =>
@@ -192,6 +193,7 @@ describe('a state session', () => {
       holder: () => Promise.resolve(undefined),
       unlock: () => Promise.resolve({ ...lease.info, silentSeconds: 0 }),
       history: () => Promise.resolve([]),
+      opened: () => Promise.reject(new Error('no rescue file')),
     };
     const session = await openSession(store, options);
     await Promise.all([session.record(saved('a')), session.record(saved('b'))]);

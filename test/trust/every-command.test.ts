@@ -82,6 +82,8 @@ const calls: readonly string[] = [
   'state resolve Webhook/hook --not-created',
   'state push pulled.json',
   'state init',
+  'state seal',
+  'state unseal',
   'state move --from nowhere.state.json',
   'state unlock 1',
   'state rescue pulled.json',

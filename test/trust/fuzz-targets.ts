@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { planDocument } from '../../src/engine/plan/plan-schema.ts';
-import { sealed } from '../../src/engine/plan/saved-plan.ts';
+import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { isObject } from '../../src/values/json.ts';
 import type { FuzzGround } from './fuzz-ground.ts';
 import type { CommandResult } from './in-process.ts';
@@ -180,7 +180,7 @@ function journalOf(ground: FuzzGround): readonly unknown[] {
 export function resealed(mutant: unknown): string {
   if (!isObject(mutant)) return JSON.stringify(mutant) ?? '';
   try {
-    return JSON.stringify(sealed(mutant as unknown as PlanDocument));
+    return JSON.stringify(withDigest(mutant as unknown as PlanDocument));
   } catch {
     return JSON.stringify(mutant);
   }

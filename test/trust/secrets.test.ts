@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
-import { sealed } from '../../src/engine/plan/saved-plan.ts';
+import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import type { Misbehaviour } from './echo-platform.ts';
 import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
@@ -377,7 +377,7 @@ describe('the name of a secret', () => {
     await workspace.run(['plan', '--out', 'a.plan']);
     const plan = JSON.parse(workspace.written().get('a.plan') ?? '') as PlanDocument;
     const secrets = { ...plan.secrets, '../outside-of-secrets': 'x' };
-    workspace.write({ 'a.plan': JSON.stringify(sealed({ ...plan, secrets })) });
+    workspace.write({ 'a.plan': JSON.stringify(withDigest({ ...plan, secrets })) });
     const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);
     expect(code).toBe(1);
     expect(stderr).toContain('is not a valid name of a secret');

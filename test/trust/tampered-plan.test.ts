@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { sealed } from '../../src/engine/plan/saved-plan.ts';
+import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
 
 type Change = (resource: PlannedResource) => object;
@@ -48,7 +48,7 @@ describe('a saved plan whose digest was worked out anew', () => {
         ? { ...each, ...(said.endsWith('twice') && { desired: undefined }), ...change(each) }
         : each,
     );
-    workspace.write({ 'a.plan': JSON.stringify(sealed({ ...plan, resources })) });
+    workspace.write({ 'a.plan': JSON.stringify(withDigest({ ...plan, resources })) });
     const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);
     expect(code).toBe(1);
     expect(stderr.replace(/\s+/g, ' ')).toContain(said);

@@ -36,6 +36,7 @@ import {
   type StateLocation,
   stateSchema,
 } from '../../state/state-location.ts';
+import type { StateStore } from '../../state/store.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
@@ -140,20 +141,62 @@ export async function removeFromState(
   }
 }
 
+interface PullFlags {
+  readonly sealed?: boolean;
+}
+
 /** Prints the current state, including the journal of a killed run. */
-export async function pullState(context: Context): Promise<void> {
+export async function pullState(context: Context, { sealed = false }: PullFlags): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { store } = opened;
   const stored = await store.read();
   if (stored.document === undefined) {
     await opened.refuseSecond();
-    throw new UserError(`no state at ${store.location} yet`, {
-      hint: 'The first apply or import creates it.',
-    });
+    throw noState(store);
   }
   admitOlder(stored, store.location, (message) => context.log.warn(message));
   const document = fold(stored.document, stored.journal).toDocument(stored.document);
-  context.terminal.out(stateBytes(document).toString());
+  if (sealed && opened.workspace.state.seal === undefined) throw notSealable();
+  context.terminal.out(
+    sealed ? await opened.seal.file(stateBytes(document)) : stateBytes(document).toString(),
+  );
+}
+
+function noState({ location }: StateStore): UserError {
+  return new UserError(`no state at ${location} yet`, { hint: 'The first apply or import creates it.' });
+}
+
+function notSealable(): UserError {
+  return new UserError('state.seal is not set in voxform.yaml', {
+    hint: "Write the public key of age-keygen into it: state: { seal: { recipients: ['age1…'], identity: { $secret: STATE_IDENTITY } } }",
+  });
+}
+
+export function sealState(context: Context, flags: LockOptions): Promise<void> {
+  return convertState(context, flags, 'sealed');
+}
+
+export function unsealState(context: Context, flags: LockOptions): Promise<void> {
+  return convertState(context, flags, 'plain');
+}
+
+/** Stores the state in another form, with its backups and its history. */
+async function convertState(context: Context, options: LockOptions, form: 'sealed' | 'plain'): Promise<void> {
+  const opened = await openWorkspace(context, { requireKey: false });
+  const { state } = opened.workspace;
+  if (state.seal === undefined) throw notSealable();
+  const operation = form === 'sealed' ? 'state seal' : 'state unseal';
+  const store = opened.storeAt(state, form);
+  const unread = await opened.inSession({ operation, options, store }, (session) => {
+    if (session.isFirst) throw noState(store);
+    return session.convert();
+  });
+  for (const file of unread) context.log.warn(`${file} cannot be read, and was left as it is`);
+  context.terminal.out(
+    form === 'sealed'
+      ? `Sealed ${store.location} for ${plural(state.seal.recipients.length, 'recipient')}, with its backups and its history.\n`
+      : `Decrypted ${store.location}, with its backups and its history. Remove \`seal\` from \`state\` in voxform.yaml now.\n`,
+  );
 }
 
 export async function pushStateFile(context: Context, { file, ...flags }: PushFlags): Promise<void> {
@@ -164,7 +207,9 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
       cause,
     });
   });
-  const document = parseEdited(bytes, file, 'Use another copy. The state was not changed.');
+  const plain = await opened.seal.openedFile(bytes, file);
+  const parsed = parseEdited(plain, file, 'Use another copy. The state was not changed.');
+  const document = await opened.seal.openedCopy(parsed, file);
   const pushed = await pushState(opened.store, {
     document,
     forced: commandFor(`voxform state push --force ${shellWord(file)}`, opened.reach),

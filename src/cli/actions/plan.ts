@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { sealed } from '../../engine/plan/saved-plan.ts';
+import { withDigest } from '../../engine/plan/saved-plan.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -39,7 +39,10 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
     what: 'plan',
     async look(opened) {
       const document = await planOf(context, opened, options);
-      if (out !== undefined) await writePrivateFile(context, out, jsonText(sealed(document)));
+      if (out !== undefined) {
+        const text = await opened.seal.file(jsonText(withDigest(document)));
+        await writePrivateFile(context, out, text);
+      }
       isDenied = denials(document.violations).length > 0;
       return document;
     },

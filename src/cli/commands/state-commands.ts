@@ -61,6 +61,7 @@ export const stateCommands = {
       state
         .command('pull')
         .description('Print the state as JSON.')
+        .option('--sealed', 'Print it as an age file for the recipients of state.seal')
         .action(perform(async () => (await import('../actions/manage-state.ts')).pullState));
       withLock(state.command('push'))
         .description(
@@ -87,6 +88,16 @@ export const stateCommands = {
         )
         .option('--sql', 'Print the SQL that an administrator runs to set up a database, and change nothing')
         .action(perform(async () => (await import('../actions/manage-state.ts')).initState));
+      withLock(state.command('seal'))
+        .description(
+          'Encrypt the state for the recipients of state.seal, with its backups and its history; again after the recipients changed.',
+        )
+        .action(perform(async () => (await import('../actions/manage-state.ts')).sealState));
+      withLock(state.command('unseal'))
+        .description(
+          'Decrypt a sealed state, with its backups and its history. Then remove state.seal from voxform.yaml.',
+        )
+        .action(perform(async () => (await import('../actions/manage-state.ts')).unsealState));
       withLock(state.command('rescue'))
         .description(
           'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',

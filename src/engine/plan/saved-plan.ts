@@ -10,7 +10,7 @@ import { fromForms, Secret, specials, Unset, type Value } from '../../values/val
 import type { PlanDocument, PlannedResource } from './plan-document.ts';
 
 /** Adds a digest of the plan, which detects an edited or truncated file. */
-export function sealed(document: PlanDocument): PlanDocument {
+export function withDigest(document: PlanDocument): PlanDocument {
   const { digest: _, ...rest } = document;
   return { ...rest, digest: digestOfPlan(rest) };
 }

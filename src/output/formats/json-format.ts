@@ -1,4 +1,4 @@
-import { sealed } from '../../engine/plan/saved-plan.ts';
+import { withDigest } from '../../engine/plan/saved-plan.ts';
 import { PLANS_FORMAT_VERSION, type PlansDocument } from '../../runs/plans-document.ts';
 import { VERSION } from '../../version.ts';
 import { applyJson } from '../apply-json.ts';
@@ -22,5 +22,5 @@ export const format: ReportFormat = {
 
 /** Only a plan can be saved and applied. */
 function planned({ what, document }: Report) {
-  return what === 'plan' ? sealed(document) : document;
+  return what === 'plan' ? withDigest(document) : document;
 }

@@ -3,6 +3,7 @@ import type { Network } from '../../platform/web-client.ts';
 import type { parseState } from '../document-text.ts';
 import type { LockUser } from '../lock-info.ts';
 import type { Marks } from '../marks.ts';
+import type { Seal } from '../seal.ts';
 import type { ObjectStore } from './object-store/object-store.ts';
 
 /**
@@ -66,6 +67,8 @@ export interface StoreUser extends LockUser {
   failPoint?: ((name: FailPoint) => void) | undefined;
   /** Parses the state for reads without a lock; default: `parseState`. */
   readonly parse?: typeof parseState | undefined;
+  /** Encrypts and decrypts the state; absent for a state in plain text. */
+  readonly seal?: Seal | undefined;
 }
 
 /** The points where tests can kill a run. */

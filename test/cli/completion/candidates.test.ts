@@ -93,7 +93,7 @@ describe('what can follow on a command line', () => {
     },
     { words: ['graph', 'a,Agent/d'], given: [], reason: 'a comma in a value that is one' },
     { words: ['orphans', 'close', ''], given: ['A1'], reason: 'an orphan' },
-    { words: ['state', 'u'], given: ['unlock'], reason: 'a command of a group' },
+    { words: ['state', 'unl'], given: ['unlock'], reason: 'a command of a group' },
     { words: ['plan', '--allow-rep'], given: ['--allow-replace'], reason: 'a flag' },
     { words: ['plan', '--no-col'], given: ['--no-color'], reason: 'a flag of every command' },
     { words: ['plan', '--strict', '--str'], given: [], reason: 'a flag that was given' },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseSavedPlan } from '../../../src/engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
-import { sealed } from '../../../src/engine/plan/saved-plan.ts';
+import { withDigest } from '../../../src/engine/plan/saved-plan.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { isObject, type Json } from '../../../src/values/json.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
@@ -10,7 +10,7 @@ import { json } from '../../values/arbitrary.ts';
 
 const options = { file: 'p.json', version: '0.1.0' };
 
-const document: PlanDocument = sealed(
+const document: PlanDocument = withDigest(
   plan([
     resource('Agent/a', {
       action: 'update',
@@ -60,8 +60,8 @@ describe('the seal of a saved plan', () => {
   });
 
   it('is the same for the same plan, and is not part of what it seals', () => {
-    expect(sealed(document)).toEqual(document);
-    expect(sealed({ ...document, digest: 'x' })).toEqual(document);
+    expect(withDigest(document)).toEqual(document);
+    expect(withDigest({ ...document, digest: 'x' })).toEqual(document);
   });
 
   it('breaks with any edit anywhere', () => {
@@ -82,7 +82,7 @@ describe('the seal of a saved plan', () => {
   });
 
   const without = ({ digest: _, ...rest }: PlanDocument) => rest;
-  const resealed = (edit: object) => JSON.stringify(sealed({ ...document, ...edit } as PlanDocument));
+  const resealed = (edit: object) => JSON.stringify(withDigest({ ...document, ...edit } as PlanDocument));
 
   it.each([
     ['an empty file', '', /it is not JSON/],
@@ -131,7 +131,7 @@ describe('the seal of a saved plan', () => {
     { madeBy: '0.1.1', reads: '0.1.0', accepted: false },
     { madeBy: '1.0.0', reads: '0.9.9', accepted: false },
   ])('made by $madeBy and read by $reads: $accepted', ({ madeBy, reads, accepted }) => {
-    const text = JSON.stringify(sealed({ ...document, voxform_version: madeBy }));
+    const text = JSON.stringify(withDigest({ ...document, voxform_version: madeBy }));
     const read = () => parseSavedPlan(text, { file: 'p.json', version: reads });
     if (accepted) expect(read().voxform_version).toBe(madeBy);
     else expect(read).toThrow(madeBy);

@@ -1,28 +1,44 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { UserError } from '../../../src/problems/user-error.ts';
-import type { StateBackend } from '../../../src/state/backends/backend.ts';
+import type { StateBackend, StoreUser } from '../../../src/state/backends/backend.ts';
 import { backends } from '../../../src/state/backends/index.ts';
 import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
 import { emptyDocument } from '../../../src/state/fold.ts';
 import type { JournalEntry } from '../../../src/state/journal-lines.ts';
+import { Seal } from '../../../src/state/seal.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import { LostLock, MovedState } from '../../../src/state/state-errors.ts';
 import type { StateLease, StateStore } from '../../../src/state/store.ts';
 import { failureOf, lockRequest, saved, sessionOptions } from '../temporary-state.ts';
+import { newSealSettings } from './identity.ts';
 import { memory } from './memory-backend.ts';
 import { settingsOf } from './settings.ts';
 
-const all: [string, StateBackend][] = Object.entries({ ...backends, memory });
+const all = Object.entries<StateBackend>({ ...backends, memory }).flatMap(
+  ([name, backend]): [string, StateBackend, 'plain' | 'sealed'][] => [
+    [name, backend, 'plain'],
+    [name, backend, 'sealed'],
+  ],
+);
+const sealSettings = await newSealSettings();
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
 
 function entry(sequence: number): JournalEntry {
   return { lineage: 'L1', serial: 0, sequence, at: '2030-01-01T00:00:00Z', event: saved(`a${sequence}`) };
 }
 
-describe.each(all)('the backend %s', (name, backend) => {
+/** The contents of all files in a folder. */
+async function filesIn(folder: string): Promise<string[]> {
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) =>
+    each.isFile(),
+  );
+  return Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')));
+}
+
+describe.each(all)('the backend %s, %3$s', (name, backend, form) => {
   let root: string;
   let settings: object;
   let clock: number;
@@ -34,10 +50,19 @@ describe.each(all)('the backend %s', (name, backend) => {
   });
 
   /** A store of its own each time, as another process has it. */
-  function store(workspace = 'staging'): StateStore {
-    const now = () => new Date(clock);
-    const user = { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now };
+  function store({ workspace = 'staging', seal = sealOf(form) } = {}): StateStore {
+    const user = userOf(seal);
     return createStateStore(backend.open(backend.place(settings, { workspace, root }), user), user);
+  }
+
+  function userOf(seal: Seal): StoreUser {
+    const now = () => new Date(clock);
+    return { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now, seal };
+  }
+
+  function sealOf(which: typeof form, isConverting = false): Seal {
+    const isNeeded = which === 'sealed' || isConverting;
+    return new Seal(isNeeded ? sealSettings : undefined, isConverting ? which : undefined);
   }
 
   async function begun(): Promise<StateLease> {
@@ -173,6 +198,37 @@ describe.each(all)('the backend %s', (name, backend) => {
     await expect(lease.commit({ ...empty, lineage: 'L2', serial: 1 }, undefined)).rejects.toThrow(MovedState);
     await lease.commit({ ...empty, serial: 1 }, undefined);
     expect((await store().read()).document?.serial).toBe(1);
+    await lease.release();
+  });
+
+  it('is refused in the other form, and converted with its history and its backups', async () => {
+    const lease = await store().lock(lockRequest({ isStep: false }));
+    await lease.commit(empty, undefined);
+    await lease.append(entry(1));
+    await store().unlock(lease.info.id);
+    const other = form === 'plain' ? 'sealed' : 'plain';
+    const inOther = () => store({ seal: sealOf(other) });
+    await expect(inOther().read()).rejects.toThrow(/sealed/);
+    await expect(openSession(inOther(), sessionOptions())).rejects.toThrow(/sealed/);
+    const converting = store({ seal: sealOf(other, true) });
+    const session = await openSession(converting, sessionOptions({ lock: lockRequest({ isStep: false }) }));
+    expect(await session.convert()).toEqual([]);
+    await session.close();
+    await expect(store().read()).rejects.toThrow(/sealed/);
+    expect((await readState(inOther(), sessionOptions())).resources.get('Agent/a1')?.id).toBe('id-a1');
+    expect(await inOther().history()).toMatchObject([{ run: lease.info.id }, { result: 'done' }]);
+    const object = backend.open(
+      backend.place(settings, { workspace: 'staging', root }),
+      userOf(sealOf(other)),
+    );
+    const { signal } = new AbortController();
+    const { state } = await object.read(signal);
+    const texts = [Buffer.from(state ?? []).toString(), ...(await object.history(signal))];
+    if (object.local !== undefined) texts.push(...(await filesIn(root)));
+    for (const text of texts.filter((each) => each !== '')) {
+      if (other === 'sealed') expect(text).not.toMatch(/Agent\/a1|"salt"|"command"/);
+      else expect(text).not.toContain('"sealed"');
+    }
     await lease.release();
   });
 

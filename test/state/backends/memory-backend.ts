@@ -70,6 +70,7 @@ export function memoryStore(
       if (shelf.held.revision !== held.revision) throw new WriteConflict();
       shelf.held = changed(shelf.held, change, randomUUID());
       shelf.writes += 1;
+      if (change.converted !== undefined) shelf.history = [...change.converted.history];
       if (change.history !== undefined) shelf.history.push(change.history);
       if (fault === 'after') throw new Error('the connection was lost');
       return shelf.held;

@@ -9,10 +9,12 @@ import { changed } from '../../../src/state/backends/object-store/change.ts';
 import { NO_CONTENT, type StoredContent } from '../../../src/state/backends/object-store/object-store.ts';
 import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
 import { recordOutcomes, rescuesOf } from '../../../src/state/rescue.ts';
+import { Seal } from '../../../src/state/seal.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import { LostLock } from '../../../src/state/state-errors.ts';
 import type { StateStore } from '../../../src/state/store.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../temporary-state.ts';
+import { newSealSettings } from './identity.ts';
 import { memoryStore, type Shelf, shelfNamed } from './memory-backend.ts';
 
 interface Scene {
@@ -127,38 +129,46 @@ describe('a remote store', () => {
     expect(done?.result).toBe('done');
   });
 
-  it('keeps ids that it could not store in a file, which the next run takes in', async () => {
-    const { store, root, pass } = await scene();
-    const warnings: string[] = [];
-    const lock = lockRequest({ isStep: false, warn: (text) => warnings.push(text) });
-    const first = await openSession(store(), sessionOptions({ lock }));
-    await first.record(creating('a'));
-    await first.record(creating('b'));
-    pass(600);
-    await (await openSession(store(), recorded())).close();
-    await Promise.allSettled([
-      first.record(saved('a')),
-      first.record(saved('b')),
-      first.record(creating('c')),
-    ]);
-    await first.close().catch(() => undefined);
-    expect(warnings.join()).toContain('Agent/a = id-a, Agent/b = id-b');
-    const folder = join(root, '.voxform', 'rescue');
-    const [name = ''] = await readdir(folder);
-    expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
-    expect(await readFile(join(folder, name), 'utf8')).not.toContain('creating');
+  it.each(['plain', 'sealed'])(
+    'keeps ids that it could not store in a %s file, which the next run takes in',
+    async (form) => {
+      const { store: storeOf, root, pass } = await scene();
+      const seal = form === 'sealed' ? new Seal(await newSealSettings()) : undefined;
+      const store = () => storeOf({ seal });
+      const warnings: string[] = [];
+      const lock = lockRequest({ isStep: false, warn: (text) => warnings.push(text) });
+      const first = await openSession(store(), sessionOptions({ lock }));
+      await first.record(creating('a'));
+      await first.record(creating('b'));
+      pass(600);
+      await (await openSession(store(), recorded())).close();
+      await Promise.allSettled([
+        first.record(saved('a')),
+        first.record(saved('b')),
+        first.record(creating('c')),
+      ]);
+      await first.close().catch(() => undefined);
+      expect(warnings.join()).toContain('Agent/a = id-a, Agent/b = id-b');
+      const folder = join(root, '.voxform', 'rescue');
+      const [name = ''] = await readdir(folder);
+      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+      const text = await readFile(join(folder, name), 'utf8');
+      expect(text).not.toContain('creating');
+      expect(text.includes('id-a')).toBe(form === 'plain');
 
-    const session = await openSession(store(), recorded());
-    expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
-    for (const rescue of await rescuesOf(root, session.state.lineage)) await recordOutcomes(session, rescue);
-    await session.close();
-    const state = await readState(store(), recorded());
-    expect(state.pending.size).toBe(0);
-    expect([...state.resources].map(([address, { id }]) => [address, id])).toEqual([
-      ['Agent/a', 'id-a'],
-      ['Agent/b', 'id-b'],
-    ]);
-  });
+      const session = await openSession(store(), recorded());
+      expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
+      for (const rescue of await rescuesOf(root, session.state.lineage))
+        await recordOutcomes(session, rescue, store());
+      await session.close();
+      const state = await readState(store(), recorded());
+      expect(state.pending.size).toBe(0);
+      expect([...state.resources].map(([address, { id }]) => [address, id])).toEqual([
+        ['Agent/a', 'id-a'],
+        ['Agent/b', 'id-b'],
+      ]);
+    },
+  );
 
   it('waits 9 s for a store that does not answer once the run was stopped, and keeps the ids then', async () => {
     const { store, shelf, root } = await scene();
@@ -263,7 +273,8 @@ describe('a remote store', () => {
       address: 'Agent/a',
       pending: { since: '2031-01-01T00:00:00Z', recorded: {} },
     });
-    for (const rescue of await rescuesOf(root, second.state.lineage)) await recordOutcomes(second, rescue);
+    for (const rescue of await rescuesOf(root, second.state.lineage))
+      await recordOutcomes(second, rescue, store());
     await second.close();
     const state = await readState(store(), recorded());
     expect([...state.pending.keys()]).toEqual(['Agent/a']);

@@ -135,7 +135,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
   };
 
   const filesOf = async (change: Change, held: StoredContent, signal: AbortSignal) => {
-    const { state, lock, journal, history } = change;
+    const { state, lock, journal, history, converted } = change;
     const files = new Map<string, Uint8Array | null>();
     if (state !== undefined) files.set(STATE, state);
     if (lock !== undefined) files.set(LOCK, lock && Buffer.from(`${JSON.stringify(lock, null, 2)}\n`));
@@ -145,6 +145,8 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
       const all = journalFiles(Buffer.concat([held.journal, journal]));
       for (const [name, bytes] of [...all].slice(Math.max(0, had.size - 1))) files.set(name, bytes);
     }
+    if (converted !== undefined)
+      files.set(HISTORY, Buffer.from(converted.history.map((line) => `${line}\n`).join('')));
     if (history !== undefined) {
       const before = held.revision === undefined ? '' : await historyAt(held.revision, signal);
       if (before === undefined) return undefined;

@@ -92,7 +92,10 @@ export function nextVersion({ serial, lineage, history, held }: StateVersion, ch
   return {
     serial: serial + 1,
     lineage,
-    history: change.history === undefined ? history : newest([...history, change.history]),
+    history: newest([
+      ...(change.converted?.history ?? history),
+      ...(change.history === undefined ? [] : [change.history]),
+    ]),
     held: changed(held, change, revisionOf(serial + 1, change.write)),
   };
 }

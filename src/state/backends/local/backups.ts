@@ -1,17 +1,20 @@
 import { basename, dirname, join } from 'node:path';
 import { type Files, syncFolderOf } from '../../../files/files.ts';
+import { replaceFile } from '../../../files/replace-file.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
+import { stateBytes } from '../../document-bytes.ts';
 import { parseState } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
-import { type JournalEntry, wholeEntries } from '../../journal-lines.ts';
+import { type JournalEntry, journalLine, wholeEntries } from '../../journal-lines.ts';
 import { isSuperseded, type Marks } from '../../marks.ts';
+import { noSeal, type Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostState, type NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
-import { storedIn } from '../object-store/stored-content.ts';
+import { openedContent, readIn } from '../object-store/stored-content.ts';
 import { journalPathOf, newerBackups, readContent } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
 
@@ -30,12 +33,16 @@ interface Dated extends StateBackup, FoundFile {
  * The content of the files beside a state and of quarantined states, newest first: by serial if serials can be compared, because a file may
  * have been copied at any time. Unreadable files are skipped.
  */
-export async function readBackups(files: Files, path: string): Promise<StateBackup[]> {
+export async function readBackups(
+  files: Files,
+  path: string,
+  seal: Seal | undefined,
+): Promise<StateBackup[]> {
   const documents: { readonly from: FoundFile; readonly document: StateDocument }[] = [];
   const dated: Dated[] = [];
   const [journals, others] = await filesOf(files, path);
   for (const from of others) {
-    const document = await documentIn(files, from.source);
+    const document = await documentIn(files, from.source, seal);
     if (document === undefined) continue;
     documents.push({ from, document });
     const { serial: step, workspace_id: workspaceId } = document;
@@ -44,8 +51,13 @@ export async function readBackups(files: Files, path: string): Promise<StateBack
   for (const from of journals) {
     const bytes = (await readIfThere(files, from.source).catch(() => undefined)) ?? Buffer.alloc(0);
     const written = Map.groupBy(wholeEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
-    for (const entries of written.values()) {
-      const { lineage = '', serial = 0 } = entries[0] ?? {};
+    for (const journal of written.values()) {
+      const { lineage = '', serial = 0 } = journal[0] ?? {};
+      const opened = await openedContent({ document: undefined, journal }, from.source, seal).catch(
+        () => undefined,
+      );
+      if (opened === undefined) continue;
+      const { journal: entries } = opened;
       const base = documents.find(
         (each) => each.document.lineage === lineage && each.document.serial === serial,
       );
@@ -86,7 +98,7 @@ export async function quarantine(files: Files, path: string, id: string): Promis
   const journal = journalPathOf(path);
   try {
     const content = await readContent(files, path);
-    const { document } = storedIn({ ...content, journal: new Uint8Array() }, path);
+    const { document } = readIn({ ...content, journal: new Uint8Array() }, path);
     if (document !== undefined) {
       const moved = `${journal}.aside-${id}`;
       await files.rename(journal, moved);
@@ -146,11 +158,33 @@ async function namesIn(files: Files, folder: string): Promise<string[]> {
   }
 }
 
+/** Stores the backups as the seal writes them. @returns those that cannot be read, which stay as they are. */
+export async function convertBackups(files: Files, path: string, seal: Seal): Promise<string[]> {
+  const unread: string[] = [];
+  const [journals, documents] = await filesOf(files, path);
+  for (const { source } of documents) {
+    // The document itself was written under the lock.
+    if (source === path) continue;
+    const document = await documentIn(files, source, seal);
+    if (document === undefined) unread.push(source);
+    else await replaceFile(source, [stateBytes(await seal.sealed(document))], { files });
+  }
+  for (const { source } of journals) {
+    if (source === journalPathOf(path)) continue;
+    const journal = wholeEntries((await readIfThere(files, source)) ?? Buffer.alloc(0));
+    const entries = (await openedContent({ document: undefined, journal }, source, seal)).journal;
+    const sealed = await Promise.all(entries.map((entry) => seal.sealedEntry(entry)));
+    await replaceFile(source, sealed.map(journalLine).join(''), { files });
+  }
+  return unread;
+}
+
 interface Around {
   readonly files: Files;
   /** Path of the document. */
   readonly path: string;
-  readonly marks: Marks | undefined;
+  readonly marks?: Marks | undefined;
+  readonly seal?: Seal | undefined;
   /** A run that died during a commit leaves a journal and a newer backup; its state is not outdated. */
   readonly hasJournal: boolean;
 }
@@ -158,7 +192,7 @@ interface Around {
 /** The later write that the backups or the mark of this machine know. */
 export async function newerThan(
   document: StateDocument,
-  { files, path, marks, hasJournal }: Around,
+  { files, path, marks, seal, hasJournal }: Around,
 ): Promise<NewerState | undefined> {
   const mark = await marks?.read(document);
   const passed = mark !== undefined && isSuperseded(document, mark) ? mark : undefined;
@@ -166,7 +200,7 @@ export async function newerThan(
   if (passed !== undefined && passed.path !== path) places.push(passed.path);
   let newest: { readonly place: string; readonly copy: StateDocument } | undefined;
   for (const place of places) {
-    const copy = await documentIn(files, place);
+    const copy = await documentIn(files, place, seal);
     if (copy === undefined || !isLater(copy, document)) continue;
     if (newest === undefined || copy.serial > newest.copy.serial) newest = { place, copy };
   }
@@ -185,10 +219,14 @@ function isLater(copy: StateDocument, document: StateDocument): boolean {
 }
 
 /** Parses a document; undefined if it is unreadable, and so could not be pushed either. */
-async function documentIn(files: Files, file: string): Promise<StateDocument | undefined> {
+async function documentIn(
+  files: Files,
+  file: string,
+  seal: Seal = noSeal,
+): Promise<StateDocument | undefined> {
   try {
     const bytes = await readIfThere(files, file);
-    return bytes && parseState(bytes, file, '');
+    return bytes && (await seal.openedCopy(parseState(bytes, file, ''), file));
   } catch {
     return undefined;
   }

@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path';
 import { type Files, nodeFiles } from '../../../files/files.ts';
 import { compareText } from '../../../problems/compare-text.ts';
-import { fold, recordCount } from '../../fold.ts';
+import { recordCount } from '../../fold.ts';
 import { MovedState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
-import { storedIn } from '../object-store/stored-content.ts';
+import { recordsIn as countIn, readIn } from '../object-store/stored-content.ts';
 import { readBackups } from './backups.ts';
 import { readContent, targetOf } from './document-file.ts';
 
@@ -63,11 +63,11 @@ async function recordsIn(
   { workspaceId, name }: OtherStateSearch,
 ): Promise<number | undefined> {
   try {
-    const { document, journal } = storedIn(await readContent(files, path), path);
-    return document?.workspace_id === workspaceId ? recordCount(fold(document, journal)) : 0;
+    const content = readIn(await readContent(files, path), path);
+    return content.document?.workspace_id === workspaceId ? countIn(content) : 0;
   } catch (error) {
     if (error instanceof MovedState) return 0;
-    const backups = await readBackups(files, path).catch((): StateBackup[] => []);
+    const backups = await readBackups(files, path, undefined).catch((): StateBackup[] => []);
     const ours = backups.find((each) => each.workspaceId === workspaceId);
     if (ours !== undefined) return recordCount(ours);
     const isForeign = backups.some((each) => each.workspaceId !== undefined);

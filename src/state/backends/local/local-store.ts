@@ -13,9 +13,8 @@ import { replaceFile } from '../../../files/replace-file.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
-import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
+import { parseJournal, type StoredEntry } from '../../journal-lines.ts';
 import { MAX_HISTORY, newestLines } from '../../run-history.ts';
-import type { StateDocument } from '../../state-document.ts';
 import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
 import { changedMeanwhile } from '../object-store/lease.ts';
@@ -28,8 +27,8 @@ import {
   type StoredContent,
   WriteConflict,
 } from '../object-store/object-store.ts';
-import { storedIn } from '../object-store/stored-content.ts';
-import { newerThan, quarantine, readBackups } from './backups.ts';
+import { openedContent, readIn } from '../object-store/stored-content.ts';
+import { convertBackups, newerThan, quarantine, readBackups } from './backups.ts';
 import {
   draftOf,
   journalPathOf,
@@ -78,10 +77,11 @@ export class LocalStore implements ObjectStore {
     this.#options = options;
     this.#path = path;
     this.local = {
-      backups: () => this.#at('read', (at) => readBackups(files, at)),
+      backups: () => this.#at('read', (at) => readBackups(files, at, options.seal)),
       newer: (document, hasJournal) =>
-        this.#at('read', (at) => newerThan(document, { files, path: at, marks: options.marks, hasJournal })),
+        this.#at('read', (at) => newerThan(document, { ...options, files, path: at, hasJournal })),
       release: (id) => this.#at('lock', (_, lock) => this.#release(id, lock)),
+      convertBackups: (seal) => this.#at('write', (at) => convertBackups(files, at, seal)),
       quarantine: (id) => this.#at('write', (at) => quarantine(files, at, id)),
     };
   }
@@ -98,7 +98,7 @@ export class LocalStore implements ObjectStore {
   }
 
   write(change: Change, held: StoredContent): Promise<StoredContent> {
-    const { lock, history } = change;
+    const { lock, history, converted } = change;
     if (lock && lock.id !== held.lock?.id) return this.#take(change, held);
     return this.#at(change.state || change.journal ? 'write' : 'lock', async (path, lockFile) => {
       const id = held.lock?.id;
@@ -110,6 +110,8 @@ export class LocalStore implements ObjectStore {
         if (change.journal) await this.#append(path, lockFile, change.journal);
         if (change.journal === null || lock === null) await this.#closeJournal();
       }
+      if (converted !== undefined)
+        await replaceFile(historyPathOf(path), converted.history.map((line) => `${line}\n`).join(''));
       if (history !== undefined) await this.#addToHistory(path, history);
       return changed(held, change, '');
     });
@@ -162,12 +164,12 @@ export class LocalStore implements ObjectStore {
     const bytes = Buffer.from(content.journal);
     const journalPath = journalPathOf(path);
     if (bytes.length === 0) return bytes;
-    let entries: readonly JournalEntry[];
+    let entries: readonly StoredEntry[];
     let goodLength: number;
-    let stored: ReturnType<typeof storedIn>;
+    let stored: ReturnType<typeof readIn>;
     try {
       ({ entries, goodLength } = parseJournal(bytes, journalPath));
-      stored = storedIn(content, this.location);
+      stored = readIn(content, this.location);
     } catch (error) {
       // The first read of the lease reports it.
       if (error instanceof UserError) return bytes;
@@ -180,7 +182,7 @@ export class LocalStore implements ObjectStore {
       await handle.sync();
       return bytes.subarray(0, goodLength);
     }
-    const unknown = stored.document === undefined ? [] : unknownTo(stored.document, entries);
+    const unknown = await this.#missingFrom({ document: stored.document, journal: entries });
     if (unknown.length === 0) await unlinkIfThere(files, journalPath);
     else {
       const kept = `${journalPath}.aside-${this.#own}`;
@@ -191,6 +193,15 @@ export class LocalStore implements ObjectStore {
       );
     }
     return new Uint8Array();
+  }
+
+  /** Addresses, with ids if known, in the entries that are missing from the document. */
+  async #missingFrom(content: ReturnType<typeof readIn>): Promise<string[]> {
+    if (content.document === undefined) return [];
+    const { document, journal } = await openedContent(content, this.location, this.#options.seal);
+    if (document === undefined) return [];
+    const none = { ...document, resources: {}, pending: {}, orphans: [] };
+    return missingFrom(document, fold(none, journal).toDocument(document));
   }
 
   async #replace(
@@ -307,12 +318,6 @@ async function lockIn(file: LockFile): Promise<StoredContent> {
   if (found === undefined) return NO_CONTENT;
   const { info, ...judged } = found;
   return { ...NO_CONTENT, lock: { ...info, heard: info.since }, ...judged };
-}
-
-/** Addresses, with ids if known, in the entries that are missing from the document. */
-function unknownTo(document: StateDocument, entries: readonly JournalEntry[]): string[] {
-  const none = { ...document, resources: {}, pending: {}, orphans: [] };
-  return missingFrom(document, fold(none, entries).toDocument(document));
 }
 
 function historyPathOf(path: string): string {

@@ -6,7 +6,8 @@ import { stateBytes } from '../../document-bytes.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
-import { type DeadRun, endingLine } from '../../run-history.ts';
+import { type DeadRun, endingLine, type RunEnding, runOf } from '../../run-history.ts';
+import { noSeal, openedLines, type Seal, sealedLine } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
@@ -22,7 +23,7 @@ import {
   WriteConflict,
 } from './object-store.ts';
 import type { Retries } from './retries.ts';
-import { serialIn, storedIn, textOfMark, withNewer } from './stored-content.ts';
+import { openedContent, readIn, serialIn, textOfMark, withNewer } from './stored-content.ts';
 
 /** The maximum number of pauses before a write while entries keep arriving. */
 const MAX_PAUSES = 5;
@@ -38,6 +39,7 @@ export class Lease implements StateLease {
   readonly info: LockInfo;
   readonly #store: ObjectStore;
   readonly #user: StoreUser;
+  readonly #seal: Seal;
   readonly #retries: Retries;
   readonly #request: LockRequest;
   #lock: StoredLock;
@@ -61,6 +63,7 @@ export class Lease implements StateLease {
     this.#lock = lock;
     this.#store = store;
     this.#user = user;
+    this.#seal = user.seal ?? noSeal;
     this.#retries = retries;
     this.#request = request;
     this.#held = held;
@@ -82,7 +85,7 @@ export class Lease implements StateLease {
     this.#assertOpen();
     await this.#writes;
     const [held, store, user] = [this.#held, this.#store, this.#user];
-    const stored = storedIn(held, store.location);
+    const stored = await openedContent(readIn(held, store.location), store.location, user.seal);
     this.#known = { state: held.state, serial: stored.document?.serial };
     return withNewer(stored, { store, user, held });
   }
@@ -97,11 +100,23 @@ export class Lease implements StateLease {
 
   async commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void> {
     this.#assertOpen();
-    await this.#write('state', () => ({
-      ...this.#contentOf(document, expectedSerial),
-      ...(died && { history: endingLine(died, died.ended, { ...died, redact: this.#user.redact }) }),
+    await this.#write('state', async () => ({
+      ...(await this.#contentOf(document, expectedSerial)),
+      ...(died && { history: await this.#ending(died, died.ended, died.outcome) }),
     }));
     await this.#raiseMark(document);
+  }
+
+  async convert(document: StateDocument, expectedSerial: number): Promise<readonly string[]> {
+    this.#assertOpen();
+    await this.#write('convert', async () => {
+      const stored = await this.#retries.read((signal) => this.#store.history(signal));
+      const lines = await openedLines(stored, this.#seal);
+      const history = await Promise.all(lines.map((line) => sealedLine(line, runOf(line), this.#seal)));
+      return { ...(await this.#contentOf(document, expectedSerial)), converted: { history } };
+    });
+    await this.#raiseMark(document);
+    return (await this.#store.local?.convertBackups(this.#seal)) ?? [];
   }
 
   async quarantine(): Promise<string | undefined> {
@@ -123,7 +138,7 @@ export class Lease implements StateLease {
   async leaveMark(mark: MovedMark): Promise<void> {
     this.#assertOpen();
     await this.#write('moved', () => {
-      const { document, journal } = storedIn(this.#held, this.#store.location);
+      const { document, journal } = readIn(this.#held, this.#store.location);
       if (document?.serial !== mark.serial || journal.length > 0)
         throw changedMeanwhile(this.#store.location);
       return { state: textOfMark(mark), replaces: document.serial, journal: null };
@@ -139,12 +154,10 @@ export class Lease implements StateLease {
     clearInterval(this.#heartbeat);
     try {
       await this.#gathering;
-      await this.#write('end', () => ({
-        ...(commit !== undefined && this.#contentOf(commit.document, commit.expectedSerial)),
+      await this.#write('end', async () => ({
+        ...(commit !== undefined && (await this.#contentOf(commit.document, commit.expectedSerial))),
         lock: null,
-        ...(!this.#request.isStep && {
-          history: endingLine(this.info, this.#user.now(), { outcome, redact: this.#user.redact }),
-        }),
+        ...(!this.#request.isStep && { history: await this.#ending(this.info, this.#user.now(), outcome) }),
       }));
       if (commit !== undefined) await this.#raiseMark(commit.document);
     } catch (error) {
@@ -164,6 +177,10 @@ export class Lease implements StateLease {
     }
   }
 
+  #ending(run: Pick<LockInfo, 'id'>, ended: Date, outcome: RunEnding): Promise<string> {
+    return sealedLine(endingLine(run, ended, { outcome, redact: this.#user.redact }), run.id, this.#seal);
+  }
+
   /**
    * Writes entries in batches: those that arrive during a write, and until none arrives for a while. This includes the outcomes of that
    * write's intents.
@@ -179,9 +196,11 @@ export class Lease implements StateLease {
     this.#gathering = undefined;
     const batch = this.#waiting.splice(0);
     try {
-      const lines = batch.map(({ entry }) => journalLine(entry)).join('');
       const count = batch.length === 1 ? '1 entry' : `${batch.length} entries`;
-      await this.#write(count, () => ({ journal: Buffer.from(lines) }));
+      await this.#write(count, async () => {
+        const entries = await Promise.all(batch.map(({ entry }) => this.#seal.sealedEntry(entry)));
+        return { journal: Buffer.from(entries.map(journalLine).join('')) };
+      });
       for (const { resolve } of batch) resolve();
     } catch (error) {
       this.#unsaved.push(...batch.map(({ entry }) => entry));
@@ -196,10 +215,10 @@ export class Lease implements StateLease {
   }
 
   /** Writes on top of the last write, which renews the lock. After a failure, no further write is made. */
-  #write(what: string, content: () => Content): Promise<void> {
+  #write(what: string, content: () => Content | Promise<Content>): Promise<void> {
     const done = this.#writes.then(async () => {
       if (this.#failure !== undefined) throw this.#failure.error;
-      const parts = content();
+      const parts = await content();
       const began = this.#age.readClocks();
       const lock = { ...this.#lock, heard: new Date(began.wall).toISOString() };
       const change: Change = {
@@ -231,13 +250,14 @@ export class Lease implements StateLease {
     return done;
   }
 
-  #contentOf(document: StateDocument, expectedSerial: number | undefined): Content {
+  async #contentOf(document: StateDocument, expectedSerial: number | undefined): Promise<Content> {
     const [held, { location }] = [this.#held, this.#store];
     const isKnown =
       held.state !== undefined && this.#known?.state === held.state && this.#known.serial !== undefined;
     const serial = isKnown ? this.#known?.serial : serialIn(held, location, document.lineage);
     if (serial !== expectedSerial) throw changedMeanwhile(location);
-    return { state: stateBytes(document), document, replaces: serial, journal: null };
+    const state = stateBytes(await this.#seal.sealed(document));
+    return { state, document, replaces: serial, journal: null };
   }
 
   async #raiseMark(document: StateDocument): Promise<void> {
@@ -250,7 +270,7 @@ export class Lease implements StateLease {
     if (this.#unsaved.length === 0) return;
     const { location } = this.#store;
     const unsaved = { location, entries: this.#unsaved, run: this.info.id };
-    const warning = await writeRescue(this.#user.root, unsaved);
+    const warning = await writeRescue(this.#user.root, unsaved, this.#seal);
     if (warning !== undefined) this.#request.warn(warning);
   }
 

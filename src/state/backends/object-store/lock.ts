@@ -12,6 +12,7 @@ import {
   spanText,
 } from '../../lock-info.ts';
 import { beginningLine, unlockLine } from '../../run-history.ts';
+import { sealedLine } from '../../seal.ts';
 import type { LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { writeChange } from './change.ts';
@@ -96,7 +97,7 @@ async function tryLock(
       write: randomUUID(),
       summary: `${operation}: lock`,
       lock,
-      ...(!isStep && { history: beginningLine(lock, await commit) }),
+      ...(!isStep && { history: await sealedLine(beginningLine(lock, await commit), lock.id, user.seal) }),
     };
     const locked = await writeChange({ store, retries }, change, held);
     if (seen !== undefined) {
@@ -129,7 +130,8 @@ export async function breakLock({ store, user, retries }: LockContext, id: strin
     const { silentSeconds } = held;
     const holder = lockWithId(id, found, { location, silentSeconds });
     try {
-      const history = unlockLine(holder, `${user.user}@${user.host}`);
+      const line = unlockLine(holder, `${user.user}@${user.host}`);
+      const history = await sealedLine(line, holder.id, user.seal);
       const change = { write: randomUUID(), summary: 'state unlock', lock: null, history };
       if (held.lock !== undefined) await writeChange({ store, retries }, change, held);
       await leave({ store, user, retries }, holder.id);

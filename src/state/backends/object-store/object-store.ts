@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type Advice, UserError } from '../../../problems/user-error.ts';
 import { lazily } from '../../../values/lazily.ts';
 import { type LockInfo, lockInfo } from '../../lock-info.ts';
+import type { Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
 import type { LostState, NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
@@ -53,6 +54,8 @@ export interface LocalParts {
    * @returns its new location.
    */
   quarantine(id: string): Promise<string | undefined>;
+  /** Stores the backups as `seal` writes them. @returns the paths of those that cannot be read, which stay as they are. */
+  convertBackups(seal: Seal): Promise<readonly string[]>;
   /** Removes the lock with that id if it is still in force, also after a failed write. */
   release(id: string): Promise<void>;
 }
@@ -141,6 +144,11 @@ export interface Change {
   readonly lock?: StoredLock | null;
   /** A line for the history, without its newline. */
   readonly history?: string;
+  /**
+   * The state is stored in another form: all lines of the history in that form, in place of the present ones. Earlier documents that the
+   * store keeps by itself are removed if it can.
+   */
+  readonly converted?: { readonly history: readonly string[] };
 }
 
 export interface Gate {

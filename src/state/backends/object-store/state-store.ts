@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { freeBuffer } from '../../../files/files.ts';
 import { runsIn } from '../../run-history.ts';
+import { noSeal, openedLines } from '../../seal.ts';
 import type { StateBackup, StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { Lease, problemWith } from './lease.ts';
 import { breakLock, type LockContext, livingHolder, readLockContent, takeLock } from './lock.ts';
 import type { ObjectStore } from './object-store.ts';
 import { noRetries, RemoteRetries } from './retries.ts';
-import { backupOf, otherStateIn, storedIn, withNewer } from './stored-content.ts';
+import { backupOf, openedContent, otherStateIn, readIn, withNewer } from './stored-content.ts';
 
 /** Files are not read atomically: a state that looks damaged or older may be the middle of another run's commit. */
 const FILE_READS = 3;
@@ -16,6 +17,7 @@ const RETRY_PAUSE = 20;
 /** A state in an object store. */
 export function createStateStore(store: ObjectStore, user: StoreUser): StateStore {
   const { location, setting, local } = store;
+  const { seal = noSeal } = user;
   const retries = local === undefined ? new RemoteRetries({ location, ...user }) : noRetries;
   const locking: LockContext = { store, user, retries };
   const others = store.others?.bind(store);
@@ -29,7 +31,8 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
   const readOnce = async (until?: AbortSignal) => {
     const held = await retries.read((signal) => store.read(signal), until);
     try {
-      const stored = await withNewer(storedIn(held, location, user.parse), { store, user, held });
+      const content = await openedContent(readIn(held, location, user.parse), location, seal);
+      const stored = await withNewer(content, { store, user, held });
       return { ...stored, holder: livingHolder(held, store) };
     } finally {
       if (local !== undefined && held.state !== undefined) freeBuffer(held.state);
@@ -51,7 +54,9 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
     lock: (request) => at(async () => new Lease(locking, request, await takeLock(locking, request))),
     unlock: (id) => at(() => breakLock(locking, id)),
     holder: () => at(async () => livingHolder(await readLockContent(locking), store)),
-    history: () => at(async () => runsIn(await retries.read((signal) => store.history(signal)))),
+    history: () =>
+      at(async () => runsIn(await openedLines(await retries.read((signal) => store.history(signal)), seal))),
+    opened: (entry) => at(async () => seal.openedEntry(entry, location)),
     ...(others && {
       elsewhere: (workspaceId: string) =>
         at(async () => {
@@ -64,9 +69,11 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
         if (local !== undefined) return await local.backups();
         const found: StateBackup[] = [];
         const { state } = await retries.read((signal) => store.read(signal));
-        if (state !== undefined) found.push(...backupOf({ source: location, bytes: state }, true));
-        const earlier = await retries.read((signal) => store.earlier(signal));
-        return [...found, ...earlier.flatMap((each) => backupOf(each, false))];
+        if (state !== undefined)
+          found.push(...(await backupOf({ source: location, bytes: state }, { seal, isInForce: true })));
+        for (const each of await retries.read((signal) => store.earlier(signal)))
+          found.push(...(await backupOf(each, { seal, isInForce: false })));
+        return found;
       }),
   };
 }

@@ -1,9 +1,10 @@
 import { advice, command } from '../../../problems/user-error.ts';
 import { parseState } from '../../document-text.ts';
 import { fold, recordCount } from '../../fold.ts';
-import { type JournalEntry, parseJournal } from '../../journal-lines.ts';
+import { parseJournal, type StoredEntry } from '../../journal-lines.ts';
 import { isSuperseded } from '../../marks.ts';
-import type { StateDocument } from '../../state-document.ts';
+import { noSeal, type Seal } from '../../seal.ts';
+import { isSealed, type StoredDocument } from '../../state-document.ts';
 import { LostState, type MovedMark, MovedState, RECOVER } from '../../state-errors.ts';
 import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
@@ -21,8 +22,34 @@ const EARLIER = advice`Push an earlier copy: ${command('state push FILE')}. ${RE
 
 type Held = Pick<StoredContent, 'state' | 'journal' | 'files'>;
 
-/** The document and the entries that continue it. @throws UserError if either is damaged, or they do not belong together. */
-export function storedIn(held: Held, location: string, parse = parseState): StoredState {
+/** The document and the entries that continue it, perhaps sealed. */
+interface ReadContent {
+  readonly document: StoredDocument | undefined;
+  readonly journal: readonly StoredEntry[];
+}
+
+/** The document and its journal, decrypted. @throws UserError if it is not sealed as the settings say, or cannot be decrypted. */
+export async function openedContent(
+  { document, journal }: ReadContent,
+  location: string,
+  seal: Seal = noSeal,
+): Promise<Pick<StoredState, 'document' | 'journal'>> {
+  const state = document && (await seal.opened(document, location));
+  const entries = journal.map((entry) => ('sealed' in entry ? seal.openedEntry(entry, location) : entry));
+  return { document: state, journal: await Promise.all(entries) };
+}
+
+/** The number of records; undefined if it is sealed, and 0 if there is no state. */
+export function recordsIn({ document, journal }: ReadContent): number | undefined {
+  if (document === undefined) return 0;
+  const entries = journal.filter((entry) => 'event' in entry);
+  return isSealed(document) || entries.length < journal.length
+    ? undefined
+    : recordCount(fold(document, entries));
+}
+
+/** @throws UserError if document or journal is damaged, or they do not belong together. */
+export function readIn(held: Held, location: string, parse = parseState): ReadContent {
   const { files } = held;
   if (files?.lost !== undefined) throw files.lost;
   const document = documentIn(held, location, parse);
@@ -46,12 +73,12 @@ function documentIn(
   { state, files }: Held,
   location: string,
   parse: typeof parseState,
-): StateDocument | undefined {
+): StoredDocument | undefined {
   return state && parse(state, files?.document ?? location, files?.restore ?? EARLIER);
 }
 
 /** A remote store keeps only whole lines, so a torn line is damage: its entry was reported as stored. */
-function journalIn({ journal, files }: Held, location: string): readonly JournalEntry[] {
+function journalIn({ journal, files }: Held, location: string): readonly StoredEntry[] {
   const bytes = Buffer.from(journal.buffer, journal.byteOffset, journal.byteLength);
   if (files !== undefined) return parseJournal(bytes, files.journal).entries;
   try {
@@ -64,7 +91,7 @@ function journalIn({ journal, files }: Held, location: string): readonly Journal
 }
 
 /** An older entry is already in the document: a commit was interrupted after it had replaced the document. */
-function continues(entry: JournalEntry, document: StateDocument, files: ContentFiles): boolean {
+function continues(entry: StoredEntry, document: StoredDocument, files: ContentFiles): boolean {
   if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
   if (entry.serial === document.serial) return true;
   throw new LostState(
@@ -111,9 +138,9 @@ export function textOfMark(mark: MovedMark): Uint8Array {
 export function otherStateIn(other: OtherContent, workspaceId: string): StateElsewhere | undefined {
   const { location, from, isLocked = false } = other;
   try {
-    const { document, journal } = storedIn(other, location);
+    const { document, journal } = readIn(other, location);
     if (document?.workspace_id !== workspaceId) return undefined;
-    const records = recordCount(fold(document, journal));
+    const records = recordsIn({ document, journal });
     return records === 0 && !isLocked ? undefined : { location, from, records };
   } catch (error) {
     return error instanceof MovedState ? undefined : { location, from, records: undefined };
@@ -121,9 +148,12 @@ export function otherStateIn(other: OtherContent, workspaceId: string): StateEls
 }
 
 /** The content of a document; nothing if it cannot be read. */
-export function backupOf({ source, bytes }: EarlierDocument, isInForce: boolean): StateBackup[] {
+export async function backupOf(
+  { source, bytes }: EarlierDocument,
+  { seal = noSeal, isInForce }: { readonly seal: Seal | undefined; readonly isInForce: boolean },
+): Promise<StateBackup[]> {
   try {
-    const document = parseState(bytes, source, EARLIER);
+    const document = await seal.openedCopy(parseState(bytes, source, EARLIER), source);
     const { resources, pending, orphans, workspaceId } = fold(document, []);
     return [{ resources, pending, orphans, workspaceId, source, isInForce }];
   } catch {

@@ -90,7 +90,7 @@ export function writeStatement(
 ): SqlStatement {
   const values: unknown[] = [name];
   const bind = (value: unknown): string => `$${values.push(value)}`;
-  const { write, state, journal, lock, history } = change;
+  const { write, state, journal, lock, history, converted } = change;
   const set: Record<string, string> = { write: bind(write) };
   if (state !== undefined) set.state = bind(state && Buffer.from(state).toString('utf8'));
   if (state !== undefined || journal === null) set.generation = set.write ?? '';
@@ -106,7 +106,8 @@ export function writeStatement(
           where: `${conditions(held, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
         }),
   ];
-  if (state !== undefined) parts.push(...keptEarlier(schema));
+  if (converted !== undefined) parts.push(...convertedRows(schema, bind(converted.history)));
+  else if (state !== undefined) parts.push(...keptEarlier(schema));
   if (journal === null)
     parts.push(`emptied AS (DELETE FROM ${schema}.journal j USING written WHERE j.name = $1)`);
   if (journal) {
@@ -161,6 +162,16 @@ function keptEarlier(schema: string): string[] {
   SELECT s.name, s.revision, s.state FROM ${schema}.states s, written WHERE s.name = $1 AND s.state IS NOT NULL)`,
     `dropped AS (DELETE FROM ${schema}.earlier e USING written WHERE e.name = $1 AND e.revision <=
   (SELECT revision FROM ${schema}.earlier WHERE name = $1 ORDER BY revision DESC OFFSET ${MAX_EARLIER - 1} LIMIT 1))`,
+  ];
+}
+
+/** The lines of the history in another form; earlier documents would keep the present one. */
+function convertedRows(schema: string, lines: string): string[] {
+  return [
+    `dropped AS (DELETE FROM ${schema}.earlier e USING written WHERE e.name = $1)`,
+    `converted AS (UPDATE ${schema}.history h SET line = l.line FROM written, unnest(${lines}::text[]) WITH ORDINALITY AS l (line, nth),
+  (SELECT revision, row_number() OVER (ORDER BY revision) AS nth FROM ${schema}.history WHERE name = $1) AS o
+  WHERE h.name = $1 AND h.revision = o.revision AND l.nth = o.nth)`,
   ];
 }
 

@@ -217,8 +217,8 @@ describe('a state in local files', () => {
     {
       reason: 'of a newer format',
       damage: (path) =>
-        change(path, (state) => ({ ...state, format_version: 3, voxform_version: '9.0.0' }))(),
-      message: /written by voxform 9\.0\.0 in format 3; this version of voxform reads formats up to 2/,
+        change(path, (state) => ({ ...state, format_version: 4, voxform_version: '9.0.0' }))(),
+      message: /written by voxform 9\.0\.0 in format 4; this version of voxform reads formats up to 3/,
       hint: /Upgrade/,
     },
     {

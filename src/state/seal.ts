@@ -1,0 +1,283 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { advice, command, UserError } from '../problems/user-error.ts';
+import { lazyStrictObject } from '../values/described.ts';
+import { isObject, parsedJson } from '../values/json.ts';
+import { revealed, secretSetting } from './backends/settings.ts';
+import { stateBytes } from './document-bytes.ts';
+import { parseState } from './document-text.ts';
+import { type JournalEntry, parseEvent, type StoredEntry } from './journal-lines.ts';
+import {
+  isSealed,
+  SEALED_FORMAT_VERSION,
+  type SealedDocument,
+  type StateDocument,
+  type StoredDocument,
+} from './state-document.ts';
+import { LostState } from './state-errors.ts';
+
+/** `state.seal` of the project file. */
+export const sealSettings = lazyStrictObject(() => ({
+  recipients: z
+    .array(
+      z
+        .string()
+        .regex(/^age1[02-9ac-hj-np-z]{58}$/, 'expected a public key of age, such as age-keygen prints'),
+    )
+    .min(1)
+    .meta({
+      description: 'Public keys of age that the state is encrypted for.',
+      examples: [['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p']],
+    }),
+  identity: secretSetting('state.seal.identity', {
+    description: 'The private key of one of the recipients, or several, one on each line.',
+    examples: [{ $secret: 'STATE_IDENTITY' }],
+  }),
+}));
+
+export type SealSettings = Readonly<z.infer<ReturnType<typeof sealSettings>>>;
+
+/** A key that encrypts lines, and the same key encrypted for the recipients. */
+interface LineKey {
+  readonly key: Buffer;
+  readonly wrapped: string;
+}
+
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Documents that were decrypted before: a loop reads the same one again and again. */
+const opened = new WeakMap<SealedDocument, Promise<StateDocument>>();
+
+/**
+ * Encrypts a state before it leaves this process, and decrypts it. Documents are age files. Lines are encrypted with a key of their writer,
+ * which each line carries as an age file, because age needs a millisecond for each.
+ */
+export class Seal {
+  readonly #settings: SealSettings | undefined;
+  /** True to read a state which is not as the settings say, in order to convert it. */
+  readonly #converts: boolean;
+  readonly #isOff: boolean;
+  #lineKey: Promise<LineKey> | undefined;
+  readonly #lineKeys = new Map<string, Promise<Buffer>>();
+
+  /**
+   * @param settings absent for a state in plain text.
+   * @param convertTo reads sealed and plain states, and writes that form.
+   */
+  constructor(settings: SealSettings | undefined, convertTo?: 'sealed' | 'plain') {
+    this.#settings = settings;
+    this.#converts = convertTo !== undefined;
+    this.#isOff = settings === undefined || convertTo === 'plain';
+  }
+
+  /** The document as it is stored. */
+  async sealed(document: StateDocument): Promise<StoredDocument> {
+    if (this.#isOff) return document;
+    const { lineage, serial, workspace_id, write, voxform_version } = document;
+    const { recipients } = this.#required();
+    const envelope = { lineage, serial, workspace_id, write, voxform_version, recipients };
+    return {
+      format_version: SEALED_FORMAT_VERSION,
+      ...envelope,
+      sealed: await this.file(stateBytes(document)),
+    };
+  }
+
+  /**
+   * @param location of the state, for messages.
+   * @throws UserError if it is not sealed as the settings say, or the identity does not open it.
+   */
+  opened(document: StoredDocument, location: string): Promise<StateDocument> | StateDocument {
+    if (!isSealed(document)) {
+      if (this.#isOff || this.#converts) return document;
+      throw new UserError(`the state ${location} is not sealed, but state.seal is set`, {
+        hint: advice`Seal it: ${command('state seal')}`,
+      });
+    }
+    if (this.#settings === undefined) {
+      throw new UserError(
+        `the state ${location} is sealed for ${document.recipients.join(', ')}, but state.seal is not set`,
+        {
+          hint: advice`Set state.seal with recipients and identity. To decrypt the state then: ${command('state unseal')}`,
+        },
+      );
+    }
+    const known = opened.get(document) ?? this.#open(document, location);
+    opened.set(document, known);
+    known.catch(() => opened.delete(document));
+    return known;
+  }
+
+  /** A document whatever the settings say, such as a backup. */
+  openedCopy(document: StoredDocument, source: string): Promise<StateDocument> | StateDocument {
+    return isSealed(document) ? this.opened(document, source) : document;
+  }
+
+  /** The content as an age file in ASCII armor; in plain text if the state is. */
+  async file(content: string | Uint8Array): Promise<string> {
+    const bytes = Buffer.from(content);
+    return this.#isOff ? bytes.toString() : armored(await this.#encrypt(bytes));
+  }
+
+  /** The content of a file; it is decrypted if it is an age file in ASCII armor. */
+  async openedFile(bytes: Buffer, name: string): Promise<Buffer> {
+    return isAgeFile(bytes) ? this.#decrypt(unarmored(bytes.toString('latin1')), name) : bytes;
+  }
+
+  async #open(document: SealedDocument, location: string): Promise<StateDocument> {
+    const bytes = await this.#decrypt(
+      unarmored(document.sealed),
+      `the state ${location}`,
+      document.recipients,
+    );
+    const inside = parseState(bytes, location, '');
+    const isSame = (['lineage', 'serial', 'workspace_id', 'write'] as const).every(
+      (key) => inside[key] === document[key],
+    );
+    if (isSealed(inside) || !isSame) {
+      throw new LostState(`the state ${location} was edited: its sealed content is of another state`, {
+        hint: 'Restore it from a backup.',
+      });
+    }
+    return inside;
+  }
+
+  async sealedEntry(entry: JournalEntry): Promise<StoredEntry> {
+    if (this.#isOff) return entry;
+    const { event, ...place } = entry;
+    return { ...place, sealed: await this.sealedText(JSON.stringify(event), placeText(place)) };
+  }
+
+  async openedEntry(entry: StoredEntry, location: string): Promise<JournalEntry> {
+    if (!('sealed' in entry)) return entry;
+    const { sealed, ...place } = entry;
+    try {
+      return { ...place, event: parseEvent(await this.openedText(sealed, placeText(place))) };
+    } catch (error) {
+      if (error instanceof UserError) throw error;
+      throw new LostState(`the journal of the state ${location} is damaged: an entry cannot be decrypted`, {
+        hint: advice`Restore the journal from a backup.`,
+        cause: error,
+      });
+    }
+  }
+
+  /** @param place of the text, which must be the same to decrypt it. */
+  async sealedText(text: string, place: string): Promise<string> {
+    if (this.#isOff) return text;
+    this.#lineKey ??= this.#newLineKey();
+    const { key, wrapped } = await this.#lineKey;
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place));
+    const bytes = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()];
+    return `${wrapped}.${Buffer.concat(bytes).toString('base64')}`;
+  }
+
+  /** @throws if the text was changed, or is of another place. */
+  async openedText(sealed: string, place: string): Promise<string> {
+    const [wrapped = '', text = ''] = sealed.split('.');
+    const known =
+      this.#lineKeys.get(wrapped) ?? this.#decrypt(Buffer.from(wrapped, 'base64'), 'its journal and history');
+    this.#lineKeys.set(wrapped, known);
+    const bytes = Buffer.from(text, 'base64');
+    const tagAt = bytes.length - TAG_BYTES;
+    const decipher = createDecipheriv(CIPHER, await known, bytes.subarray(0, NONCE_BYTES))
+      .setAAD(Buffer.from(place))
+      .setAuthTag(bytes.subarray(tagAt));
+    return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, tagAt)), decipher.final()]).toString();
+  }
+
+  async #newLineKey(): Promise<LineKey> {
+    const key = randomBytes(32);
+    return { key, wrapped: (await this.#encrypt(key)).toString('base64') };
+  }
+
+  async #encrypt(bytes: Uint8Array): Promise<Buffer> {
+    const { Encrypter } = await import('age-encryption');
+    const encrypter = new Encrypter();
+    for (const recipient of this.#required().recipients) encrypter.addRecipient(recipient);
+    return Buffer.from(await encrypter.encrypt(bytes));
+  }
+
+  async #decrypt(bytes: Uint8Array, what: string, recipients?: readonly string[]): Promise<Buffer> {
+    const { Decrypter } = await import('age-encryption');
+    const { identity } = this.#required();
+    const keys = revealed('seal.identity', identity).match(/^AGE-SECRET-KEY-1\w+/gm) ?? [];
+    const decrypter = new Decrypter();
+    try {
+      for (const key of keys) decrypter.addIdentity(key);
+      if (keys.length === 0) throw new Error('no key');
+    } catch (cause) {
+      throw new UserError(`${identity.name} is not an identity of age`, {
+        hint: 'An identity begins with AGE-SECRET-KEY-1; age-keygen creates one.',
+        cause,
+      });
+    }
+    try {
+      return Buffer.from(await decrypter.decrypt(bytes));
+    } catch (cause) {
+      const sealedFor = recipients === undefined ? '' : `: it is sealed for ${recipients.join(', ')}`;
+      throw new UserError(`${identity.name} cannot decrypt ${what}${sealedFor}`, {
+        hint: `Set ${identity.name} to the identity of one of its recipients. If the state was edited, restore it from a backup.`,
+        cause,
+      });
+    }
+  }
+
+  #required(): SealSettings {
+    if (this.#settings === undefined) {
+      throw new UserError('this is sealed, but state.seal is not set', {
+        hint: 'Set state.seal with recipients and identity.',
+      });
+    }
+    return this.#settings;
+  }
+}
+
+/** A line of the history as it is stored. @param run its id, which stays readable. */
+export async function sealedLine(line: string, run: string, seal: Seal = noSeal): Promise<string> {
+  const sealed = await seal.sealedText(line, run);
+  return sealed === line ? line : JSON.stringify({ run, sealed });
+}
+
+/** The lines of a history; damaged ones are skipped. @throws UserError without the identity. */
+export async function openedLines(lines: readonly string[], seal: Seal): Promise<string[]> {
+  const opened: string[] = [];
+  for (const line of lines) {
+    if (line === '') continue;
+    const value = parsedJson(line);
+    if (!isObject(value) || typeof value.sealed !== 'string') opened.push(line);
+    else {
+      try {
+        opened.push(await seal.openedText(value.sealed, String(value.run)));
+      } catch (error) {
+        if (error instanceof UserError) throw error;
+      }
+    }
+  }
+  return opened;
+}
+
+/** For states in plain text. */
+export const noSeal = new Seal(undefined);
+
+function placeText({ lineage, serial, sequence, at }: Omit<JournalEntry, 'event'>): string {
+  return `${lineage} ${serial} ${sequence} ${at}`;
+}
+
+const BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----\n';
+const END = '\n-----END AGE ENCRYPTED FILE-----\n';
+
+export function isAgeFile(bytes: Buffer): boolean {
+  return bytes.toString('latin1', 0, BEGIN.length) === BEGIN;
+}
+
+function armored(bytes: Buffer): string {
+  return BEGIN + bytes.toString('base64').replace(/.{64}(?=.)/g, '$&\n') + END;
+}
+
+function unarmored(text: string): Buffer {
+  return Buffer.from(text.slice(BEGIN.length, -END.length), 'base64');
+}

@@ -1,0 +1,210 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { generateX25519Identity, identityToRecipient } from 'age-encryption';
+import { describe, expect, it, vi } from 'vitest';
+import type { Emulator } from '../../src/emulator/start-emulator.ts';
+import { git, newRepository } from '../state/backends/git/git-server.ts';
+import { step } from '../step.ts';
+import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+/** In each prompt, and in no other text. */
+const PROMPT = 'Greet each caller with the word periwinkle.';
+const AGENTS = 12;
+const FILES = Object.fromEntries(
+  Array.from({ length: AGENTS }, (_, index) => [
+    `manifests/${index}.yaml`,
+    agentManifest(`line-${index}`, PROMPT),
+  ]),
+);
+
+async function newIdentity(): Promise<{ readonly identity: string; readonly recipient: string }> {
+  const identity = await generateX25519Identity();
+  return { identity, recipient: await identityToRecipient(identity) };
+}
+
+const first = await newIdentity();
+const second = await newIdentity();
+const WITH_FIRST = { STATE_IDENTITY: first.identity };
+
+function sealedProject(emulator: Emulator, recipients: readonly string[], backend = 'local'): string {
+  const seal = `{ recipients: [${recipients.join(', ')}], identity: { $secret: STATE_IDENTITY } }`;
+  return projectFile(emulator, `state: { backend: ${backend}, seal: ${seal} }\n`);
+}
+
+/** A workspace whose state is not sealed yet. */
+async function scene(): Promise<TestWorkspace & { seal(...recipients: string[]): Promise<void> }> {
+  const workspace = await testWorkspace(FILES);
+  const seal = (...recipients: string[]) =>
+    workspace.folder.write('voxform.yaml', sealedProject(workspace.emulator, recipients));
+  return Object.assign(workspace, { seal });
+}
+
+/** The files, but the manifests, that contain a text, in plain or in base64. */
+function filesWith(text: string, folder: string): string[] {
+  const offsets = [0, 1, 2].map((skip) => Buffer.from(text.slice(skip)).toString('base64').slice(0, -4));
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((each) => each.isFile() && path.basename(each.parentPath) !== 'manifests')
+    .map(({ parentPath, name }) => path.join(parentPath, name))
+    .filter((file) => [text, ...offsets].some((each) => readFileSync(file, 'latin1').includes(each)))
+    .map((file) => path.relative(folder, file));
+}
+
+/** Starts an apply, and kills it when some records were created. */
+async function killedApply(w: TestWorkspace, env: Readonly<Record<string, string>>): Promise<void> {
+  const created = () => w.emulator.requests.filter(({ method }) => method === 'POST').length;
+  const before = created();
+  const running = w.start(['apply', '--auto-approve', '--concurrency', '2'], { env });
+  await vi.waitUntil(() => created() >= before + 4, { timeout: 30_000, interval: 2 });
+  running.child.kill('SIGKILL');
+  await running.ended;
+}
+
+describe('a sealed state', () => {
+  it('has no prompt in any file, whatever happens to its runs', async () => {
+    await using w = await scene();
+    await w.seal(first.recipient);
+    await step('is continued after a run was killed', async () => {
+      await killedApply(w, WITH_FIRST);
+      const { code, stderr } = await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
+      expect([code, stderr]).toEqual([expect.any(Number), expect.not.stringContaining('cannot decrypt')]);
+      expect(filesWith('periwinkle', w.folder.root)).toEqual([]);
+    });
+    await step('has sealed plans, which are shown and applied', async () => {
+      await w.folder.write('manifests/0.yaml', agentManifest('line-0', `${PROMPT} Twice.`));
+      const withCache = { ...WITH_FIRST, XDG_CACHE_HOME: path.join(w.folder.root, 'cache') };
+      expect((await w.runWith(withCache, 'plan', '--out', 'today.plan')).code).toBe(0);
+      expect(readFileSync(path.join(w.folder.root, 'today.plan'), 'utf8')).toMatch(
+        /^-----BEGIN AGE ENCRYPTED FILE-----\n/,
+      );
+      expect((await w.runWith(WITH_FIRST, 'show', 'today.plan')).stdout).toContain('Twice.');
+      expect((await w.run('show', 'today.plan')).stderr).toContain('STATE_IDENTITY');
+      const applied = await w.runWith(WITH_FIRST, 'apply', 'today.plan');
+      expect(applied.stdout).toMatch(/Applied: .*1 updated/);
+      expect(filesWith('periwinkle', w.folder.root)).toEqual([]);
+    });
+    await step('knows its runs, and its copies', async () => {
+      const { stdout } = await w.runWith(WITH_FIRST, 'history', '--output', 'json');
+      expect(JSON.parse(stdout).runs).toEqual(
+        expect.arrayContaining([expect.objectContaining({ command: 'apply', result: 'died' })]),
+      );
+      expect(filesWith('"command"', path.join(w.folder.root, '.voxform'))).toEqual([]);
+      await rm(path.join(w.folder.root, '.voxform/test.state.json'));
+      const lost = await w.runWith(WITH_FIRST, 'recover');
+      expect(lost.stdout).toContain('line-0');
+    });
+  });
+
+  it('is of no use without its identity', async () => {
+    await using w = await scene();
+    await w.seal(first.recipient);
+    await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
+    for (const args of [['plan'], ['apply', '--auto-approve'], ['state', 'list'], ['status'], ['history']]) {
+      const { code, stderr } = await w.run(...args);
+      expect([args, code, stderr]).toEqual([args, 1, expect.stringContaining('needs STATE_IDENTITY')]);
+    }
+    const other = await w.runWith({ STATE_IDENTITY: second.identity }, 'plan');
+    expect([other.code, other.stderr]).toEqual([1, expect.stringContaining(first.recipient)]);
+    const wrong = await w.runWith({ STATE_IDENTITY: first.recipient }, 'plan');
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('not an identity of age')]);
+    expect(wrong.stderr).not.toContain(first.identity);
+    expect((await w.run('validate')).code).toBe(0);
+    const writes = w.writes();
+    await w.run('apply', '--auto-approve');
+    expect(w.writes()).toBe(writes);
+  });
+
+  it('is sealed later, for others, and decrypted again, each time with all of its copies', async () => {
+    await using w = await scene();
+    await w.run('apply', '--auto-approve');
+    expect(filesWith('periwinkle', w.folder.root)).not.toEqual([]);
+    const { stdout: plain } = await w.run('state', 'pull');
+    await w.seal(first.recipient);
+    await step('is refused until it is sealed', async () => {
+      const { code, stderr } = await w.runWith(WITH_FIRST, 'plan');
+      expect([code, stderr]).toEqual([1, expect.stringContaining('voxform state seal')]);
+      expect((await w.runWith(WITH_FIRST, 'state', 'seal')).code).toBe(0);
+      expect(filesWith('periwinkle', w.folder.root)).toEqual([]);
+      const { stdout } = await w.runWith(WITH_FIRST, 'state', 'pull');
+      expect(JSON.parse(stdout).resources).toEqual(JSON.parse(plain).resources);
+      expect((await w.runWith(WITH_FIRST, 'plan', '--detailed-exitcode')).code).toBe(0);
+    });
+    await step('changes its recipients', async () => {
+      await w.seal(second.recipient);
+      expect((await w.runWith({ STATE_IDENTITY: second.identity }, 'plan')).code).toBe(1);
+      const both = { STATE_IDENTITY: `# two\n${first.identity}\n${second.identity}\n` };
+      expect((await w.runWith(both, 'state', 'seal')).code).toBe(0);
+      expect((await w.runWith({ STATE_IDENTITY: second.identity }, 'history')).stdout).toContain('apply');
+      expect((await w.runWith({ STATE_IDENTITY: second.identity }, 'plan')).code).toBe(0);
+      expect((await w.runWith(WITH_FIRST, 'plan')).code).toBe(1);
+    });
+    await step('is decrypted', async () => {
+      const withSecond = { STATE_IDENTITY: second.identity };
+      expect((await w.runWith(withSecond, 'state', 'unseal')).code).toBe(0);
+      expect(filesWith('"sealed"', path.join(w.folder.root, '.voxform'))).toEqual([]);
+      await w.folder.write('voxform.yaml', projectFile(w.emulator));
+      expect((await w.run('plan', '--detailed-exitcode')).code).toBe(0);
+      expect((await w.run('history')).stdout).toContain('state unseal');
+    });
+    await step('needs its settings to be decrypted', async () => {
+      await w.seal(first.recipient);
+      await w.runWith(WITH_FIRST, 'state', 'seal');
+      await w.folder.write('voxform.yaml', projectFile(w.emulator));
+      const { code, stderr } = await w.run('plan');
+      expect([code, stderr]).toEqual([1, expect.stringContaining('voxform state unseal')]);
+      expect((await w.run('state', 'unseal')).stderr).toContain('state.seal is not set');
+    });
+  });
+
+  it('is refused where it was edited', async () => {
+    await using w = await scene();
+    await w.seal(first.recipient);
+    await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
+    const file = path.join(w.folder.root, '.voxform/test.state.json');
+    const document = JSON.parse(readFileSync(file, 'utf8'));
+    const [backup = ''] = readdirSync(path.dirname(file)).filter((name) => name.endsWith('.backup-0'));
+    const other = JSON.parse(readFileSync(path.join(path.dirname(file), backup), 'utf8'));
+    for (const change of [
+      { serial: 9 },
+      { sealed: other.sealed },
+      { sealed: document.sealed.replace(/A/g, 'B') },
+    ]) {
+      await writeFile(file, JSON.stringify({ ...document, ...change }));
+      const { code, stderr } = await w.runWith(WITH_FIRST, 'plan');
+      expect([change, code, stderr]).toEqual([change, 1, expect.stringContaining('error:')]);
+    }
+  });
+
+  it('moves to another backend, where its objects have no prompt either', async () => {
+    await using w = await scene();
+    await w.run('apply', '--auto-approve');
+    const bare = newRepository(w.folder.root, path.join(w.folder.root, 'voice.git'));
+    await w.folder.write('voxform.yaml', sealedProject(w.emulator, [first.recipient], 'git'));
+    const moved = await w.runWith(WITH_FIRST, 'state', 'move', '--from', 'local');
+    expect([moved.code, moved.stderr]).toEqual([0, '']);
+    await w.folder.write('manifests/0.yaml', agentManifest('line-0', `${PROMPT} Twice.`));
+    expect((await w.runWith(WITH_FIRST, 'apply', '--auto-approve')).code).toBe(0);
+    const objects = git(bare, 'cat-file', '--batch-all-objects', '--batch-check=%(objectname)').split('\n');
+    const texts = objects.map((id) => git(bare, 'cat-file', '-p', id));
+    expect(texts.join('\n')).toContain('"sealed"');
+    expect(texts.filter((text) => text.includes('periwinkle'))).toEqual([]);
+  });
+
+  const hasAge = spawnSync('age', ['--version']).error === undefined;
+  it.skipIf(!hasAge)(`is read by age${hasAge ? '' : ' (NOT RUN: age IS MISSING)'}`, async () => {
+    await using w = await scene();
+    await w.seal(first.recipient, second.recipient);
+    await w.runWith(WITH_FIRST, 'apply', '--auto-approve');
+    const { stdout: plain } = await w.runWith(WITH_FIRST, 'state', 'pull');
+    const { stdout: sealed } = await w.runWith(WITH_FIRST, 'state', 'pull', '--sealed');
+    await w.folder.write('identity.txt', second.identity);
+    const age = spawnSync('age', ['--decrypt', '-i', path.join(w.folder.root, 'identity.txt')], {
+      input: sealed,
+      encoding: 'utf8',
+    });
+    expect([age.status, age.stdout]).toEqual([0, plain]);
+    await w.folder.write('state.age', sealed);
+    expect((await w.runWith(WITH_FIRST, 'state', 'push', 'state.age')).stdout).toContain('identical');
+  });
+});

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { newSealSettings } from '../state/backends/identity.ts';
+import { step } from '../step.ts';
+import { type TestFleet, testFleet } from './test-fleet.ts';
+
+const ADDRESS = 'voices/acme:test';
+const PROMPT = 'Greet each caller with the word periwinkle.';
+
+/** Everything in the database. */
+async function contents({ pg }: TestFleet): Promise<string> {
+  const tables = await pg.sql(
+    `SELECT table_schema || '.' || table_name AS name FROM information_schema.tables WHERE table_schema LIKE 'voxform%'`,
+  );
+  const rows = await Promise.all(tables.map(({ name }) => pg.sql(`SELECT * FROM ${name}`)));
+  return rows.map((each) => JSON.stringify(each)).join('\n');
+}
+
+it('keeps no prompt of a sealed workspace in the database', { timeout: 90_000 }, async () => {
+  const { recipients, identity } = await newSealSettings();
+  const fleet = await testFleet({
+    projects: ['acme'],
+    secrets: { STATE_IDENTITY: identity.reveal() },
+    rules: 'workspaces: { "*": { mode: approve, interval: 1s } }',
+  });
+  const emulator = fleet.emulators.get('acme');
+  if (emulator === undefined) throw new Error('there is no platform');
+  const seal = `{ recipients: [${recipients.join()}], identity: { $secret: STATE_IDENTITY } }`;
+  await fleet.folder.write('acme/voxform.yaml', projectFile(emulator, `state: { seal: ${seal} }\n`));
+  await fleet.write('acme', PROMPT);
+  await fleet.server();
+  const open = async () => (await fleet.control.status({ address: ADDRESS })).workspaces[0]?.plan;
+  const approve = async () => {
+    await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+    expect(await contents(fleet)).not.toContain('periwinkle');
+    await fleet.control.approve(ADDRESS, (await open())?.id ?? '', 'ann');
+    await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+    expect(await contents(fleet)).not.toContain('periwinkle');
+  };
+  await step('its first plan', async () => {
+    await approve();
+    expect([...emulator.world.agents.values()].map(({ prompt_config: config }) => config)).toMatchObject([
+      { prompt: PROMPT },
+    ]);
+  });
+  await step('its next plan says which fields change', async () => {
+    await fleet.folder.write('acme/manifests/a.yaml', agentManifest('agent-of-acme', `${PROMPT} Twice.`));
+    await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+    expect(await fleet.control.plan(ADDRESS)).toMatchObject({
+      resources: [{ action: 'update', changes: [{ path: 'prompt_config.prompt', sensitive: true }] }],
+    });
+    await approve();
+  });
+  await step('its state is sealed', async () => {
+    const [row] = await fleet.pg.sql('SELECT state FROM voxform_fleet.states');
+    expect(JSON.parse(String(row?.state))).toMatchObject({ recipients: [...recipients] });
+  });
+});
