@@ -56,7 +56,7 @@ export function withPlanning(command: Command): Command {
 }
 
 export function withFull(command: Command): Command {
-  return command.option('--full', 'Show identical changes, warnings and adoptions for every resource');
+  return command.option('--full', 'Show identical changes, warnings and imports for every resource');
 }
 
 export function withReplacing(command: Command): Command {

@@ -89,7 +89,7 @@ function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeF
   }));
 }
 
-const TITLES = { add: 'Put it in quotes', remove: 'Remove the quotes' } as const;
+const TITLES = { add: 'Add quotes', remove: 'Remove the quotes' } as const;
 
 interface Written {
   /** The text as written. */

@@ -69,7 +69,8 @@ export async function renameAt(
       throw new CannotEdit(`a rename cannot change the kind ${kind}`);
     const to = target?.name ?? newName.trim();
     if (to === name) return { edits: [], notes: [] };
-    if (!NAME_PATTERN.test(to)) throw new CannotEdit(`${JSON.stringify(to)} is no valid name: ${NAME_RULE}`);
+    if (!NAME_PATTERN.test(to))
+      throw new CannotEdit(`${JSON.stringify(to)} is not a valid name: ${NAME_RULE}`);
     return await renamed(snapshot, { kind, from: name, to });
   } catch (error) {
     if (error instanceof CannotEdit) return { refused: error.message };
@@ -89,7 +90,7 @@ async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<R
   });
   if (!changed.some(({ is }) => is === 'declaration')) {
     throw new CannotEdit(
-      `${sourceText(declaration.source)} takes metadata.name from an anchor; write it out first`,
+      `${sourceText(declaration.source)} gets metadata.name from an anchor; write the name out first`,
     );
   }
   const edits: readonly PlacedText[] = [

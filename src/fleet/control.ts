@@ -117,7 +117,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     await known([address]);
     if (plan.length < SHORTEST)
       throw misuse(
-        `${JSON.stringify(plan)} is too short for a plan: name at least ${SHORTEST} characters of its id`,
+        `${JSON.stringify(plan)} is too short for the id of a plan; use at least ${SHORTEST} characters`,
       );
     return database.atomically(async (statements) => {
       await lockRows(statements, [address]);
@@ -154,11 +154,11 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     const [former] = await plansNamed(statements, address, plan);
     const by = former?.decidedBy === undefined ? '' : ` (decided by ${former.decidedBy})`;
     const became = former === undefined ? '' : `: it is ${former.state}${by}`;
-    return new UserError(`the plan ${plan} of ${address} does not wait for approval${became}`, {
+    return new UserError(`the plan ${plan} of ${address} is not waiting for approval${became}`, {
       hint:
         open === undefined
-          ? 'No plan of this workspace waits.'
-          : `The plan ${open} waits. Look at it before you approve it: voxform fleet show ${shellWord(address)}`,
+          ? 'No plan of this workspace is waiting.'
+          : `The plan ${open} is waiting. Review it before you approve it: voxform fleet show ${shellWord(address)}`,
     });
   };
 

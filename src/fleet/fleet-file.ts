@@ -76,7 +76,7 @@ export function loadFleetFile(at: string, env: Environment): FleetFile {
     if (read.problem.code !== 'unreadable-file')
       throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
     throw new UserError(`cannot read ${at}: ${read.problem.message}`, {
-      hint: `Run it in the folder of a ${FLEET_FILE}, or name one with --file.`,
+      hint: `Run the command in the folder with ${FLEET_FILE}, or pass --file FILE.`,
     });
   }
   const { value, findings } = onlyDocument(read.text, { file, name: 'the fleet file' });
@@ -214,7 +214,7 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
     }
     const earlier = patterns.slice(0, index).find((each) => isCovered(pattern, each));
     if (earlier === undefined) return [];
-    const message = `${JSON.stringify(pattern)} never applies: ${JSON.stringify(earlier)} above it matches all of it; move it up or remove it`;
+    const message = `${JSON.stringify(pattern)} never applies: ${JSON.stringify(earlier)} above it matches the same addresses; move it up or remove it`;
     return [{ code: 'unreachable-rule', message, ...at }];
   });
 }

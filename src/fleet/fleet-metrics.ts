@@ -19,13 +19,13 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   ]);
   const behind = gauge(
     'voxform_fleet_lateness_seconds',
-    'How late the oldest run that has not begun is, queued or not; 0 if none is.',
+    'Delay of the most overdue run, queued or not; 0 without one.',
   );
   const oldest = gauge(
     'voxform_fleet_oldest_check_seconds',
-    'Longest time since the last check of a workspace; for one never checked, since it was found.',
+    'Longest time since the last check of a workspace, or since its discovery if it was never checked.',
   );
-  const orphans = gauge('voxform_fleet_orphans', 'Open orphans, as the last runs found them.');
+  const orphans = gauge('voxform_fleet_orphans', 'Open orphans after the last runs.');
   const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
   const failing = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
   const brokenProjects = gauge('voxform_fleet_broken_projects', 'Projects of a source that cannot be used.', [
@@ -45,7 +45,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
   for (const result of runResults) runs.inc({ result }, 0);
   const lateness = histogram(
     'voxform_fleet_run_lateness_seconds',
-    'How late the runs of this process began.',
+    'Start delay of the runs of this process.',
     [1, 2, 5, 10, 30, 60, 300, 1800],
   );
   const durations = histogram(

@@ -33,7 +33,7 @@ const source = z
       .string()
       .min(1)
       .meta({
-        description: 'Folder, relative to the fleet file; instead of a repository.',
+        description: 'Folder of projects instead of a repository, relative to the fleet file.',
         examples: ['/srv/voices'],
       })
       .optional(),
@@ -50,7 +50,7 @@ const source = z
       .optional(),
     interval: durationSetting('1s', '1d')
       .meta({
-        description: 'Time between two looks for a newer version; default: 30s for Git, 2s for a folder.',
+        description: 'Time between two checks for a newer version; default: 30s for Git, 2s for a folder.',
         examples: ['30s'],
       })
       .optional(),
@@ -58,11 +58,11 @@ const source = z
       .string()
       .min(1)
       .refine((text) => !/[{}]/.test(text.replaceAll(/\{(source|project)\}/g, '')), {
-        error: 'expected no other braces than {source} and {project}',
+        error: 'expected only the placeholders {source} and {project}',
       })
       .meta({
         description:
-          'Folder with one file per secret, with {source} and {project} (.root for the root of the source): the secrets_dir of projects that name none, and the only folder that theirs may be in.',
+          'Folder with one file per secret, with {source} and {project} (.root for the root of the source). It is the default secrets_dir of projects, and theirs must be inside it.',
         examples: ['/run/secrets/{project}'],
       })
       .optional(),
@@ -92,12 +92,12 @@ const rule = z
     on_drift: z
       .enum(['pull-request'])
       .meta({
-        description: 'pull-request keeps a pull request that accepts drift, and does not correct the drift.',
+        description: 'pull-request: open a pull request that accepts drift, instead of correcting it.',
         examples: ['pull-request'],
       })
       .optional(),
   })
-  .describe('How the workspaces of an address are treated.');
+  .describe('Settings of the workspaces with this address.');
 
 /** `fleet.yaml`, with a secret in place of each value form. */
 export const fleetSchema = z
@@ -143,12 +143,12 @@ export const fleetSchema = z
       .partial()
       .describe('Limits of one process.')
       .optional(),
-    policies: policiesSchema().describe('Rules that every project must keep, in CEL.').optional(),
+    policies: policiesSchema().describe('Policy rules for every project, in CEL.').optional(),
     timeout: durationSetting('1s', '1d')
-      .meta({ description: 'Longest time of one run; default: 10m.', examples: ['10m'] })
+      .meta({ description: 'Maximum duration of one run; default: 10m.', examples: ['10m'] })
       .optional(),
     retention: durationSetting('1h', '3650d')
-      .meta({ description: 'How long the record of a run is kept; default: 90d.', examples: ['90d'] })
+      .meta({ description: 'How long a run is kept; default: 90d.', examples: ['90d'] })
       .optional(),
   })
   .describe('A fleet: many workspaces, reconciled by any number of processes over one database.');

@@ -34,7 +34,7 @@ export function foreignStateProblem(place: StateLocation, own: StateLocation): s
   const isOfFleet = place.schema === FLEET_SCHEMA && place.name !== own.name;
   if (!isOfFleet && attempt(() => addressOf(place.url).location) !== addressOf(EMBEDDED).location)
     return undefined;
-  return "a project may not name the fleet's own database: remove state, to keep it there under its address";
+  return "a project must not use the fleet's own database; remove state, which is then kept there under the workspace's address";
 }
 
 /** Provides this embedded database to state backends until it is disposed of. */

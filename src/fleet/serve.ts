@@ -245,7 +245,7 @@ export class FleetServer {
   #onSuccess(loop: LoopName): void {
     this.#workedAt[loop] = this.#options.clock.now();
     if (!this.#failures.delete(loop) || this.#failures.size > 0) return;
-    this.#options.log.entry('info', 'the database can be used again', { event: 'database-back' });
+    this.#options.log.entry('info', 'the database is available again', { event: 'database-back' });
   }
 
   #onFailure(error: unknown, loop?: LoopName): void {

@@ -136,10 +136,10 @@ function wordsOf(last: LastRun, status: ShownWorkspace['status']): string {
   ].join(', ');
 }
 
-/** `1 for a person, 2 orphans` */
+/** `1 with manual steps, 2 orphans` */
 export function needWords({ person, orphans }: LastRun): string[] {
   return [
-    ...(person === 0 ? [] : [`${person} for a person`]),
+    ...(person === 0 ? [] : [`${person} with manual steps`]),
     ...(orphans === 0 ? [] : [plural(orphans, 'orphan')]),
   ];
 }

@@ -11,7 +11,7 @@ export class StateLocked extends Error {
     const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
     const age = silent === undefined ? '' : `, last seen ${spanText(silent)} ago`;
     super(
-      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run is gone for sure: ${commandFor(`voxform state unlock ${id}`, reach)})`,
+      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, reach)})`,
     );
     this.lock = id;
   }

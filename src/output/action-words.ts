@@ -24,7 +24,7 @@ interface WordsOfAction {
 
 export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
   create: { symbol: '+', heading: 'Create', count: 'to create', done: 'created' },
-  adopt: { symbol: '=', heading: 'Adopt', count: 'to adopt', done: 'adopted' },
+  adopt: { symbol: '=', heading: 'Import', count: 'to import', done: 'imported' },
   update: { symbol: '~', heading: 'Update', count: 'to update', done: 'updated' },
   replace: { symbol: '-/+', heading: 'Replace', count: 'to replace', done: 'replaced' },
   forget: {

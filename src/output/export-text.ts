@@ -74,7 +74,7 @@ function secretLines({ manifests }: ManifestDrafts): string[] {
   const lines = usedLines(manifests.map(({ kind, name, secrets }) => ({ kind, name, uses: secrets })));
   if (lines.length === 0) return [];
   return [
-    'Some of these may be set on the platform. For each that is: uncomment the line in the manifest and set the secret as .env.example says.',
+    'Some of these may be set on the platform. If so, uncomment the line in the manifest, and set the secret as in .env.example.',
     ...lines,
   ];
 }

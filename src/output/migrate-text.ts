@@ -56,7 +56,7 @@ export function migrationText(view: MigrationView, style: Style): string {
   return paragraphs([
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
     list('Required first: nothing is written until this is done', 'must'),
-    list('Now or later: only the resources that need it wait', 'waits'),
+    list('Now or later: only dependent resources wait', 'waits'),
     list('Notes', 'know'),
     filesText(files, style),
     plan === undefined ? '' : planText(plan, style, full),
@@ -115,7 +115,7 @@ interface MigrationResult {
 /** The results of a migration, with the checklist of manual steps. */
 export function migratedText(result: MigrationResult, style: Style): string {
   const { report, plan, after, from, to, full, reach } = result;
-  const heading = `Manual steps left to move from ${from} to ${to}`;
+  const heading = `Remaining manual steps of the move from ${from} to ${to}`;
   const options = {
     style,
     full,

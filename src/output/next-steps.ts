@@ -59,14 +59,14 @@ const words = {
   resolve_first: ({ address }) => ({ said: `Resolve ${address} first, then plan again.` }),
   correct_workspace: () => ({ said: 'If the other workspace is the right one, correct workspace_id.' }),
   correct_id: () => ({
-    said: 'Correct or remove the id, which names no record of this workspace. If it is of another workspace, set `ids: {}` for this one in voxform.yaml: then metadata.id does not count here.',
+    said: 'Correct or remove the id: this workspace has no such record. If it belongs to another workspace, set `ids: {}` for this one in voxform.yaml to ignore metadata.id here.',
   }),
   retry_ignored: () => ({ said: 'Change the manifest, or resend it with --retry-ignored.' }),
   lift_guards: ({ guards }) => ({
     said: `To apply the whole plan anyway: ${guards.map((guard) => guardFlags[guard]).join(' and ')}`,
   }),
   waive: ({ rules, saved_plan: isSaved }) => ({
-    said: `To apply it all the same${isSaved ? ', plan again with' : ''}: ${rules.map((rule) => `--waive ${rule}`).join(' ')} --because REASON`,
+    said: `To apply it anyway${isSaved ? ', plan again with' : ''}: ${rules.map((rule) => `--waive ${rule}`).join(' ')} --because REASON`,
   }),
   keep_record: ({ id, previous_name }) => ({
     said: `To keep its ${id === null ? 'unknown create' : `record ${id}`}, add to metadata: previous_names: [${previous_name}]`,
@@ -77,7 +77,7 @@ const words = {
     command: `voxform apply --workspace ${workspace} FILE`,
   }),
   unlock: ({ id }) => ({
-    said: 'If that run is gone for sure',
+    said: 'If that run has definitely ended',
     command: `voxform state unlock ${id}`,
   }),
   push_newer: ({ file }) => ({

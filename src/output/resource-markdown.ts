@@ -33,7 +33,7 @@ function rowOf(
   words: RowWords,
 ): string {
   const marks = [
-    adopted && action !== 'adopt' ? ', adopted' : '',
+    adopted && action !== 'adopt' ? ', imported' : '',
     previous === undefined ? '' : `, was ${markdownCode(previous)}`,
   ].join('');
   const place = source === null ? '' : markdownCode(`${source.file}:${source.line}`);

@@ -124,7 +124,7 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
 function headOf({ resources, fields, steps }: Statement, group: ReportGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
-  const marks = resources[0]?.adopted ? `${style.action[colorOf]('(adopted)')} ` : '';
+  const marks = resources[0]?.adopted ? `${style.action[colorOf]('(imported)')} ` : '';
   const what =
     fields.length === 0 ? 'alike' : fields.length === 1 ? 'with the same change' : 'with the same changes';
   const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${marks}${what}`;
@@ -199,7 +199,7 @@ export function headLine(resource: PlannedResource, { symbol, colorOf }: Resourc
   const { action, address, id, url, source, adopted, previous_address: previous } = resource;
   const color = style.action[colorOf];
   const marks = [
-    adopted && action !== 'adopt' ? 'adopted' : undefined,
+    adopted && action !== 'adopt' ? 'imported' : undefined,
     previous === undefined ? undefined : `was ${escapeControls(previous)}`,
   ].filter((mark) => mark !== undefined);
   const rest = [

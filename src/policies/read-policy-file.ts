@@ -16,7 +16,7 @@ export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySour
   const read = readTextFile(absolute);
   if ('problem' in read) {
     throw new UserError(`--policy ${file}: ${read.problem.message}`, {
-      hint: 'A relative path starts at the folder of the command.',
+      hint: 'A relative path starts at the current folder.',
     });
   }
   const { value, findings } = onlyDocument(read.text, { file, name: 'a file of policies' });

@@ -121,7 +121,7 @@ export const nextStep = z
     }),
     step('save_plan', 'Save a new plan.', {}),
     step('select_workspace', 'Apply the saved plan to its workspace.', { workspace: z.string() }),
-    step('unlock', 'Release the lock, if its run is gone for sure.', {
+    step('unlock', 'Release the lock, if its run has definitely ended.', {
       id: z.string().describe('Id of the lock.'),
     }),
     step('push_newer', 'Push a newer copy of the state.', { file: z.string() }),

@@ -150,7 +150,7 @@ function crossChecks(
     if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
     if (context.local?.isTemporary && fileOf(place) !== undefined) {
       const message =
-        "a fleet keeps no local state of a project from Git: remove state, to keep it in the fleet's database, or name another backend";
+        "a fleet cannot use a local state for a project from Git; remove state to use the fleet's database, or choose another backend";
       problems.push({ code: 'local-state', message, path: at.slice(0, -1), at: 'value' });
     }
     const forbidden = context.local?.stateProblem?.(name, place);
@@ -275,7 +275,7 @@ function readCertificates(
   const read = readTextFile(file, inside);
   if ('problem' in read) return { problem: read.problem.message };
   const blocks = read.text.match(BLOCK) ?? [];
-  if (blocks.length === 0) return { problem: 'the file holds no certificate in PEM form' };
+  if (blocks.length === 0) return { problem: 'the file contains no PEM certificate' };
   for (const [index, block] of blocks.entries()) {
     if (attempt(() => new X509Certificate(block)) === undefined)
       return { problem: `certificate ${index + 1} of the file cannot be read` };

@@ -43,7 +43,10 @@ const policySchema = lazily(() =>
         .string()
         .min(1)
         .max(500)
-        .meta({ description: 'What is reported.', examples: ['Calls must end after half an hour.'] })
+        .meta({
+          description: 'The message that is reported.',
+          examples: ['Calls must end after half an hour.'],
+        })
         .optional(),
       waivable: z
         .boolean()
@@ -53,7 +56,7 @@ const policySchema = lazily(() =>
     .refine(({ deny, warn }) => (deny === undefined) !== (warn === undefined), {
       error: 'expected either deny or warn',
     })
-    .describe('A rule of the team.'),
+    .describe('A policy rule.'),
 );
 
 const MAX_POLICIES = 200;
@@ -75,7 +78,7 @@ export const policiesSchema = lazily(() =>
       }
     })
     .meta({
-      description: 'Rules that manifests and plans must keep, in CEL.',
+      description: 'Policy rules for manifests and plans, in CEL.',
       examples: [
         [
           {

@@ -69,7 +69,7 @@ const workspaceSchema = (has: Sections) =>
       .record(z.string(), recordId())
       .meta({
         description:
-          'Ids of existing records to adopt in this workspace, by address. With it, metadata.id of manifests does not count here: {} for a workspace without any.',
+          'Ids of existing records to import in this workspace, by address. Replaces metadata.id of the manifests; {} ignores them.',
         examples: [{ 'Kind/name': '01JEMV1AT0AGENT00000000001' }],
       })
       .optional(),
@@ -77,7 +77,7 @@ const workspaceSchema = (has: Sections) =>
       .record(z.string().min(1), z.string().min(1))
       .meta({
         description:
-          'Names of knowledge bases in this workspace, by their name in the manifests. Names that are the same need no line.',
+          'Names of knowledge bases in this workspace, by their name in the manifests. Identical names can be omitted.',
         examples: [{ FAQ: 'FAQ staging' }],
       })
       .optional(),
@@ -125,7 +125,10 @@ const limitsSchema = lazily(() =>
         .min(0.01)
         .max(10_000)
         .nullable()
-        .meta({ description: 'Most requests a second; null, the default, for no limit.', examples: [20] }),
+        .meta({
+          description: 'Maximum number of requests per second; default: null, for no limit.',
+          examples: [20],
+        }),
       timeout_seconds: z
         .number()
         .min(0.1)
@@ -143,11 +146,11 @@ const guardsSchema = lazily(() =>
         .number()
         .min(0)
         .max(100)
-        .meta(about('Largest share of the resources that one apply may change; default: 50.', 50)),
+        .meta(about('Maximum percentage of the resources that one apply may change; default: 50.', 50)),
       min_resources: z
         .int()
         .min(0)
-        .meta(about('Resources in the state from which the guard applies; default: 10.', 10)),
+        .meta(about('Minimum number of resources in the state for the guard to apply; default: 10.', 10)),
     })
     .partial()
     .describe('Guards against unexpectedly large changes.'),

@@ -126,13 +126,13 @@ const refusals: readonly Refusal[] = [
   {
     reason: 'tables of somebody else',
     prepare: 'CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.workspaces (id int)',
-    message: /has tables that are not of a fleet: workspaces/,
+    message: /has tables that do not belong to a fleet: workspaces/,
   },
   {
     reason: 'tables of a newer version',
     prepare: `CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.schema_version (part text PRIMARY KEY, version int);
 INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatible from', 99)`,
-    message: /has version 99; this voxform knows \d+ .*Upgrade voxform/,
+    message: /has version 99; this voxform supports \d+ .*Upgrade voxform/,
   },
   {
     reason: 'another encoding',

@@ -117,7 +117,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     ])
       expect((await fleet(...args)).code, args.join(' ')).toBe(64);
     const wrong = await fleet('approve', acme, 'deadbeefdead');
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('does not wait for approval')]);
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('is not waiting for approval')]);
     return id;
   });
 
@@ -226,7 +226,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
 
   await step('which it then has', async () => {
     await until(async () => (await statusOf(acme)) === 'in-sync');
-    expect((await fleet('status', acme)).stdout).toContain('1 for a person');
+    expect((await fleet('status', acme)).stdout).toContain('1 with manual steps');
     expect(first.world.agents.size).toBe(1);
     expect((await fleet('status', '--detailed-exitcode')).code).toBe(2);
     const codeOf = async (...args: string[]) => (await fleet('status', ...args, '--detailed-exitcode')).code;

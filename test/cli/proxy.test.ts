@@ -93,7 +93,7 @@ describe('a platform behind a proxy', () => {
 describe('ca_file', () => {
   it.each([
     { file: 'none.pem', problem: 'the file cannot be read: no such file' },
-    { file: 'voxform.yaml', problem: 'the file holds no certificate in PEM form' },
+    { file: 'voxform.yaml', problem: 'the file contains no PEM certificate' },
     { file: 'broken.pem', problem: 'certificate 1 of the file cannot be read' },
   ])('is wrong where $problem', async ({ file, problem }) => {
     await using workspace = await testWorkspace({

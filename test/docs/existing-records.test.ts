@@ -47,7 +47,7 @@ it('docs/adopting.md: a whole workspace', async () => {
     page.stand(text, own);
   await page.through('export', 'voxform export', 'cd acme');
   const { stdout } = await page.next('voxform plan');
-  expect(stdout).toMatch(/^Plan: 3 to adopt\./m);
+  expect(stdout).toMatch(/^Plan: 3 to import\./m);
   const writes = () => voices.emulator.requests.filter(({ method }) => method !== 'GET').length;
   const before = writes();
   await page.next('voxform apply');

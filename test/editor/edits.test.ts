@@ -113,7 +113,7 @@ describe('a fix', () => {
     {
       reason: 'no quotes',
       files: { [a]: number('number: +12025550101') },
-      title: 'Put it in quotes',
+      title: 'Add quotes',
       has: 'number: "+12025550101" }',
     },
     {

@@ -223,7 +223,7 @@ describe('rename', () => {
       'a name that is none',
       {},
       'Night Shift',
-      '"Night Shift" is no valid name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen',
+      '"Night Shift" is not a valid name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen',
     ],
     [
       'a name that is taken',
@@ -291,7 +291,7 @@ describe('rename', () => {
         'manifests/n.yaml': phone('inbound_agent_id: { $ref: Agent/day }'),
       },
       'night',
-      'manifests/day.yaml:1 takes metadata.name from an anchor; write it out first',
+      'manifests/day.yaml:1 gets metadata.name from an anchor; write the name out first',
     ],
     [
       'two manifests of the name',

@@ -160,7 +160,7 @@ retention: 1d
     [
       'a rule behind one that matches all of it',
       `${minimal}workspaces: { "*:a": {}, "voices/*:a": {}, "*:b": {} }\n`,
-      ['3:26 "voices/*:a" never applies: "*:a" above it matches all of it; move it up or remove it'],
+      ['3:26 "voices/*:a" never applies: "*:a" above it matches the same addresses; move it up or remove it'],
     ],
     [
       'two sources that are one',
@@ -181,7 +181,7 @@ retention: 1d
       [
         '2:10 timeout: expected at most 1d',
         '3:32 interval: expected at most 30d',
-        '4:35 secrets: expected no other braces than {source} and {project}',
+        '4:35 secrets: expected only the placeholders {source} and {project}',
       ],
     ],
     ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must have one document only']],

@@ -64,7 +64,7 @@ it('says over HTTP that PostgreSQL is away, and goes on when it is back', { time
   await fleet.write('acme', 'Two.');
   await fleet.until(() => fleet.told.some(({ report }) => report?.applied[0]?.action === 'update'));
   const said = fleet.log.filter((line) => line.includes('database'));
-  expect(said.at(-1)).toBe('info the database can be used again');
+  expect(said.at(-1)).toBe('info the database is available again');
   expect(said.filter((line) => line.startsWith('error cannot use the database')).length).toBeGreaterThan(0);
 });
 
@@ -89,5 +89,5 @@ CREATE TRIGGER refuse BEFORE UPDATE ON voxform_fleet.workspaces FOR EACH STATEME
   expect([server.isReady, said()]).toEqual([false, [expect.stringMatching(/^error cannot use .*refused/)]]);
   await fleet.pg.sql('DROP TRIGGER refuse ON voxform_fleet.workspaces');
   await fleet.until(() => server.isReady);
-  expect(said().slice(1)).toEqual(['info the database can be used again']);
+  expect(said().slice(1)).toEqual(['info the database is available again']);
 });

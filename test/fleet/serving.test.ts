@@ -192,7 +192,7 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
   await using opened = await runningPage({ source: page });
   const { text } = await opened.ask('/');
   expect(text).toContain('unknown field &quot;junk&quot;');
-  expect(text).not.toContain('Nothing needs a person');
+  expect(text).not.toContain('Nothing needs attention');
 
   await step('and no longer', async () => {
     await folder.write('beta/voxform.yaml', file);

@@ -31,12 +31,12 @@ const refusals: readonly { reason: string; prepare: string; message: RegExp }[] 
   {
     reason: 'a table of somebody else',
     prepare: 'CREATE SCHEMA voxform_fleet; CREATE TABLE voxform_fleet.workspaces (id int)',
-    message: /has tables that are not of a fleet: workspaces/,
+    message: /has tables that do not belong to a fleet: workspaces/,
   },
   {
     reason: 'a queue of somebody else',
     prepare: 'CREATE SCHEMA voxform_queue; CREATE TABLE voxform_queue.job (id int)',
-    message: /has tables that are not of a queue: job/,
+    message: /has tables that do not belong to a queue: job/,
   },
 ];
 
@@ -65,13 +65,15 @@ it('refuses what a newer version made that this one cannot use, and works with w
     const next = { compatibleFrom: version, statements: 'ALTER TABLE workspaces ADD COLUMN colour text' };
     await setUpTables(database, [...schemaSteps, { compatibleFrom: 1, statements: '' }, next]);
     await expect(beginAt(database)).rejects.toThrow(
-      `has version ${version}; this voxform knows ${schemaSteps.length}`,
+      `has version ${version}; this voxform supports ${schemaSteps.length}`,
     );
   });
   await sql(
     `UPDATE voxform_fleet.schema_version SET version = ${schemaSteps.length} WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
   );
-  await expect(beginAt(database)).rejects.toThrow(/voxform_queue .* has version 999; this voxform knows \d+/);
+  await expect(beginAt(database)).rejects.toThrow(
+    /voxform_queue .* has version 999; this voxform supports \d+/,
+  );
 });
 
 it('brings tables of the first version to the newest under a process that uses them, and loses nothing', async () => {

@@ -190,7 +190,7 @@ describe('a repository of projects', () => {
       twice: 'it has two project files, voxform.yaml and voxform.yml; delete one of them',
       link: 'voxform.yaml is a symbolic link; put the file itself there',
       state: expect.stringMatching(
-        /^voxform\.yaml:4:8 {2}a fleet keeps no local state of a project from Git/,
+        /^voxform\.yaml:4:8 {2}a fleet cannot use a local state for a project from Git/,
       ),
     });
   });
@@ -222,7 +222,7 @@ describe('a repository of projects', () => {
       'clients/acme/voxform.yaml': projectText('acme', `state: { backend: postgres, ${state} }\n`),
     });
     const { projects } = await gitFleet(remote).discover('voices', never);
-    const refusal = "a project may not name the fleet's own database";
+    const refusal = "a project must not use the fleet's own database";
     expect([
       projects.length,
       projects[0]?.problem?.includes(refusal) ?? false,

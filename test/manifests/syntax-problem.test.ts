@@ -93,7 +93,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a form without braces',
     text: 'a:\n  b: $var: company\n',
-    expected: '2:6 a value that holds ": " must be in quotes; did you mean { $var: company }?',
+    expected: '2:6 a value that contains ": " must be in quotes; did you mean { $var: company }?',
   },
   { reason: 'no colon', text: 'a:\n  name Support\n  b: 1\n', expected: `2:3 ${NO_COLON}` },
   { reason: 'no colon above deeper lines', text: 'a:\n  config\n    b: 1\n', expected: `2:3 ${NO_COLON}` },
@@ -115,7 +115,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a colon in a value',
     text: 'a: Hello: you\n',
-    expected: '1:4 a value that holds ": " must be in quotes',
+    expected: '1:4 a value that contains ": " must be in quotes',
   },
   {
     reason: 'a reserved character',

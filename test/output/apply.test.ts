@@ -54,7 +54,7 @@ describe('an apply as text', () => {
   it('says what was done, what failed and why, what was not reached, and what is left', () => {
     const text = applyText({ ...report, warnings: [] }, plainStyle());
     expect(text).toMatchInlineSnapshot(`
-      "  = WorkspaceUser/anna  adopted    01JUSER0000000000000000001
+      "  = WorkspaceUser/anna  imported   01JUSER0000000000000000001
         ~ Agent/support-line  updated    01JAGENT000000000000000002
         ~ WorkspaceUser/ben   updated    01JUSER0000000000000000002
       -/+ Webhook/calls       replaced   01JWEBHOOK0000000000000009
@@ -86,7 +86,7 @@ describe('an apply as text', () => {
 
       1 record stays as an orphan: voxform orphans
 
-      Applied: 1 renamed, 1 adopted, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1
+      Applied: 1 renamed, 1 imported, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1
       skipped.
       2 manual, 1 blocked, 1 unknown.
       "
@@ -143,7 +143,7 @@ describe('an apply as a comment, as annotations and as a page', () => {
     expect(text.slice(0, text.indexOf('- **Warning'))).toMatchInlineSnapshot(`
       "### voxform apply for <code>staging</code>
 
-      **Applied: 1 adopted, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1 skipped. 2 manual, 1 blocked, 1 unknown.**
+      **Applied: 1 imported, 2 updated, 1 replaced, 1 forgotten, 1 failed, 1 skipped. 2 manual, 1 blocked, 1 unknown.**
 
       - **Interrupted by SIGTERM. Requests in flight were finished; run apply again for the rest.**
       - **Failed:** <code>Agent/billing</code>: POST /agents: 422 name is taken (Change name in the manifest.)

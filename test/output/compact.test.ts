@@ -68,7 +68,7 @@ describe('a plan of many resources', () => {
 
   it('lists many adoptions as a table', () => {
     const shown = text(adoptions);
-    expect(shown).toContain(`Adopt (312): exists on the platform, not managed yet
+    expect(shown).toContain(`Import (312): exists on the platform, not managed yet
 
     ADDRESS           ID
   = Agent/branch-001  01JAGENT0000000000000000001

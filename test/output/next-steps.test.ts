@@ -120,7 +120,7 @@ describe('a next step', () => {
     },
     {
       step: { action: 'correct_id' },
-      text: 'Correct or remove the id, which names no record of this workspace. If it is of another workspace, set `ids: {}` for this one in voxform.yaml: then metadata.id does not count here.',
+      text: 'Correct or remove the id: this workspace has no such record. If it belongs to another workspace, set `ids: {}` for this one in voxform.yaml to ignore metadata.id here.',
     },
     {
       step: { action: 'retry_ignored', path: 'name' },
@@ -132,7 +132,7 @@ describe('a next step', () => {
     },
     {
       step: { action: 'unlock', id: 'L1' },
-      text: 'If that run is gone for sure: voxform state unlock L1 -w staging',
+      text: 'If that run has definitely ended: voxform state unlock L1 -w staging',
     },
     {
       step: { action: 'push_newer', file: 's.json' },

@@ -159,7 +159,7 @@ describe('a plan as Markdown', () => {
       /Agent\/a<\/code>: create, 500 fields<\/summary>[\s\S]*\n# 470 more lines are too long/,
     );
     expect(text).toMatch(/Agent\/b<\/code>: create, 120 fields<\/summary>[\s\S]*\+ f119: /);
-    expect(text).toContain('<code>Agent/c</code>: adopt');
+    expect(text).toContain('<code>Agent/c</code>: import');
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MARKDOWN_LIMIT);
     expect(isBalanced(text)).toBe(true);
   });

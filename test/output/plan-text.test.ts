@@ -44,7 +44,7 @@ describe('a plan as text', () => {
             [ ] In the dashboard, set the inbound agent of number +4930123456 to the
                 agent Agent/billing.
 
-      Adopt (1): exists on the platform, not managed yet
+      Import (1): exists on the platform, not managed yet
         = WorkspaceUser/anna  01JUSER0000000000000000001  manifests/users.yaml:1
 
       Update (2)
@@ -69,7 +69,7 @@ describe('a plan as text', () => {
             # calls from +4930999999 (Main)
             # its draft is newer than its published version 2
 
-        ~ WorkspaceUser/ben  (adopted)  01JUSER0000000000000000002
+        ~ WorkspaceUser/ben  (imported)  01JUSER0000000000000000002
             manifests/users.yaml:9
             # exists on the platform and differs from the manifest
             modules: [agents, analytics] -> [agents]
@@ -133,7 +133,7 @@ describe('a plan as text', () => {
           orphan: delete it in the dashboard
         ! the state file is tracked by Git and no remote backend is configured
 
-      Plan: 2 to create, 2 to update, 1 to replace, 1 to adopt, 1 to forget, 1 to
+      Plan: 2 to create, 2 to update, 1 to replace, 1 to import, 1 to forget, 1 to
       rename.
       2 manual, 1 blocked, 1 unknown, 1 manual afterwards, 1 unchanged.
       "

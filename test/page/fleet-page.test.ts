@@ -120,9 +120,11 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   });
   await step('the step that is left to a person is told, though all is in sync', async () => {
     expect((await get(pathOf(address))).text).toMatch(
-      /1 for a person: 1 unpublished[\s\S]*publish it when it is ready/,
+      /1 with manual steps: 1 unpublished[\s\S]*publish it when it is ready/,
     );
-    expect((await get('/')).text).toMatch(/<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 for a person/);
+    expect((await get('/')).text).toMatch(
+      /<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 with manual steps/,
+    );
   });
   await step('a run is in progress while its process lives', async () => {
     const isInProgress = async () => (await get(pathOf(address))).text.includes('in progress');
@@ -141,7 +143,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await until(async () => (await status(address)) === 'pending');
     await control.pause([address], { by: 'ann' });
     const { text } = await get(pathOf(address));
-    expect(text).toMatch(/badge[^>]*>paused[\s\S]*1 manual[\s\S]*WorkspaceUser[\s\S]*2 for a person/);
+    expect(text).toMatch(/badge[^>]*>paused[\s\S]*1 manual[\s\S]*WorkspaceUser[\s\S]*2 with manual steps/);
     expect(text).toMatch(
       /<h2>Resources[\s\S]*1 unpublished[\s\S]*1 manual|<h2>Resources[\s\S]*1 manual[\s\S]*1 unpublished/,
     );
@@ -247,13 +249,13 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(text).toContain('Orphans (1)');
     expect(text).toContain(`href="https://app.example.com/agents/${orphan}"`);
     const told =
-      /<h2>Needs a person[\s\S]*voices\/acme:test[\s\S]*1 orphan<[\s\S]*<dt>Orphans<\/dt><dd><bdi>1</;
+      /<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 orphan<[\s\S]*<dt>Orphans<\/dt><dd><bdi>1</;
     expect((await get('/')).text).toMatch(told);
     expect((await get('/workspaces?q=acme')).text).toContain('1 orphan<');
     const fleet = { ...(await control.status({})), unusedRules: [] };
     const words = fleetStatusText(fleet, plainStyle(), {});
     expect(words).toMatch(
-      /; 1 orphan; longest unchecked for [\s\S]*acme:test +in-sync .*1 for a person,\s+1 orphan$/m,
+      /; 1 orphan; longest unchecked for [\s\S]*acme:test +in-sync .*1 with manual steps,\s+1 orphan$/m,
     );
     expect(await act(cookie, 'close-orphan', { of: orphan, because: 'deleted' })).toBe(303);
     const after = (await get(pathOf(address), cookie)).text;
@@ -341,7 +343,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   expect(text).toContain('Page 50 of 50');
   expect(text.match(/<tr>/g)).toHaveLength(51);
   const attention = async () =>
-    /<h2>Needs a person.*?<\/section>/s.exec((await page.ask('/')).text)?.[0] ?? '';
+    /<h2>Needs attention.*?<\/section>/s.exec((await page.ask('/')).text)?.[0] ?? '';
   const statuses = async () => [
     ...new Set(
       [...(await attention()).matchAll(/data-title="Status"><span[^>]*>([^<]*)/g)].map(
@@ -377,7 +379,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
     '1,000 with plans that a policy or guard refuses',
     '1,747 waiting',
     '1,748 drifted',
-    '1,010 with orphans or steps for a person',
+    '1,010 with orphans or manual steps',
   ]);
   for (const [, path = '', count] of links)
     expect([path, (await page.ask(path.replaceAll('&amp;', '&'))).text]).toEqual([

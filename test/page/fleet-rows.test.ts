@@ -126,7 +126,7 @@ it('isolates an escape from the direction of the name around it', () => {
 it('says of a run of a watch without changes how its resources stand', () => {
   const resources = [resource('Agent/a'), resource('Agent/b', { notices: ['its draft is newer'] })];
   const { summary } = detailOfKeptRun(keptReport(sampleReport({ plan: plan(resources) }), String));
-  expect(summary).toBe('1 for a person');
+  expect(summary).toBe('1 with manual steps');
 });
 
 it('calls a run on the last valid manifests invalid', () => {

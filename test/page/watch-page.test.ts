@@ -41,7 +41,9 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect((await ask('/workspaces?label=team%3Dsales')).text).toContain('1 of 1 workspace');
   expect((await ask('/workspaces?label=team%3Dother')).text).toContain('0 of 1 workspace');
   expect((await ask('/workspaces?source=other')).text).toContain('0 of 1 workspace');
-  expect((await ask('/workspaces?q=TES')).text).toMatch(/1 of 1 workspace[\s\S]*1 to update, 1 for a person/);
+  expect((await ask('/workspaces?q=TES')).text).toMatch(
+    /1 of 1 workspace[\s\S]*1 to update, 1 with manual steps/,
+  );
   const bearer = { authorization: `Bearer ${TOKEN}` };
   const metrics = await ask('/metrics', { headers: bearer });
   expect(metrics.text).toContain('voxform_resources{status="update"} 1');

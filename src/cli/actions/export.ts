@@ -72,7 +72,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   warnOfTokens(log, tokens);
   if (left.length > 0)
     log.warn('older manifests may declare the same records: delete those, then run voxform validate');
-  log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would adopt.`);
+  log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would import.`);
 }
 
 const MOST_TOKENS = 20;

@@ -34,7 +34,7 @@ export const fleetCommands = {
       fleet
         .command('status')
         .description(
-          'Show the status of the fleet: how many workspaces have each status, what needs a person, how old all of it is, and the processes. With an address, show one workspace.',
+          'Show the status of the fleet: how many workspaces have each status, what needs attention, the age of the data, and the processes. With an address, show one workspace.',
         )
         .argument('[address]', ADDRESS)
         .addOption(outputOption(['text', 'json']))

@@ -21,7 +21,7 @@ export class DatabaseInUse extends UserError {
     super(`the embedded database of the fleet is in use by process ${pid} on ${host} since ${since}`, {
       hint:
         wanted === 'serve'
-          ? 'It serves one process. For more, set database in fleet.yaml to a PostgreSQL.'
+          ? 'It supports one process. For several, set database in fleet.yaml to a PostgreSQL database.'
           : 'That process is starting or ending. Repeat the command in a moment.',
     });
     this.use = operation === OPERATIONS.serve ? 'serve' : 'command';
@@ -68,5 +68,5 @@ async function take(file: LockFile, info: LockInfo, use: DatabaseUse): Promise<v
     if (held !== undefined && !isHolderDead && !isSilent) throw new DatabaseInUse(held.info, use);
     if (await file.take(info, held?.info.id)) return;
   }
-  throw new Error('other processes take the lock of the embedded database again and again');
+  throw new Error('cannot lock the embedded database: other processes keep taking the lock');
 }

@@ -31,14 +31,17 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
   );
   if (found?.has_version !== true) {
     if (found?.has_job !== true) return 0;
-    throw new UserError(`the schema ${QUEUE_SCHEMA} of ${location} has tables that are not of a queue: job`, {
-      hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
-    });
+    throw new UserError(
+      `the schema ${QUEUE_SCHEMA} of ${location} has tables that do not belong to a queue: job`,
+      {
+        hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
+      },
+    );
   }
   const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
   if (Number(row?.version) <= ownVersion()) return Number(row?.version);
   throw new UserError(
-    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform knows ${ownVersion()}`,
+    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform supports ${ownVersion()}`,
     { hint: 'Upgrade voxform.' },
   );
 }

@@ -92,14 +92,14 @@ async function versionIn(
   const version = of('fleet');
   if (version === 0) {
     throw new UserError(
-      `the schema ${FLEET_SCHEMA} of ${location} has tables that are not of a fleet: ${taken.join(', ')}`,
+      `the schema ${FLEET_SCHEMA} of ${location} has tables that do not belong to a fleet: ${taken.join(', ')}`,
       { hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.' },
     );
   }
   const oldest = of('fleet, compatible from');
   if (oldest > steps.length) {
     throw new UserError(
-      `the schema ${FLEET_SCHEMA} of ${location} has version ${version}; this voxform knows ${steps.length}`,
+      `the schema ${FLEET_SCHEMA} of ${location} has version ${version}; this voxform supports ${steps.length}`,
       { hint: 'Upgrade voxform.' },
     );
   }

@@ -58,7 +58,7 @@ RETURNING ${conflictColumns({ address: '$1', workspaceId: '$2', baseUrl: '$3' })
 }
 
 const HOLDER = `SELECT address FROM ${S}.claims WHERE workspace_id = $2 AND base_url = $3 AND address <> $1`;
-const HINT = 'Correct workspace_id in the project of one, or remove it.';
+const HINT = 'Correct workspace_id in one of the projects, or remove that workspace.';
 
 /**
  * Columns for {@link conflictOf}. A process with both sources of a project refuses its workspaces; one with an older fleet file sees only
@@ -84,7 +84,7 @@ export function conflictOf(
   const reason = refused ?? refused_twin ?? null;
   if (reason !== null)
     return new UserError(String(reason), {
-      hint: 'Have each manifest belong to one project: narrow manifests in voxform.yaml, or projects in fleet.yaml.',
+      hint: 'Each manifest must belong to one project: narrow manifests in voxform.yaml, or projects in fleet.yaml.',
     });
   if (twins === null) return undefined;
   return new UserError(`${address} and ${twins} are the same workspace of the platform; none of them runs`, {

@@ -26,7 +26,7 @@ export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[]
   const { head, lines } = newText(node, value, place);
   const splice = inline(source, { start, end, text: head });
   if (lines.length === 0) return [splice];
-  if (!source.endsLine(end)) throw new CannotEdit('the line goes on behind it');
+  if (!source.endsLine(end)) throw new CannotEdit('more text follows on its line');
   return [splice, source.linesAfter(end, lines)];
 }
 

@@ -237,7 +237,8 @@ function renderUnrecorded(applied: readonly AppliedWrite[], { style, reach }: Wo
     return step === undefined ? [] : [`    ${escapeControls(commandOf(step, reach))}`];
   });
   if (commands.length === 0) return [];
-  const lead = 'The records exist. Once the state can be written again, for each that no rescue file holds:';
+  const lead =
+    'The records exist. When the state is writable again, run this for each record that is not in a rescue file:';
   return [style.prose(lead, { indent: 2 }), ...commands];
 }
 

@@ -62,7 +62,7 @@ export function resourceHtml(
   const { address, adopted, action, source, id, url, changes } = resource;
   const marks = [
     outcome?.word,
-    adopted && action !== 'adopt' && 'adopted',
+    adopted && action !== 'adopt' && 'imported',
     rowMarks(said),
     isOne && source !== null && `${source.file}:${source.line}`,
   ];

@@ -102,7 +102,7 @@ function countText({ resources, left }: Resources): string {
     .sort(([a], [b]) => urgency[a] - urgency[b])
     .map(([status, { length }]) => `${length} ${status}`);
   const all = plural(resources.length, 'resource');
-  return `${all}${person === 0 ? '' : `, ${person} for a person`}: ${counted.join(', ')}`;
+  return `${all}${person === 0 ? '' : `, ${person} with manual steps`}: ${counted.join(', ')}`;
 }
 
 /** The server filters, so that the form works without scripts. */

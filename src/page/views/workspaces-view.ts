@@ -49,7 +49,7 @@ export function overviewView(
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
 ${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((status) => statusWords[status].word).join(', ')}</p>`}
-<section><h2>Needs a person</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
+<section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
 }
@@ -94,7 +94,7 @@ export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
 const needWords: Readonly<Record<Need, string>> = {
   records: 'unconfirmed or missing records',
   refused: 'plans that a policy or guard refuses',
-  steps: 'orphans or steps for a person',
+  steps: 'orphans or manual steps',
 };
 
 /** Workspaces as a table; on a phone as blocks. Each shortened list ends with a link to all of it. */

@@ -157,7 +157,7 @@ function fits(sort: CelSort | 'any', { is }: Type): boolean {
 function mismatch(name: string, overloads: readonly Overload[], types: readonly Type[]): string {
   const shown = shownOperator(name);
   const counts = [...new Set(overloads.map(({ takes }) => takes.length))];
-  if (!counts.includes(types.length)) return `${shown} takes another number of values`;
+  if (!counts.includes(types.length)) return `${shown} takes a different number of arguments`;
   const isMixed = types.some(({ is }) => is === 'int') && types.some(({ is }) => is === 'double');
   const hint = isMixed ? '; write whole numbers as 2.0, or use double(…)' : '';
   return `${shown} cannot take ${types.map(wordFor).join(' and ')}${hint}`;

@@ -111,7 +111,7 @@ class Compiler implements Checker {
     const type = this.#variables.get(name);
     if (type === undefined) {
       const known = [...this.#variables.keys()];
-      const near = didYouMean(name, known) || `; a rule sees ${known.join(', ')}`;
+      const near = didYouMean(name, known) || `; available: ${known.join(', ')}`;
       return this.problem(`unknown name ${JSON.stringify(name)}${near}`, offset);
     }
     return reading({

@@ -37,8 +37,7 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
     }
     const offset = offsetIn(error);
     const rest = text.slice(offset).trim();
-    const near =
-      rest === '' ? 'it ends too early' : `it cannot go on with ${JSON.stringify(firstWord(rest))}`;
+    const near = rest === '' ? 'unexpected end' : `unexpected ${JSON.stringify(firstWord(rest))}`;
     return { problem: { message: `not a CEL expression: ${near}`, offset } };
   }
 }

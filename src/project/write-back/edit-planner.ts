@@ -200,7 +200,7 @@ export class EditPlanner {
     const written = new Set(writes.map(({ key }) => key));
     const other = this.#uses.get(absolute)?.find(({ key }) => !written.has(key));
     if (other === undefined) return first.text;
-    throw new CannotEdit(`its text is ${name}, which is the text of ${other.name} too`);
+    throw new CannotEdit(`its text is ${name}, which ${other.name} uses too`);
   }
 }
 

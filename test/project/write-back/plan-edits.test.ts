@@ -189,7 +189,7 @@ describe('writing texts into files of their own', () => {
     const result = await planned(shared, day('prompt_config.prompt', 'New.'));
     expect(result.files).toEqual([]);
     expect(result.refused[0]?.why).toBe(
-      'its text is prompts/p.md, which is the text of Agent/late spec.prompt_config.prompt too',
+      'its text is prompts/p.md, which Agent/late spec.prompt_config.prompt uses too',
     );
   });
 
@@ -207,7 +207,7 @@ describe('writing texts into files of their own', () => {
   it('refuses where a variable of some workspace takes the file', async () => {
     const voxform = projectFile('vars: { text: { $file: prompts/p.md } }');
     const result = await planned({ ...files, 'voxform.yaml': voxform }, day('prompt_config.prompt', 'New.'));
-    expect(result.refused[0]?.why).toContain('voxform.yaml workspaces.test.vars.text too');
+    expect(result.refused[0]?.why).toContain('voxform.yaml workspaces.test.vars.text uses too');
   });
 
   it('follows a link inside the project', async () => {

@@ -113,7 +113,7 @@ export class Tables {
 
   #newer(version: number): UserError {
     return new UserError(
-      `the schema ${quoted(this.#schema)} of the state ${this.#location} has version ${version}; this voxform knows ${SCHEMA_VERSION}`,
+      `the schema ${quoted(this.#schema)} of the state ${this.#location} has version ${version}; this voxform supports ${SCHEMA_VERSION}`,
       { hint: 'Upgrade voxform.' },
     );
   }
