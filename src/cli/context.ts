@@ -28,7 +28,6 @@ export type CommandAction = (context: Context) => Promise<number>;
 /** Sets up the context of a command, and turns its errors into messages and exit codes. */
 export type Start = (action: CommandAction, takes?: Takes) => Promise<void>;
 
-/** Special properties of a command. */
 export interface Takes {
   readonly severalWorkspaces?: true;
   /** It has many runs, and reports their starts and ends itself. */

@@ -125,7 +125,6 @@ export const positiveInteger = integer(1, 1_000_000, 'Expected a whole number of
 export const wholeNumber = integer(0, 1_000_000, 'Expected a whole number.');
 export const parsePort = integer(0, 65_535, 'Expected a port from 0 to 65535.');
 
-/** A flag with a duration. */
 export function duration(name: string, description: string, standard: string): Option {
   return new Option(`${name} <duration>`, description)
     .argParser(parseSeconds)

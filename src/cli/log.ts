@@ -88,7 +88,6 @@ export class Log {
 
 interface Details {
   readonly fields?: Fields;
-  /** The text before the label. */
   readonly lead?: string;
 }
 

@@ -15,7 +15,6 @@ import { LISTEN_TOKEN, listenToken, type PageAddress } from './page-flags.ts';
 
 interface WatchPageOptions {
   readonly address: PageAddress;
-  /** The commit of the manifests. */
   readonly source: string;
   /** The interval is in seconds. */
   readonly flags: Pick<WatchPolicy, 'mode' | 'lockTimeout'> & { readonly interval: number };

@@ -37,7 +37,6 @@ export function addressPlaces(text: string, role: FileRole): readonly PlacedAddr
 interface Surroundings {
   readonly text: string;
   readonly role: FileRole;
-  /** The value of the document. */
   readonly value: Json;
   readonly document: Document.Parsed;
 }

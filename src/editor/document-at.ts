@@ -18,7 +18,6 @@ export interface PlacedNode {
   readonly flow: boolean;
 }
 
-/** One document of a text. */
 interface OpenDocument {
   /** Its start in the text. */
   readonly start: number;

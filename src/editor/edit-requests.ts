@@ -92,7 +92,6 @@ function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeF
 const TITLES = { add: 'Add quotes', remove: 'Remove the quotes' } as const;
 
 interface Written {
-  /** The text as written. */
   readonly written: string;
   readonly json: boolean;
 }

@@ -22,14 +22,11 @@ interface EditedProjectOptions {
   readonly folder: string;
   readonly env: Environment;
   readonly usesEnvFile: boolean;
-  /** The requested workspace. */
   readonly workspace: string | undefined;
   readonly policies: ExternalPolicies | undefined;
   /** Absolute path of the folder for parsed manifests and names on the platform; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
-  /** Redacts the secrets of the project. */
   readonly redactor: Redactor;
-  /** Called with messages for the user. */
   readonly onNotice: (text: string) => void;
 }
 

@@ -27,11 +27,9 @@ export interface EditorSessionOptions {
   readonly policies: ExternalPolicies | undefined;
   /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder: string | undefined;
-  /** Redacts the secrets of projects. */
   readonly redactor: Redactor;
 }
 
-/** The editor's initial settings. */
 interface EditorFacts {
   /** The requested workspace, for every project that has it. */
   readonly workspace: string | undefined;
@@ -39,12 +37,9 @@ interface EditorFacts {
   readonly reportsFileChanges: boolean;
 }
 
-/** Notifications to the editor. */
 interface EditorNotifications {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
-  /** A message for the user. */
   notice(text: string): void;
-  /** A line of the log. */
   log(text: string): void;
   /** A bug. */
   failure(error: unknown): void;
@@ -131,7 +126,6 @@ export class EditorSession {
     }
   }
 
-  /** Ends all work. */
   async close(): Promise<void> {
     for (const loads of this.#projects.values()) loads.end();
     await Promise.all(this.#watches.map((watch) => watch.close()));
@@ -297,7 +291,6 @@ class DiskWatch {
 interface LoadsOptions {
   readonly project: EditedProject;
   readonly texts: () => ReadonlyMap<string, string>;
-  /** Called with each finished load. */
   readonly onLoaded: (snapshot: ProjectSnapshot) => void;
   /** Called if the project cannot be loaded at all. */
   readonly onError: (error: unknown) => void;
@@ -324,7 +317,6 @@ class ProjectLoads {
     return this.#options.project;
   }
 
-  /** Called after each change. */
   changed(): void {
     this.#isStale = true;
     this.#abort.abort();

@@ -99,7 +99,6 @@ export function referencesAt(
     .map(({ file: at, range }) => ({ file: at, ...range }));
 }
 
-/** All addresses in a file. */
 export function placesIn(snapshot: ProjectSnapshot, file: string): readonly PlacedAddress[] {
   const text = snapshot.textOf(file);
   const role = text === undefined ? undefined : roleOf(snapshot, file, text);

@@ -61,7 +61,6 @@ interface HoverSubject {
   readonly snapshot: ProjectSnapshot;
   readonly file: string;
   readonly role: FileRole;
-  /** The value in the document. */
   readonly value: Json;
   readonly path: DocumentPath;
 }
@@ -188,7 +187,6 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
   $secret: ({ argument }) => `The secret ${String(argument)}. Its value is never shown.`,
 };
 
-/** The maximum number of shown lines. */
 const MAX_LINES = 12;
 
 /** A value in Markdown, without secrets. */

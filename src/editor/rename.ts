@@ -20,7 +20,6 @@ import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './sn
 /** A renamable name, or why it cannot be renamed. */
 type Renamable = { readonly range: TextRange; readonly name: string } | { readonly refused: string };
 
-/** A replacement of text. */
 interface PlacedText extends PlaceInFile {
   readonly text: string;
 }
@@ -225,7 +224,6 @@ function differenceOf(before: string, after: string): Splice | undefined {
   return { start, end: before.length - same, text: after.slice(start, after.length - same) };
 }
 
-/** The edits of a resource. */
 interface NameChange {
   readonly kind: string;
   readonly from: string;
@@ -276,7 +274,6 @@ function problemKey({ severity, code, file, path = '' }: Diagnostic, { kind, fro
   return JSON.stringify([severity, code, file, path.replaceAll(`${kind}/${from}`, `${kind}/${to}`)]);
 }
 
-/** The resource after the rename. */
 function withName(resource: Resource, { change, previous }: Pick<Renamed, 'change' | 'previous'>): Resource {
   const [from, to] = [`${change.kind}/${change.from}`, `${change.kind}/${change.to}`];
   const spec = mapSpecials(resource.spec, (special) =>

@@ -38,7 +38,6 @@ export function ownAddress(value: Json): string | undefined {
   return `${String(value.kind)}/${String(value.metadata.name)}`;
 }
 
-/** A possible field of an object. */
 interface SchemaField {
   readonly name: string;
   readonly description: string;
@@ -66,7 +65,6 @@ export class SchemaPlace {
     return this.#found.flatMap((schema) => this.#alternatives(schema));
   }
 
-  /** Example values of the schema. */
   get examples(): readonly Json[] {
     const all = [...this.#found, ...this.takes];
     return all.flatMap((schema) =>

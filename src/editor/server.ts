@@ -42,7 +42,6 @@ interface ServerOptions extends EditorSessionOptions {
   readonly output: Writable;
   /** The requested workspace. A request of the editor takes precedence. */
   readonly workspace: string | undefined;
-  /** Stops the server. */
   readonly signal: AbortSignal;
 }
 

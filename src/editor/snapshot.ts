@@ -11,7 +11,6 @@ export interface TextRange {
   readonly end: number;
 }
 
-/** A replacement of a range. */
 export interface ChangedText extends TextRange {
   readonly text: string;
 }
@@ -26,13 +25,10 @@ export interface ProjectSnapshot {
   /** The real path of the project folder, or of the file's folder for a file without a project. */
   readonly folder: string;
   readonly project: ProjectConfig | undefined;
-  /** The selected workspace. */
   readonly workspace: WorkspaceConfig | undefined;
-  /** The files with declarations. */
   readonly files: readonly string[];
   /** The declarations of all files, including those of other workspaces. */
   readonly declarations: readonly Declaration[];
-  /** The resources of the workspace. */
   readonly resources: readonly Resource[];
   /** The places of the parts of each spec. */
   readonly sources: ReadonlyMap<Address, SpecSources>;

@@ -15,7 +15,6 @@ export const SYMBOL_CAPABILITIES: ServerCapabilities = {
   workspaceSymbolProvider: true,
 };
 
-/** The maximum number of search results. */
 const MAX_FOUND = 200;
 
 const KINDS: Readonly<Record<FileSymbol['is'], SymbolKind>> = {
@@ -24,7 +23,6 @@ const KINDS: Readonly<Record<FileSymbol['is'], SymbolKind>> = {
   entry: SymbolKind.Field,
 };
 
-/** Handles requests for symbols. */
 export function listenToSymbols({ connection, session, answer }: EditorRequests): void {
   connection.onRequest(DocumentSymbolRequest.type, (params) =>
     answer(inFile, params, async () => {

@@ -5,11 +5,9 @@ import { roleOf } from './file-role.ts';
 import { placesIn } from './find-references.ts';
 import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
-/** A symbol of a file. */
 export interface FileSymbol {
   readonly name: string;
   readonly is: 'resource' | 'section' | 'entry';
-  /** The range of the whole declaration. */
   readonly range: TextRange;
   readonly nameRange: TextRange;
   readonly children: readonly FileSymbol[];

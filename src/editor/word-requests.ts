@@ -52,11 +52,9 @@ export interface EditorRequests {
   readonly session: EditorSession;
   /** Validates the parameters of a request and answers it in order, without secrets. */
   answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
-  /** Redacts secrets from a text. */
   redact(text: string): string;
 }
 
-/** The target of a request. */
 interface RequestTarget {
   readonly snapshot: ProjectSnapshot;
   /** Relative to the folder of the snapshot. */
@@ -156,7 +154,6 @@ async function requestTarget(
   return found && { ...found, offset: found.document.offsetAt(position) };
 }
 
-/** An open file with its project. */
 export async function openedFile(
   session: EditorSession,
   uri: string,

@@ -91,7 +91,6 @@ export const emulatorBehaviour = z.strictObject({
       to: z.enum(['endOfDay', 'midnight']).default('endOfDay'),
     })
     .prefault({}),
-  /** The behaviour of paged lists. */
   pages: z
     .strictObject({
       /** The maximum page size, whatever the requested size. */

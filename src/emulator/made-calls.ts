@@ -43,7 +43,6 @@ export const madeCalls = outcomes.partial().extend({
 
 type MadeCalls = Immutable<z.output<typeof madeCalls>>;
 
-/** The default distribution. */
 export const usualCall = {
   channel_type: 'voice',
   session_id: null,

@@ -14,7 +14,6 @@ export interface PageRequest {
 export interface PagedList<T> {
   readonly name: string;
   readonly key: (item: T) => string | number;
-  /** The sort order of the keys. */
   readonly order: 'ascending' | 'descending';
 }
 

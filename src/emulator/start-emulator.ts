@@ -32,7 +32,6 @@ export interface EmulatorOptions {
   readonly onRequest?: RequestHook | undefined;
 }
 
-/** A running platform. */
 export type Emulator = Readonly<Awaited<ReturnType<typeof startEmulator>>>;
 
 /** Starts the platform. Throws a UserError for a port in use and for an invalid data file. */

@@ -177,7 +177,6 @@ export function isFolder(file: string): boolean {
   return statusOf(file)?.isDirectory() === true;
 }
 
-/** An entry of a folder. */
 export type FolderEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
 /** Like `readdirSync`. */

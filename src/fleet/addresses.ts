@@ -38,7 +38,6 @@ export function shownProject(project: string): string {
   return shown.length > LONGEST_PROJECT ? `${shown.slice(0, LONGEST_PROJECT)}…` : shown;
 }
 
-/** The first matching rule, if any. */
 export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
   rules: readonly Rule[],
   address: string,

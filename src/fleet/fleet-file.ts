@@ -60,7 +60,6 @@ export interface FleetFile {
 /** The rule for workspaces without a matching one. */
 const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined } as const;
 
-/** The rule of a workspace. */
 export function ruleOf(rules: readonly FleetRule[], address: string): Omit<FleetRule, 'pattern'> {
   return ruleFor(rules, address) ?? DEFAULT_RULE;
 }

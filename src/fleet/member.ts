@@ -28,7 +28,6 @@ export interface FleetMember extends ProjectVersion {
   readonly refused?: string | undefined;
 }
 
-/** A project in a source. */
 export interface DiscoveredProject extends ProjectVersion {
   readonly project: string;
   /**
@@ -61,7 +60,6 @@ export interface BrokenProject {
 
 /** The files of a version. Nobody changes them. */
 export interface ProjectCheckout extends ProjectVersion {
-  /** Absolute path of the project folder. */
   readonly folder: string;
 }
 

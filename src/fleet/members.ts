@@ -13,7 +13,6 @@ export interface MembersOptions {
   readonly rules: readonly FleetRule[];
   readonly env: Environment;
   readonly local: LocalPaths;
-  /** The text of the project file. */
   text(): Promise<string>;
   /** Returns the folder with its files. */
   checkout(): Promise<string>;

@@ -7,7 +7,6 @@ import { QUEUE_SCHEMA } from './database/fleet-tables.ts';
 import { QUEUE, queuedGroups, queueVersion } from './database/queue-tables.ts';
 import type { RunGroups } from './slots.ts';
 
-/** A run to be done. */
 interface RunJob {
   readonly address: string;
   /** The time when it was due, in ISO 8601 by the clock of the database. */

@@ -39,7 +39,6 @@ export interface MemberRun {
   readonly version: ProjectVersion;
   /** The location of the state for messages, if it is not in the database of the fleet. */
   readonly outside?: string | undefined;
-  /** Redacts the secrets of the workspace. */
   redact(text: string): string;
 }
 

@@ -22,7 +22,6 @@ export function groupsOf({ source, project, baseUrl }: GroupedRun): RunGroups {
   };
 }
 
-/** A run of this process. */
 export interface RunningInGroups {
   readonly groups: RunGroups;
   /** Milliseconds since the start of the run. */
@@ -30,7 +29,6 @@ export interface RunningInGroups {
 }
 
 interface SlotLimits {
-  /** The maximum number of concurrent runs. */
   readonly slots: number;
   /** Kinds of which the fleet has more than one group. */
   readonly several: readonly Sharing[];

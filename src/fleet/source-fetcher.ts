@@ -23,7 +23,6 @@ interface SourceFetcherOptions {
   readonly sources: Sources;
   readonly rules: readonly FleetRule[];
   readonly log: WatchLog;
-  /** Cancels fetches in progress. */
   readonly signal: AbortSignal;
 }
 
@@ -69,7 +68,6 @@ export class SourceFetcher {
     this.#stopAwaiting(this.#names);
   }
 
-  /** Claims the sources that are due. */
   async due(): Promise<readonly SourceFetch[]> {
     const { database, sources } = this.#options;
     const claims = await claimSources(database, sources.all);

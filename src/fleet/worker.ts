@@ -20,7 +20,6 @@ export interface WorkerOptions extends MemberRuns {
   readonly processId: string;
   /** Sources whose workspaces this process may run. */
   readonly ready: ReadonlySet<string>;
-  /** The maximum number of concurrent runs. */
   readonly slots: number;
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
   /** The maximum duration of a run in milliseconds. */

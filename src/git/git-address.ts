@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 
-/** A repository to fetch from. */
 export interface GitAddress {
   /** The URL passed to git, without a password. */
   readonly url: string;

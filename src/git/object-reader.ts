@@ -61,7 +61,6 @@ export class ObjectReader {
     return entries;
   }
 
-  /** Ends the processes. */
   async close(): Promise<void> {
     await Promise.all([this.#headers.close(), this.#contents.close()]);
   }

@@ -17,7 +17,6 @@ interface BranchRepositoryOptions extends Pick<FetchOptions, 'env' | 'signal' | 
   readonly network: Network;
 }
 
-/** A file in a commit. */
 export interface CommittedFile {
   readonly mode: string;
   readonly id: string;

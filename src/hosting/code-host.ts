@@ -1,11 +1,9 @@
 import type { HostClient } from './host-client.ts';
 
-/** A pull or merge request. */
 export interface HostRequest {
   readonly number: number;
   readonly url: string;
   readonly state: 'open' | 'closed' | 'merged';
-  /** The target branch. */
   readonly base: string;
   /** The newest commit of its branch; for a merged request, as of the merge. */
   readonly head: string;
@@ -33,7 +31,6 @@ export interface CodeHost {
   change(number: number, change: RequestChange): Promise<void>;
 }
 
-/** A kind of code host. */
 export interface HostKind {
   /** True for the usual names of its servers. */
   isAt(hostname: string): boolean;

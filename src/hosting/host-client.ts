@@ -45,7 +45,6 @@ interface HostClientOptions {
   readonly shown: string;
   readonly token: Secret;
   readonly kind: {
-    /** The permissions that the token needs. */
     readonly rights: string;
     readonly headers?: Readonly<Record<string, string>>;
   };

@@ -18,7 +18,6 @@ export interface Kind extends KindSchema {
   /** `list` if the platform can list the records, otherwise `get`. Neither may write. */
   list?(client: PlatformClient): AsyncIterable<ShownRecord>;
   get?(client: PlatformClient, id: string): Promise<ShownRecord>;
-  /** The table of `voxform get`. */
   readonly table: RecordTable;
   /** Links from records of this kind to others. Only for kinds that can be listed. */
   readonly routes?: Routes;
@@ -149,7 +148,6 @@ interface ManualChange {
 export interface Lookup {
   readonly name: string;
   readonly description: string;
-  /** The table of `voxform get`. */
   readonly table: RecordTable;
   list(client: PlatformClient): AsyncIterable<LookupRecord>;
   /** The client, with a function applied to this list. */

@@ -2,7 +2,6 @@
 export interface RecordTable {
   /** The argument of `get`, and the name of flags that take ids: `agents` gives `--agents` and `--agents-from`. */
   readonly name: string;
-  /** A short description. */
   readonly description: string;
   /** The columns from left to right. */
   readonly columns: readonly RecordColumn[];

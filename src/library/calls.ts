@@ -28,7 +28,6 @@ export function loadProject(options: LoadOptions): Promise<Project> {
   });
 }
 
-/** A call in progress. */
 interface LibraryCall {
   readonly opened: OpenWorkspace;
   /** Must be called before the first write: from then on, an abort lets requests in flight finish. */

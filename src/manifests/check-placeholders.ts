@@ -17,7 +17,6 @@ export interface FoundPlaceholder {
   readonly path: DocumentPath;
   /** In the text at that path, or in the file that it includes. */
   readonly offset: number;
-  /** The included file. */
   readonly included?: { readonly file: string; readonly line: number; readonly column: number };
 }
 

@@ -13,7 +13,6 @@ export interface Declaration {
   readonly kind: KindSchema;
   readonly metadata: Metadata;
   readonly source: Source;
-  /** The manifest's own spec. */
   readonly home: Layer;
 }
 

@@ -14,7 +14,6 @@ export function documentKey(text: string | Uint8Array): string {
   return hash('sha256', text, 'base64url');
 }
 
-/** The length of every key. */
 export const KEY_LENGTH = 43;
 
 /** Keeps the entries of the last round in memory. */

@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
 import { type ParsedFile, parseDocuments } from './parse-documents.ts';
 
-/** The texts for a thread. */
 export interface ParseRequest {
   readonly batch: number;
   readonly texts: readonly string[];
@@ -22,7 +21,6 @@ interface Taken {
 
 /** The number of characters to parse before a second thread is started: about the amount parsed during its start. */
 const MIN_CHARACTERS = 600_000;
-/** The number of texts per message. */
 const BATCH = 16;
 /** The number of queued batches, so that the thread is never idle: this thread reads its answers only between two files. */
 const MAX_WAITING = 3;
@@ -94,7 +92,6 @@ export class ParallelParser {
     await this.end();
   }
 
-  /** Terminates the thread. */
   async end(): Promise<void> {
     this.#mayStart = false;
     await this.#worker?.terminate();

@@ -26,7 +26,6 @@ export interface ParseProblem {
 }
 
 export interface ParsedFile {
-  /** Documents with content. */
   readonly documents: readonly ParsedDocument[];
   readonly problems: readonly ParseProblem[];
 }

@@ -48,7 +48,6 @@ class Unusable extends Error {
 interface Anchor {
   /** Undefined while the anchored value is being read. */
   readonly value: Json | undefined;
-  /** The number of nodes after expansion. */
   readonly size: number;
 }
 

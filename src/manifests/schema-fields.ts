@@ -31,7 +31,6 @@ function hasField(schema: unknown, name: string | number): boolean {
   return schema instanceof z.ZodObject && Object.hasOwn(schema.shape, name);
 }
 
-/** True if the schema accepts text. */
 export function takesText(schema: unknown): schema is z.ZodType {
   return schema instanceof z.ZodString || schema instanceof z.ZodStringFormat || schema instanceof z.ZodEnum;
 }

@@ -1,6 +1,5 @@
 import { CST, Lexer } from 'yaml';
 
-/** A token of a YAML text. */
 export interface Token {
   readonly source: string;
   readonly offset: number;

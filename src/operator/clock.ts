@@ -1,4 +1,3 @@
-/** The clock of a loop. */
 export interface Clock {
   /** Milliseconds of a monotonic clock. */
   now(): number;

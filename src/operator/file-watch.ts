@@ -14,9 +14,7 @@ interface FileWatchOptions {
   onError(error: unknown): void;
 }
 
-/** The files and folders to watch. */
 interface Targets {
-  /** Folders that are watched recursively. */
   readonly trees: readonly string[];
   /** Folders whose entries matter, each with the relevant names; undefined for all. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>;

@@ -41,7 +41,6 @@ export class GracefulShutdown implements RunSignals {
     }
   }
 
-  /** Releases the timer. */
   done(): void {
     this.#cancel?.();
   }

@@ -18,7 +18,6 @@ export interface ApplyPolicy extends GuardOptions {
 
 interface HoldFacts {
   readonly policy: ApplyPolicy;
-  /** The address of the workspace. */
   readonly address: string;
   /** Resources that may be in a half-written file. */
   readonly leaving: readonly string[];

@@ -15,7 +15,6 @@ import type { Need, WorkspaceStatus } from './workspace-status.ts';
 const MAX_NAMED = 50;
 
 interface Ended {
-  /** The plan after the run. */
   readonly after: PlanDocument | undefined;
   readonly now: Date;
   /** Why it was stopped early, if that is a failure. */
@@ -129,7 +128,6 @@ const lastRun = lazily(() =>
 
 export type LastRun = z.infer<ReturnType<typeof lastRun>>;
 
-/** Reads the results of a run. */
 export function lastRunOf(results: Json | undefined): LastRun {
   return lastRun().parse(results ?? {});
 }

@@ -22,7 +22,6 @@ import type { InputFiles, LastLoad, LoadedFiles } from './last-load.ts';
 import type { Invalid } from './run-report.ts';
 import type { Version } from './source.ts';
 
-/** Valid manifests. */
 export interface LoadedVersion {
   readonly version: Version;
   readonly opened: OpenWorkspace;

@@ -1,6 +1,5 @@
 import type { Clock } from './clock.ts';
 
-/** Why a run starts. */
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
 
 export interface NextRun {

@@ -73,7 +73,6 @@ export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   return counts(plan.summary, appliedActions) || `${inSync}${kept === 0 ? '' : `, ${kept} not applied`}`;
 }
 
-/** The maximum number of named resources. */
 const NAMED = 3;
 
 /** `1 to update (Agent/x, answers +12025550120)`: the actions of an apply and their resources. */
@@ -113,7 +112,6 @@ export function failureMessage({ address, result }: AppliedChange, reach: Reach)
   return `${address} failed: ${escapeControls(result.error + (help === undefined ? '' : ` (${help})`))}`;
 }
 
-/** Why a plan is not applied. */
 export function holdMessage(hold: Hold, words: string, reach: Reach): string {
   switch (hold.why) {
     case 'report':

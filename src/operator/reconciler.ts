@@ -26,7 +26,6 @@ import {
 } from './run-report.ts';
 import { StateLocked } from './state-locked.ts';
 
-/** The permissions of a watch. */
 export interface WatchPolicy extends ApplyPolicy, PlatformOptions, LockOptions {
   readonly allowReplace?: readonly string[];
   /** Keeps drift for a request that accepts it. If absent, a run that applies corrects drift. */

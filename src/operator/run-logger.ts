@@ -23,7 +23,6 @@ import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './
 /** Logs the news of a run, and nothing if nothing changed. */
 export class RunLogger implements RunObserver {
   readonly #own: WatchLog | undefined;
-  /** The run being logged. */
   #log: WatchLog | undefined;
   readonly #reported = new RepeatFilter();
   #failures = 0;

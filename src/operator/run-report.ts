@@ -53,7 +53,6 @@ export interface AppliedChange {
   readonly result: ResourceResult;
 }
 
-/** Invalid manifests. */
 export interface Invalid {
   readonly diagnostics: readonly Diagnostic[];
   /** Set without diagnostics. */
@@ -108,7 +107,6 @@ export interface RunReport {
   readonly plan: PlanDocument | undefined;
   readonly drift: readonly DriftedResource[];
   readonly missing: readonly MissingResource[];
-  /** Open orphans after the run. */
   readonly orphans: readonly Orphan[];
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedChange[];
@@ -116,7 +114,6 @@ export interface RunReport {
   readonly notify: Receivers | undefined;
   /** The status of the drift request; undefined if there is none, or if the run did not get to it. */
   readonly request?: RequestMemory | undefined;
-  /** The error of a failed run. */
   readonly error: unknown;
 }
 

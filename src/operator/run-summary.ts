@@ -4,7 +4,6 @@ import { countsOf } from './health/metrics.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
-/** The status of the drift request. */
 export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
   const known =
     kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);

@@ -16,7 +16,6 @@ export interface ManifestSource {
 }
 
 export interface Version {
-  /** Absolute path of the project folder. */
   readonly folder: string;
   /** Absolute path of the checkout that must contain the folder. */
   readonly checkout?: string | undefined;

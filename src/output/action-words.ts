@@ -149,7 +149,6 @@ export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
   });
 }
 
-/** Skipped resources, by reason. */
 export function skippedIn(
   writes: readonly AppliedWrite[],
 ): { readonly because: string; readonly addresses: readonly string[] }[] {

@@ -15,12 +15,10 @@ import type { Style } from './style.ts';
 interface ErrorOptions {
   /** Show the causes of every error. */
   readonly verbose?: boolean;
-  /** The command, for a bug report. */
   readonly command?: string;
   /** The page for bug reports. */
   readonly issues?: string;
   readonly reach?: Reach;
-  /** The address of the platform. */
   readonly baseUrl?: string;
   /** Redacts an error before its text is wrapped and escaped. */
   redact?(text: string): string;
@@ -120,7 +118,6 @@ function stackOf(error: Error, redact: (text: string) => string): string {
 export interface ErrorContext {
   readonly exitCode: number;
   readonly reach?: Reach;
-  /** Redacts secrets. */
   redact(text: string): string;
 }
 
@@ -254,7 +251,6 @@ export function failureOf(
   return { workspace, ...factsOf(error, hintOf(error, { workspace }, baseUrl), redact) };
 }
 
-/** True for a bug. */
 export function isBug(error: unknown): boolean {
   const isExpected = error instanceof UserError || error instanceof PlatformError;
   return !isExpected && diagnosticsOf(error) === undefined;

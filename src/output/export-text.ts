@@ -11,7 +11,6 @@ interface ExportReport {
   readonly folder: string;
   readonly drafts: ManifestDrafts;
   readonly missed: readonly Missed[];
-  /** Overwritten files. */
   readonly replaced: readonly string[];
   /** Other existing manifests, which may declare the same records. */
   readonly left: readonly string[];

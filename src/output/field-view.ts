@@ -13,12 +13,10 @@ import { yamlText } from './yaml-text.ts';
 export interface FieldView {
   readonly path: string;
   readonly body: FieldBody;
-  /** Short notes. */
   readonly notes: readonly string[];
 }
 
 export type FieldBody =
-  /** A new value. */
   | { readonly form: 'value'; readonly after: string }
   | { readonly form: 'change'; readonly before: string; readonly after: string }
   /** The start of a new long text, or only `before`. */

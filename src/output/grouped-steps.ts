@@ -37,7 +37,6 @@ export const FEWEST_IN_TABLE = 8;
 /** The number of addresses to name before the rest is counted. */
 export const MOST_NAMED = 3;
 
-/** The formatting of texts and addresses. */
 export interface Formats {
   text?(text: string): string;
   code?(address: string): string;

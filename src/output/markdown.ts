@@ -116,7 +116,6 @@ export function markdownCode(text: string): string {
   return `<code>${markdownText(text)}</code>`;
 }
 
-/** A table row of Markdown cells. */
 export function tableLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }

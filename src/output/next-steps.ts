@@ -166,7 +166,6 @@ export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, re
   return [sentence, ...texts, ...(url === undefined ? [] : [url])].join(' ');
 }
 
-/** A warning with its next steps. */
 export function remarkText({ message, next = [] }: Remark, reach: Reach): string {
   return withSteps(message, { steps: next }, reach);
 }
@@ -229,7 +228,6 @@ export function helpText(
   return withSteps(adviceText(advice, reach), { steps: next }, reach).trimStart() || undefined;
 }
 
-/** The option that lifts a guard. */
 export const guardFlags = {
   large_change: '--allow-large-change',
   owner_change: '--allow-owner-change',

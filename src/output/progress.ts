@@ -27,7 +27,6 @@ export interface Progress {
 const redrawEvery = 80;
 const logEvery = 5000;
 
-/** Clears the line of the cursor. */
 export const CLEAR_LINE = '\r\u001b[2K';
 
 /** Shows progress. Driven by events only, so that nothing is written between them. */

@@ -26,7 +26,6 @@ export interface Report {
   readonly summary: readonly string[];
   /** In display order, unchanged resources last. */
   readonly groups: readonly ReportGroup[];
-  /** Resources with manual steps. */
   readonly pending: readonly PlannedResource[];
   readonly applied?: ApplyReport;
 }
@@ -170,7 +169,6 @@ export function applyReport(report: ApplyReport): Report {
   };
 }
 
-/** The result of a resource. */
 export interface Outcome {
   readonly word: string;
   /** Sentences: the error with its hint. */

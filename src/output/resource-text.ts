@@ -84,7 +84,6 @@ function sharedReason(resources: readonly PlannedResource[]): string | undefined
 interface StatementOptions {
   readonly style: Style;
   readonly views: FieldViewOptions;
-  /** True to show the reason. */
   says(resource: PlannedResource): boolean;
 }
 
@@ -140,7 +139,6 @@ const margin = 4;
 interface ListStyle {
   readonly style: Style;
   readonly reach: Reach;
-  /** True to show the reason. */
   says(resource: PlannedResource): boolean;
 }
 

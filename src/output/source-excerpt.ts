@@ -8,7 +8,6 @@ type SourceOf = (file: string) => string | undefined;
 
 interface ExcerptOptions {
   readonly sourceOf: SourceOf;
-  /** Redacts known secrets. */
   redact(text: string): string;
 }
 

@@ -105,7 +105,6 @@ interface PlacedColumn extends Column {
 
 interface SizedColumn extends PlacedColumn {
   readonly width: number;
-  /** The absolute minimum width. */
   readonly least: number;
 }
 

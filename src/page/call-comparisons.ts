@@ -8,7 +8,6 @@ import type { ShownImpact } from './page-data.ts';
 interface ComparisonOptions {
   now(): Date;
   textOf(error: unknown): string;
-  /** Removes secrets. */
   redact(text: string): string;
   /** Called when there is a new result. */
   changed(): void;

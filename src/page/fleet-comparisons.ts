@@ -16,13 +16,11 @@ interface ComparisonOptions extends Pick<MemberRuns, 'sources' | 'context' | 'sh
   readonly control: Pick<FleetControl, 'project'>;
   /** The maximum duration in milliseconds. */
   readonly longest: number;
-  /** Called with errors of the database. */
   onTrouble(error: unknown): void;
 }
 
 interface AskedComparison {
   readonly address: string;
-  /** The address of the resource. */
   readonly resource: string;
   readonly by: string;
 }
@@ -73,7 +71,6 @@ export class FleetComparisons {
     }
   }
 
-  /** Cancels current comparisons. */
   async close(): Promise<void> {
     this.#stop.abort('stopping');
     await Promise.all(this.#running);

@@ -16,9 +16,7 @@ export interface SiteOptions extends AccessOptions {
   /** True if `POST /reconcile` is available. */
   readonly reconciles: boolean;
   now(): Date;
-  /** Removes secrets. */
   redact(text: string): string;
-  /** Called with bugs. */
   onError(error: unknown): void;
   /** Milliseconds between two queries for changes. */
   readonly every: number;

@@ -26,7 +26,6 @@ const UNCHECKED = new UserError('voxform cannot check who you are at the moment'
 export interface Page {
   fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
   mayRead(request: IncomingMessage): Promise<boolean>;
-  /** Ends live updates. */
   close(): void;
 }
 

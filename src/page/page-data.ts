@@ -139,7 +139,6 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly running: boolean;
   readonly nextRun: Date | undefined;
   readonly problems: readonly ShownProblem[];
-  /** Why changes are not applied. */
   readonly held: string | undefined;
   readonly resources: readonly ResourceRow[];
   /** The remaining actions of the last run, as of `checkedAt`; undefined if the platform was not read yet. */
@@ -148,7 +147,6 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly saved: SavedPlan | undefined;
   /** The flags of commands that select this workspace, such as ` -w staging`. */
   readonly reach: Reach;
-  /** Open orphans. */
   readonly orphans: readonly Orphan[];
   /** Dashboard addresses of records by kind. */
   readonly dashboard: PlanDocument['dashboard'];
@@ -162,7 +160,6 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly stateProblem: string | undefined;
   /** By resource: requested comparisons of calls. */
   readonly impacts?: ReadonlyMap<string, ShownImpact>;
-  /** The available actions. */
   readonly actions: readonly ActionName[];
 }
 
@@ -199,7 +196,6 @@ export interface ActionRequest {
   readonly of: string | undefined;
   /** For a closed orphan, one of the state's reasons; for a pause, the person's text. */
   readonly because: string | undefined;
-  /** The person. */
   readonly by: string;
 }
 

@@ -72,14 +72,12 @@ class KeptStateParts {
 
 interface WatchSourceOptions {
   readonly watch: () => Watch;
-  /** The commit of the manifests. */
   readonly source: string;
   readonly mode: string;
   readonly intervalSeconds: number;
   /** Seconds that closing an orphan waits for the lock. */
   readonly lockTimeout: number;
   now(): Date;
-  /** Removes secrets. */
   redact(text: string): string;
   log(message: string): void;
 }

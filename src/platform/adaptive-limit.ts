@@ -59,7 +59,6 @@ interface Trial {
 export class AdaptiveLimit implements ConcurrencyLimit {
   readonly #busy: () => number;
   #now = FIRST_LIMIT;
-  /** The best known limit. */
   #good = FIRST_LIMIT;
   #direction: 'up' | 'down' = 'up';
   #trial: Trial | undefined;
@@ -264,7 +263,6 @@ class Sample {
     this.#remembered = remembered;
   }
 
-  /** Standard error of the mean. */
   get error(): number {
     return this.count < 2
       ? Number.POSITIVE_INFINITY

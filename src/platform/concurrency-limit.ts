@@ -35,7 +35,6 @@ export interface ConcurrencyLimit {
 /** The maximum without a configured number. */
 export const MAX_AT_ONCE = 64;
 
-/** The maximum number of concurrent requests. */
 export function mostAtOnce(concurrency: Concurrency): number {
   return concurrency === 'auto' ? MAX_AT_ONCE : concurrency;
 }

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 
-/** The outcome of one attempt. */
 export type AttemptResult =
   | {
       readonly type: 'answer';

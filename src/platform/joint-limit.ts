@@ -64,7 +64,6 @@ export class JointLimit {
     return this.#pools.to(origin, { ...connecting, connections: this.#most });
   }
 
-  /** Closes the connections. */
   async close(): Promise<void> {
     await this.#pools.close();
   }

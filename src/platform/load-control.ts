@@ -56,7 +56,6 @@ export class LoadControl {
   }
 }
 
-/** A request in flight. */
 export interface Flight {
   readonly since: number;
   /** Sum of the durations of all requests until then, in milliseconds. */

@@ -1,6 +1,5 @@
 import { PlatformError } from './platform-error.ts';
 
-/** The platform's maximum page size. */
 export const PER_PAGE = 100;
 
 export interface RecordPage<T> {

@@ -11,7 +11,6 @@ interface WantedPermit {
 }
 
 interface PermitsOptions extends Pick<TransportOptions, 'shared'> {
-  /** Origin of the platform. */
   readonly origin: string;
   readonly throttle: Throttle;
   readonly stop: AbortSignal;

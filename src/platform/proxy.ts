@@ -5,7 +5,6 @@ import { UserError } from '../problems/user-error.ts';
 import { isLoopback } from '../values/loopback.ts';
 import { Secret } from '../values/value.ts';
 
-/** The proxy for an address. */
 export interface ProxySettings {
   /** `http://proxy.example.com:3128`, without credentials. */
   readonly origin: string;

@@ -6,7 +6,6 @@ import type { AttemptResult } from './exchange.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT';
 
-/** The maximum number of attempts. */
 export const MAX_TRIES = 5;
 /** The maximum after a 429, which guarantees that nothing happened. The longest pause usually ends it sooner. */
 export const MAX_TRIES_THROTTLED = 20;
@@ -19,7 +18,6 @@ interface BackoffRange {
 
 const BACKOFF: BackoffRange = { first: 500, longest: 30_000 };
 
-/** The retry policy of one caller. */
 interface RetryPolicy {
   /** True if another attempt may succeed and is safe. */
   mayRetry(result: AttemptResult, attempts: number): boolean;

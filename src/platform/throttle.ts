@@ -4,7 +4,6 @@ import type { AnswerTime, ConcurrencyLimit } from './concurrency-limit.ts';
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 interface ThrottleOptions {
-  /** The limit of concurrent requests. */
   readonly limit: ConcurrencyLimit;
   /** Null for no limit. */
   readonly requestsPerSecond: number | null;
@@ -119,7 +118,6 @@ export class Throttle {
     return true;
   }
 
-  /** Reports a timeout. */
   timedOut({ timeoutBurst }: Permit): void {
     if (timeoutBurst !== this.#lapse) return;
     this.#lapse++;

@@ -6,7 +6,6 @@ import { Exchange } from './exchange.ts';
 import { inflated } from './inflate.ts';
 import type { ProxySettings } from './proxy.ts';
 
-/** Network settings for a server. */
 export interface Network {
   readonly proxy?: ProxySettings | undefined;
   /** PEM certificates that are trusted besides Node's own. */

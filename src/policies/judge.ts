@@ -5,7 +5,6 @@ import type { Patterns } from './cel/values.ts';
 import type { Rule, RuleProblem } from './rule.ts';
 import { type JudgeContext, type Subject, valuesFor } from './rule-variables.ts';
 
-/** A resource that violates a rule. */
 export interface Objection {
   readonly rule: Rule;
   readonly subject: Subject;

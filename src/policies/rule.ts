@@ -41,11 +41,9 @@ export interface Evaluation {
   readonly holds: boolean | undefined | RuleProblem;
   /** The field of the spec that decided, if known. */
   readonly path: DocumentPath | undefined;
-  /** The cost in steps. */
   readonly cost: number;
 }
 
-/** A checked condition. */
 export interface Condition {
   /** Takes at most this many steps and caches compiled regular expressions in `patterns`. Never throws, whatever the rule and the data. */
   evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;

@@ -11,7 +11,6 @@ import type { Objection } from './judge.ts';
 import type { Rule } from './rule.ts';
 
 interface Places {
-  /** The project folder. */
   readonly root: string;
   /** The places of the fields of each spec. Without them, the document is the place. */
   readonly sources: ReadonlyMap<Address, SpecSources> | undefined;

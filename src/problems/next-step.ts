@@ -12,7 +12,6 @@ export const guards = ['large_change', 'owner_change', 'older_commit'] as const;
 
 export type Guard = (typeof guards)[number];
 
-/** The reason for an import. */
 const importReasons = [
   'candidate',
   'found',

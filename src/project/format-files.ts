@@ -16,7 +16,6 @@ import { editableFile, type FileEdit } from './write-back/edit-plan.ts';
 interface FormattedFiles {
   /** Files that are not in canonical form. */
   readonly edits: readonly FileEdit[];
-  /** The number of files checked. */
   readonly count: number;
   /** Problems of files that cannot be formatted. They are unchanged. */
   readonly diagnostics: readonly Diagnostic[];

@@ -42,7 +42,6 @@ export interface LoadDesiredOptions {
 export interface LoadListener {
   /** Called for each resource that the workspace does not skip, possibly more than once, with the spec as written. */
   declared(address: string, spec: Json): void;
-  /** Called for each reference. */
   refersTo(kind: string): void;
 }
 

@@ -16,7 +16,6 @@ export interface UnreadFile {
   readonly text: string | undefined;
 }
 
-/** The declarations of one file. */
 export interface FileDeclarations {
   readonly declarations: readonly Declaration[];
   readonly findings: readonly Finding[];

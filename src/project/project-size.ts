@@ -4,7 +4,6 @@ import { MAX_FILE_BYTES } from '../manifests/read-file.ts';
 /** The maximum number of files and folders of one project. */
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
-/** The maximum depth of folders. */
 const DEEPEST = 100;
 
 /** A larger tree object has far more entries than any project may have. */

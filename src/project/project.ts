@@ -15,7 +15,6 @@ import type { ApplyWindow } from './watch-schema.ts';
 
 /** A checked `voxform.yaml`, with the set variables of the environment. */
 export interface ProjectConfig {
-  /** Absolute path of the project folder. */
   readonly root: string;
   /** Absolute path of the folder for state and secrets, if it differs from the root. */
   readonly localRoot?: string;
@@ -37,7 +36,6 @@ export interface ProjectConfig {
   readonly pullRequests: PullRequestSettings;
   /** The rules for manifests and plans, as written. */
   readonly policies: readonly Policy[];
-  /** Cache of parsed manifests. */
   readonly documents?: DocumentCache | undefined;
 }
 

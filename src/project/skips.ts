@@ -11,11 +11,9 @@ export interface SkipProblem {
   readonly code: string;
   readonly message: string;
   readonly fix?: Fix | undefined;
-  /** The index of the entry. */
   readonly index: number;
 }
 
-/** Returns a test for skipped addresses. */
 export function skipping(entries: readonly string[]): (address: Address) => boolean {
   return entries.length === 0 ? () => false : picomatch([...entries], OPTIONS);
 }

@@ -121,7 +121,6 @@ export interface ValuesFound extends Acceptable {
 export interface DriftFacts {
   readonly opened: OpenWorkspace;
   readonly state: State;
-  /** The resources of the manifests. */
   readonly resources: readonly Resource[];
   readonly drift: PlanDocument;
   readonly client: PlatformClient;
@@ -165,7 +164,6 @@ export async function acceptanceOf(
 interface RollingBack {
   readonly kind: Kind;
   readonly resource: Resource;
-  /** The published record. */
   readonly version: ShownRecord;
   /** Ids of possible `$ref` targets. */
   readonly records: ReadonlyMap<Address, string>;

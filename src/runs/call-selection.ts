@@ -10,7 +10,6 @@ export interface CallSelection extends DateRange {
   readonly where?: readonly CallCondition[] | undefined;
   /** Called at the end with the number of calls outside the requested range. They are not shown. */
   readonly onOutside?: ((count: number) => void) | undefined;
-  /** Called for each call. */
   onRead?(): void;
 }
 

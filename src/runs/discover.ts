@@ -137,7 +137,6 @@ export function why(seen: Observation, clauses: readonly string[]): string {
   return `not found on the platform (${clauses.join(', ')})`;
 }
 
-/** The ids in a state. */
 export function* idsInState(
   resources: Iterable<readonly [string, { readonly id: string }]>,
 ): Generator<KnownId> {

@@ -146,7 +146,6 @@ export interface RowsImport extends RecordReads {
 }
 
 interface CheckedRows {
-  /** Rows to be recorded. */
   readonly fresh: readonly ImportRow[];
   /** In the order of the lines: taken addresses and records, and missing records. */
   readonly problems: readonly RowProblem[];

@@ -182,7 +182,6 @@ function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[
   );
 }
 
-/** Restricts the records. */
 interface GetOptions extends PlatformOptions {
   readonly limit?: number;
   readonly from?: string;
@@ -306,7 +305,6 @@ async function one(recordType: RecordType, client: PlatformClient, asked: AskedR
 interface AskedRecord {
   readonly name: string;
   readonly id: string;
-  /** The given id or address. */
   readonly given: string;
 }
 

@@ -17,7 +17,6 @@ export interface WriteBackOptions extends JsonFlag {
 interface WritingBack {
   readonly found: ValuesFound;
   readonly options: WriteBackOptions;
-  /** For the hint. */
   readonly command: string;
   readonly words: AcceptanceWords;
 }

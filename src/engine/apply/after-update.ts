@@ -15,7 +15,6 @@ interface Updated {
   readonly before: ShownRecord;
   readonly answer: ShownRecord;
   readonly leaves: Leaves;
-  /** The leaves that were sent. */
   readonly sent: Leaves;
   readonly entry: ResourceEntry | undefined;
 }

@@ -27,7 +27,6 @@ export interface Failure {
   readonly hint?: string | undefined;
   /** The hint, with its commands as data. */
   readonly advice?: Advice | undefined;
-  /** The next steps, as data. */
   readonly next?: readonly NextStep[];
 }
 

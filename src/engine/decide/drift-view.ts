@@ -47,7 +47,6 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   };
 }
 
-/** True if anything drifted. */
 export function hasDrift(drift: PlanDocument): boolean {
   return drift.resources.some(({ action }) => action !== 'noop');
 }

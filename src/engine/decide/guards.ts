@@ -7,7 +7,6 @@ import type { Observed } from './observed.ts';
 interface GuardInput {
   readonly guards: Guards;
   readonly observed: Observed;
-  /** Resources in the state. */
   readonly managed: number;
   /** True if the state has the resource. An import does not change a managed resource. */
   isManaged(resource: PlannedResource): boolean;

@@ -5,9 +5,7 @@ import { ruleOf } from './field-rules.ts';
 
 /** How well a record matches expected values. */
 export interface Evidence {
-  /** Fields with the expected value. */
   readonly agrees: readonly LeafPath[];
-  /** Fields with another value. */
   readonly differs: readonly LeafPath[];
 }
 

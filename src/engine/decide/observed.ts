@@ -3,7 +3,6 @@ import type { Address } from '../../manifests/resource.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import type { Evidence } from './match-evidence.ts';
 
-/** All reads of a plan. */
 export interface Observed {
   readonly records: ReadonlyMap<Address, Observation>;
   /** All records of the kinds that were listed. */

@@ -115,7 +115,6 @@ export function isWritable(kind: Kind, path: LeafPath): boolean {
 interface OmittedIds {
   /** By field: ids that an update does not send again. */
   readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
-  /** A sentence for each field. */
   readonly warnings: readonly string[];
   /** Records that the update would refer to and that this run did not read. */
   readonly unchecked: readonly NamedRecord[];

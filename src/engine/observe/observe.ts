@@ -14,7 +14,6 @@ import type { ReadAhead } from './read-ahead.ts';
 import { readAll } from './read-all.ts';
 import type { ObserveOptions } from './read-records.ts';
 
-/** The inputs of a plan. */
 export interface PlanRequest
   extends Omit<ObserveOptions, 'workspaceId'>,
     BindingRequest,
@@ -31,7 +30,6 @@ export interface PlanRequest
   now(): Date;
 }
 
-/** The observed inputs of a plan. */
 export interface Snapshot {
   readonly observed: Observed;
   readonly observedAt: Date;

@@ -23,7 +23,6 @@ interface ExpectedRecord {
  * kinds and lookups in use. Each result is handed out once, so that a second read sees the platform as it is then.
  */
 export class ReadAhead {
-  /** The time of the first read. */
   readonly since: Date;
   readonly #options: ReadAheadOptions;
   readonly #records = new Map<string, ExpectedRecord>();

@@ -18,7 +18,6 @@ import { searchCandidates } from './search-candidates.ts';
 
 interface ReadAllContext extends ObserveOptions {
   readonly workspace: { readonly baseUrl: string };
-  /** Reads that were started before. */
   readonly ahead?: ReadAhead | undefined;
   /** Called for each record that is read by id, as soon as it was read. */
   onObserved?(binding: Binding, observation: Observation): void;
@@ -26,7 +25,6 @@ interface ReadAllContext extends ObserveOptions {
 
 interface ReadRun extends ReadAllContext {
   readonly progress: ReadCounter;
-  /** The records so far. */
   readonly records: Map<Address, Observation>;
 }
 
@@ -57,7 +55,6 @@ export async function readAll(bindings: readonly Binding[], options: ReadAllCont
   return { records, lists, lookups, candidates, returned };
 }
 
-/** Reads the lists of listed kinds. */
 async function readListed(
   bindings: readonly Binding[],
   reading: ReadRun,
@@ -132,7 +129,6 @@ async function searchAll(
   return found;
 }
 
-/** Reads one record by id. */
 async function readOne(binding: Binding, { ahead, ...options }: ReadAllContext): Promise<Observation> {
   const kind = kindNamed(binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };

@@ -37,7 +37,6 @@ interface RouteSources {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
   /** By kind, if its list is refused. */
   readonly named: ReadonlyMap<string, NamedRoutes>;
-  /** The address that manages a record. */
   addressOf(kind: string, id: string): Address | undefined;
   /** The record without its secrets. */
   withoutSecrets(kind: string, record: ShownRecord): ShownRecord;

@@ -3,7 +3,6 @@ import { setUpStatements as stateTables, workspaceIndex } from '../../state/back
 /** The schema for the fleet's tables and the states of its workspaces. */
 export const FLEET_SCHEMA = 'voxform_fleet';
 
-/** The schema of pg-boss. */
 export const QUEUE_SCHEMA = 'voxform_queue';
 
 /** A migration of the tables. It must keep stored data valid. */

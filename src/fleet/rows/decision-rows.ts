@@ -112,7 +112,6 @@ function namedPlan(row: Readonly<Record<string, unknown>>): NamedPlan {
 const ASKED = `asked_at = clock_timestamp(), asked_why = $2, asked_by = $3, due_at = least(due_at, now())
 WHERE address IN (${LOCKED})`;
 
-/** The statement for each decision. */
 const DECISIONS = {
   requested: ASKED,
   approved: ASKED,
@@ -128,7 +127,6 @@ interface Decision {
   readonly addresses: readonly string[];
   readonly by: string;
   readonly because?: string | undefined;
-  /** The id of the plan. */
   readonly plan?: string;
 }
 

@@ -6,9 +6,7 @@ export interface ServingProcess {
   readonly id: string;
   readonly host: string;
   readonly pid: number;
-  /** The version of voxform. */
   readonly version: string;
-  /** The maximum number of concurrent runs. */
   readonly slots: number;
   /** The identity of each source, by name. */
   readonly sources: Readonly<Record<string, string>>;

@@ -14,7 +14,6 @@ export interface ListedToken {
 }
 
 export interface NewToken extends Pick<ListedToken, 'name' | 'role'> {
-  /** The author. */
   readonly by: string;
 }
 

@@ -99,11 +99,9 @@ const SKIPPED = new Set(['.git', '.voxform', 'node_modules', '.env']);
 interface FileOfProject {
   /** Relative to the project, with slashes. */
   readonly name: string;
-  /** The target of a symbolic link. */
   readonly target: string | undefined;
   /** Changes with every write of the file. */
   readonly stamp: string;
-  /** Size in bytes. */
   readonly size: number;
 }
 

@@ -19,7 +19,6 @@ import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './so
 interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly address: GitAddress;
   readonly ref: string;
-  /** Globs of project folders. */
   readonly projects: readonly string[];
   /** Absolute path of the folder for the repository and its checkouts. */
   readonly home: string;

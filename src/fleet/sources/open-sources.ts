@@ -26,7 +26,6 @@ interface SourcesOptions {
   readonly fleet: FleetFile;
   /** Absolute path. `.voxform` below it contains repositories and checkouts. */
   readonly home: string;
-  /** The environment for projects. */
   readonly env: Environment;
   /** Receives the passwords of repositories. */
   readonly redactor: Redactor;

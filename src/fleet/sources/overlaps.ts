@@ -21,7 +21,6 @@ export function projectsInside(projects: readonly string[]): ReadonlyMap<string,
   return inside;
 }
 
-/** A project in a source. */
 interface NamedProject {
   readonly source: string;
   readonly project: string;

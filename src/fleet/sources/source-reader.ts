@@ -4,7 +4,6 @@ import type { ProjectVersion } from '../member.ts';
 export interface FoundProject extends ProjectVersion {
   /** With slashes; `.` for the root. */
   readonly project: string;
-  /** The name of the project file. */
   readonly file: string;
   /** Why it cannot be used. */
   readonly problem: string | undefined;

@@ -43,7 +43,6 @@ interface CollectionLayout {
   readonly order: KeyOrder | undefined;
   /** The start of the lines before the first entry. */
   readonly from: number;
-  /** Comments after the last entry. */
   readonly behind: readonly Gap[];
 }
 
@@ -278,7 +277,6 @@ interface FlowPart {
   readonly key: string;
   readonly start: number;
   readonly end: number;
-  /** The text with sorted contents. */
   readonly text: string;
 }
 

@@ -10,7 +10,6 @@ import { type Collection, type NodePlace, nodeOf, placeOfItem, placeOfPair } fro
 import type { TextSource } from './text-source.ts';
 
 interface Differing<T> {
-  /** The current value. */
   readonly current: T;
   /** The desired value, which differs only at the path. */
   readonly value: T;

@@ -8,7 +8,6 @@ interface ScalarPlace {
   readonly flow: boolean;
   /** JSON syntax only. */
   readonly json: boolean;
-  /** The preferred style. */
   readonly style?: string | undefined;
 }
 

@@ -26,7 +26,6 @@ export interface Listening {
   readonly listen: ListenAddress;
   /** Other names of the listener, in lower case. */
   readonly names: readonly string[];
-  /** Trusted proxies. */
   readonly proxy: { includes(address: string | undefined): boolean };
   /** The header in which trusted proxies name a person. */
   readonly userHeader: { readonly name: string } | undefined;

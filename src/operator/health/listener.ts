@@ -17,7 +17,6 @@ interface ListenerOptions extends Admission {
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Requests a run; not available if absent. */
   reconcile?(): void;
-  /** Removes secrets. */
   redact(text: string): string;
   /** Limits attempts with wrong bearer tokens. */
   readonly wrongTokens: WrongTokens;
@@ -58,7 +57,6 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** The response for an unknown path. */
 export function notFound({ reconciles }: { readonly reconciles: boolean }): string {
   return `not found; available: /healthz, /readyz, /status, /metrics${reconciles ? ', POST /reconcile' : ''}`;
 }

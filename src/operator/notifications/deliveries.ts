@@ -15,7 +15,6 @@ interface Delivery {
   readonly body: string;
   /** Called with each result, `delayed` before the final one. `problem` is the reason for a failure, without secrets. */
   onResult(result: DeliveryResult, problem: string): void;
-  /** Network settings for the receiver. */
   readonly network: Network;
 }
 

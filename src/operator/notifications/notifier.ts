@@ -16,7 +16,6 @@ import {
 interface NotifierOptions {
   readonly log: WatchLog;
   readonly deliveries: Pick<Deliveries, 'add'>;
-  /** Redacts secrets. */
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
   /** Persists events across restarts; optional. */

@@ -2,7 +2,6 @@ import type { Style } from '../style.ts';
 import type { Explanation } from './explanation.ts';
 import type { Topic } from './topics.ts';
 
-/** An explanation as text. */
 export function explanationText(
   { path, type, required, description, limits, treatment, fields, example, about }: Explanation,
   style: Style,
@@ -39,7 +38,6 @@ function capitalised(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** The list of topics. */
 export function topicsText(topics: readonly Topic[], style: Style): string {
   const groups: [string, Topic[]][] = [
     ['Kinds', topics.filter(({ about }) => about === 'kind' || about === 'lookup')],

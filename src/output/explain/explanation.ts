@@ -8,7 +8,6 @@ import { ANY_KEY, type Topic } from './topics.ts';
 /** The number of fields of each object in an example. */
 const FEW = 2;
 
-/** All information about a topic. */
 export interface Explanation {
   readonly path: string;
   readonly about: Topic['about'];

@@ -3,7 +3,6 @@ import type { ErrorDocument } from '../error-json-schema.ts';
 import type { Report, SeveralReports } from '../report.ts';
 import type { Style } from '../style.ts';
 
-/** Options of a format. */
 interface Presentation {
   readonly style: Style;
   readonly verbose: boolean;

@@ -129,7 +129,6 @@ export function severalText(
 /** Columns. A longer address does not move the words after the others. */
 const widestAddress = 36;
 
-/** The parts of the wording. */
 interface Wording {
   readonly style: Style;
   readonly full: boolean;

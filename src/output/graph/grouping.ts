@@ -2,7 +2,6 @@ import { kinds } from '../../kinds/index.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
 
-/** The criterion for groups of nodes. */
 export type GroupBy = 'folder' | 'number' | 'none' | `label:${string}`;
 
 export interface NodeGroup {
@@ -74,7 +73,6 @@ function dividesWell(groups: readonly NodeGroup[], { nodes }: ReferenceGraph, by
   );
 }
 
-/** The number of references between groups. */
 function between(groups: readonly NodeGroup[], { edges }: ReferenceGraph): number {
   const groupOf = new Map(groups.flatMap(({ id, nodes }) => nodes.map((node) => [node.id, id] as const)));
   return edges.filter(({ from, to }) => groupOf.get(from) !== groupOf.get(to)).length;
@@ -157,7 +155,7 @@ function byNumber({ nodes, edges }: ReferenceGraph): ReadonlyMap<string, string>
   return groups;
 }
 
-/** The kinds that receive calls. */
+/** True for a phone number, which receives calls. */
 function isNumber({ kind }: ReferenceNode): boolean {
   return kinds.get(kind)?.routes !== undefined;
 }

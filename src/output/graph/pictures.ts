@@ -8,7 +8,6 @@ export interface Picture extends ReferenceGraph {
   readonly frames: readonly NodeGroup[];
   /** Nodes of other groups. */
   readonly outside?: ReadonlySet<string>;
-  /** A note about simplifications. */
   readonly note?: string;
 }
 

@@ -2,7 +2,6 @@ import { kinds, lookups } from '../../kinds/index.ts';
 /** A colour for light and for dark pages. */
 export type Color = readonly [light: string, dark: string];
 
-/** Background colours. */
 export const backgrounds = {
   paper: ['#ffffff', '#0d1117'],
   box: ['#f6f8fa', '#151b23'],

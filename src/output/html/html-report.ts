@@ -31,12 +31,10 @@ import {
   toneOf,
 } from './resource-html.ts';
 
-/** Options of a page. */
 interface PageOptions {
   readonly made?: Date | undefined;
   /** Show common statements for each resource. */
   readonly full?: boolean | undefined;
-  /** True to omit notes. */
   readonly quiet?: boolean | undefined;
   readonly reach?: Reach;
   /** The parts that are folded: nothing, each resource, or each group as well. */

@@ -25,15 +25,12 @@ export interface Visitor {
   readonly newSession: string | undefined;
   /** True if the proxy identifies the visitor: there is no sign-in. */
   readonly isNamedByProxy: boolean;
-  /** The address of the sender. */
   readonly address: string | undefined;
   readonly isSecure: boolean;
 }
 
-/** The maximum length of a name. */
 const MOST_NAME = 255;
 
-/** Determines who has access to what. */
 export class Access {
   readonly #options: AccessOptions;
 

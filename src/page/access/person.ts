@@ -1,7 +1,6 @@
 import { type Role, roles } from '../../operator/roles.ts';
 import type { ActionName } from '../page-data.ts';
 
-/** A person with a known name. */
 export interface Person {
   readonly name: string;
   readonly role: Role;

@@ -6,13 +6,10 @@ import { UNSAFE } from '../../values/unsafe-text.ts';
 import type { Visitor } from '../access/access.ts';
 import type { ActionName, Fact, ListedRun, WorkspaceRow } from '../page-data.ts';
 
-/** The input of every view. */
 export interface ViewContext {
   readonly title: string;
   readonly visitor: Visitor;
-  /** The server's clock. */
   readonly now: Date;
-  /** Path and query of the page. */
   readonly here: string;
   /** The reason why sign-in is impossible. */
   readonly missingTokens: string | undefined;
@@ -184,7 +181,6 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <tbody>${runs.map(row)}</tbody></table>`;
 }
 
-/** A path with a query. */
 export function queryPath(path: string, query: object): string {
   const known = Object.entries(query).filter(([, value]) => value !== undefined);
   return `${path}?${new URLSearchParams(Object.fromEntries(known))}`;

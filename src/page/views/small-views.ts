@@ -19,7 +19,6 @@ export function noteView(heading: string, text: string, back: string): Html {
 interface ActionWords {
   readonly heading: string;
   readonly button: string;
-  /** The consequences. */
   readonly effect: string;
 }
 

@@ -115,7 +115,6 @@ function heldPart({ held }: WorkspaceDetail): Html {
   return held === undefined ? html`` : html`<p class="where">${held}</p>`;
 }
 
-/** The changes of a plan. */
 export function planOf(plan: PlanDocument | undefined, options: Parameters<typeof changesHtml>[1]): Html {
   if (plan === undefined) return html``;
   return html`<div class="plan"><p class="summary">${planSummary(plan).join(' ')}</p>${changesHtml(plan, options)}</div>`;

@@ -62,7 +62,6 @@ const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
 };
 
 interface Listed extends WorkspaceList {
-  /** Problems of the query. */
   readonly unknown: readonly string[];
 }
 

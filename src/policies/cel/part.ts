@@ -12,7 +12,6 @@ export interface MacroFrame {
   readonly outer: MacroFrame | undefined;
 }
 
-/** One run of a rule. */
 export interface Run {
   readonly variables: Readonly<Record<string, CelValue>>;
   readonly meter: Meter;
@@ -96,7 +95,6 @@ export interface BoundName {
   readonly outer: BoundName | undefined;
 }
 
-/** The place of an expression. */
 export interface CallSite {
   readonly offset: number;
   readonly bound: BoundName | undefined;

@@ -40,7 +40,6 @@ export interface RefusedEdit {
 }
 
 export interface EditPlan {
-  /** Changed files, by name. */
   readonly files: readonly FileEdit[];
   readonly refused: readonly RefusedEdit[];
 }

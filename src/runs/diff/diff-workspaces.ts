@@ -209,12 +209,10 @@ function sideValue(
   return { ...(!sensitive && value !== undefined && { value }), verified, standing };
 }
 
-/** One of the two workspaces. */
 interface Side {
   readonly name: string;
   readonly workspaceId: string;
   readonly baseUrl: string;
-  /** The declared resources. */
   readonly members: ReadonlyMap<Address, Member>;
   readonly salt: string;
   readonly fingerprints: Fingerprints;

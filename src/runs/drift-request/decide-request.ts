@@ -17,7 +17,6 @@ export interface RequestSeen {
 }
 
 interface RequestText {
-  /** Digest of the drift. */
   readonly drift: string;
   readonly text: string;
   /** The text after the drift has ended. */

@@ -15,7 +15,6 @@ export interface RequestWanted {
   readonly title: string;
   /** Identifies the workspace in the repository. */
   readonly workspace: string;
-  /** Digest of the drift. */
   readonly drift: string;
   /** In Markdown. */
   readonly text: string;
@@ -27,7 +26,6 @@ export interface RequestWanted {
   readonly files: readonly { readonly path: string; readonly before: string; readonly after: string }[];
 }
 
-/** The status of a request. */
 export type KeptRequest =
   /** There is no drift to accept, and no request. */
   | { readonly is: 'none' }
@@ -167,7 +165,6 @@ function placeOf({ url, number }: HostRequest): Pick<HostRequest, 'url' | 'numbe
   return { url, number };
 }
 
-/** Fetches the two branches. */
 async function headsOf(
   repository: BranchRepository,
   { base: wantedBase, branch }: RequestWanted,

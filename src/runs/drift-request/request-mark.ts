@@ -35,7 +35,6 @@ export function withText(body: string, marked: string): string {
 interface CommitMark {
   readonly workspace: string;
   readonly parent: string;
-  /** Digest of the changes. */
   readonly changes: string;
 }
 

@@ -6,7 +6,6 @@ import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import { type LeafPath, rootOf, unflatten } from '../../values/path.ts';
 import { escapeUnsafe, isUnsafe } from '../../values/unsafe-text.ts';
 
-/** One manifest, ready to be written. */
 export interface ManifestDraft {
   readonly kind: string;
   readonly name: string;

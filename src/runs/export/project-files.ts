@@ -37,7 +37,6 @@ interface ProjectParts {
   readonly file: string;
   /** Puts the ids of the records into the project file instead of the manifests. */
   readonly workspaceIds: boolean;
-  /** The other files of a project. */
   readonly settings: readonly ProjectFile[];
 }
 

@@ -7,7 +7,6 @@ import { isObject, type Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import { Secret } from '../../values/value.ts';
 
-/** A field that uses a secret. */
 export interface UsedName {
   readonly path: LeafPath;
   readonly name: string;
@@ -86,7 +85,6 @@ export class SecretNames {
     this.#chosen = chosen;
   }
 
-  /** The secrets of one manifest. */
   offered({ kind, name, needless, owners }: OfferedTo): readonly OfferedSecret[] {
     const known = this.#own.get(`${kind.name}/${name}`);
     const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);

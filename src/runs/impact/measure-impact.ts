@@ -234,7 +234,6 @@ const UNCLEAR = 60_000;
 /** The versions of one record by their times. */
 class PublishedVersions {
   readonly all: readonly PublishedVersion[];
-  /** Versions without a time. */
   readonly undated: readonly number[];
   readonly #starts: readonly number[];
 

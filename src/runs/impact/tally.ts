@@ -1,7 +1,6 @@
 import { decimalOf } from '../call-selection.ts';
 import { type Estimate, medianRank } from './intervals.ts';
 
-/** Fields whose values are counted. */
 export const shareFields = ['session_outcome', 'end_reason', 'session_status'] as const;
 /** Measured fields: seconds, and the platform's own units of latency and cost. */
 export const measures = ['duration', 'e2e_latency', 'cost'] as const;
@@ -70,7 +69,6 @@ function count(counts: Map<string, number>, value: string, times: number): void 
   counts.set(value, (counts.get(value) ?? 0) + times);
 }
 
-/** The calls of one version. */
 export class VersionTally {
   readonly shares: Shares;
   readonly measured: Readonly<Record<Measure, ValueCounts>> = {
