@@ -63,7 +63,7 @@ async function overlapping(bench: Bench): Promise<void> {
   await converges(lab);
   assert.equal(lab.emulator.world.numbers.size, 4);
   for (const file of Object.keys(lab.stateFiles())) rmSync(path.join(path.dirname(lab.statePath), file));
-  succeeded(await lab.run('apply', '--auto-approve'), /7 adopted/);
+  succeeded(await lab.run('apply', '--auto-approve'), /7 imported/);
   await converges(lab);
   assert.equal(lab.emulator.world.numbers.size, 4);
 }

@@ -223,7 +223,7 @@ describe('a denied plan', () => {
     const applied = await w.run('apply', '--auto-approve');
     expect(applied.code).toBe(1);
     expect(applied.stderr).toContain('nothing was written: denied by calls-end (Agent/day)');
-    expect(applied.stderr).toMatch(/--waive\s+calls-end --because REASON/);
+    expect(applied.stderr).toMatch(/--waive\s+calls-end\s+--because\s+REASON/);
     const saved = await w.run('plan', '--out', 'p.plan');
     expect(saved.stderr).toContain('Plan saved, but apply refuses it. To show it: voxform show p.plan');
     expect((await w.run('apply', 'p.plan', '--auto-approve')).stderr).toContain(

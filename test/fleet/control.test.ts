@@ -213,7 +213,7 @@ it('goes on after the database was away, and has no secret in any table', async 
     proxy.fate = () => undefined;
     const before = fleet.told.length;
     await fleet.until(
-      () => fleet.told.length > before + 1 && fleet.log.some((line) => line.includes('can be used again')),
+      () => fleet.told.length > before + 1 && fleet.log.some((line) => line.includes('is available again')),
     );
   });
   expect([server.isReady, server.isAlive, agentsIn(fleet)]).toEqual([true, true, 1]);
