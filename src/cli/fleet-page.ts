@@ -19,7 +19,7 @@ import { FleetSource } from '../page/fleet-source.ts';
 import { createPage, type Page } from '../page/page-app.ts';
 import { userName } from '../runs/local-user.ts';
 import type { Context } from './context.ts';
-import type { PageAddress } from './page-flags.ts';
+import type { PageAddress } from './page-address.ts';
 
 interface FleetPage {
   readonly fleet: FleetFile;

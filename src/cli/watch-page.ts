@@ -11,7 +11,7 @@ import { createPage } from '../page/page-app.ts';
 import { WatchSource } from '../page/watch-source.ts';
 import { VERSION } from '../version.ts';
 import type { Context } from './context.ts';
-import { LISTEN_TOKEN, listenToken, type PageAddress } from './page-flags.ts';
+import { LISTEN_TOKEN, listenToken, type PageAddress } from './page-address.ts';
 
 interface WatchPageOptions {
   readonly address: PageAddress;

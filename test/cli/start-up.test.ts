@@ -65,7 +65,10 @@ describe('a command', () => {
   });
 
   it.each([
-    { args: ['--help'], heavy: ['internal/fs/promises', 'internal/readline/interface', 'http'] },
+    {
+      args: ['--help'],
+      heavy: ['internal/fs/promises', 'internal/readline/interface', 'http', 'crypto'],
+    },
     {
       args: ['plan', '--quiet'],
       heavy: ['internal/readline/promises', 'stream/web', 'tls', 'http', 'http2', 'zlib', 'assert'],

@@ -18,7 +18,7 @@ import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag } from '../flags.ts';
 import { fleetStatusText } from '../fleet-status-text.ts';
-import { LISTEN_TOKEN } from '../page-flags.ts';
+import { LISTEN_TOKEN } from '../page-address.ts';
 
 export interface FleetFlags {
   readonly file?: string;

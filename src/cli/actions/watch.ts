@@ -17,7 +17,8 @@ import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import type { Tracing } from '../open-telemetry.ts';
-import { type PageFlags, pageAddress } from '../page-flags.ts';
+import { pageAddress } from '../page-address.ts';
+import type { PageFlags } from '../page-flags.ts';
 import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 
 interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
