@@ -83,8 +83,8 @@ describe('a state session', () => {
     await session.record(saved('a'));
     await session.close();
     const other = sessionOptions({ workspaceId: 'W2' });
-    for (const failing of [readState(store, other), openSession(store, other)]) {
-      const error = await failureOf(failing);
+    for (const begin of [readState, openSession]) {
+      const error = await failureOf(begin(store, other));
       expect(error).toBeInstanceOf(UserError);
       expect(error.message).toMatch(/W1.*W2/);
     }

@@ -239,8 +239,8 @@ describe('a state server', () => {
   ])('that holds %s is refused, and nothing is overwritten', async (_reason, body, words) => {
     const { server, store } = await scene();
     server.versions.set(PATH, [body]);
-    for (const attempt of [store().read(), store().lock(lockRequest())]) {
-      expect((await failureOf(attempt)).message).toContain(words);
+    for (const attempt of [() => store().read(), () => store().lock(lockRequest())]) {
+      expect((await failureOf(attempt())).message).toContain(words);
     }
     expect(server.versions.get(PATH)).toEqual([body]);
     expect(server.locks.size).toBe(0);

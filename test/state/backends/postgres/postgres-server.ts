@@ -24,7 +24,7 @@ const SCRIPT = `
   --encoding=UTF8 --locale=C --no-sync >"$2/initdb.log" 2>&1 || { cat "$2/initdb.log" >&2; exit 1; }
 start() {
   "$1/postgres" -D "$2/data" -p "$3" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \\
-    -c shared_buffers=16MB -c max_connections=60 -c wal_writer_delay=10s $4 </dev/null >"$2/server.log" 2>&1 &
+    -c shared_buffers=16MB -c max_connections=200 -c wal_writer_delay=10s $4 </dev/null >"$2/server.log" 2>&1 &
   until "$1/pg_ctl" status -D "$2/data" >/dev/null 2>&1 && grep -q 'ready to accept' "$2/server.log"; do
     kill -0 $! || { cat "$2/server.log" >&2; exit 1; }
     sleep 0.05
