@@ -18,7 +18,7 @@ const USAGE = `npm run bench -- [${GROUPS.join('|')}]... [--size 10000] [--large
 
 /*
  * Measures the built command against the least cost of the same work in the same run, all groups or some. `--large` adds 100,000 agents.
- * The fleet takes half an hour, so it is measured only if it is named. No figure fails the bench: they are for docs/performance.md.
+ * The fleet takes half an hour, so it is measured only if it is named. No figure fails the bench: they are for docs/operations.md.
  */
 
 const { values, positionals } = given();

@@ -15,6 +15,7 @@ interface PackageFile {
   readonly version: string;
   readonly license?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -22,7 +23,10 @@ const [out = 'dist', ...parts] = process.argv.slice(2);
 const folder = path.resolve(root, out);
 /** A dependency because the library's types refer to it. Its code is bundled. */
 const FOR_TYPES = 'zod';
-const outside = Object.keys(packageIn(root).dependencies ?? {}).filter((name) => name !== FOR_TYPES);
+const { dependencies, optionalDependencies } = packageIn(root);
+const outside = Object.keys({ ...dependencies, ...optionalDependencies }).filter(
+  (name) => name !== FOR_TYPES,
+);
 
 /**
  * Reads only the used members of Node's own modules. An import reads all members, and some load a dozen more modules: `node:fs` its

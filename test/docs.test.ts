@@ -24,6 +24,7 @@ const followed: Readonly<Record<string, string>> = {
   policies: 'test/docs/teams.test.ts',
   publishing: 'test/docs/daily-work.test.ts',
   reading: 'test/docs/daily-work.test.ts',
+  secrets: 'test/cli/secret-sources.test.ts',
   'shared-states': 'test/docs/teams.test.ts',
   state: 'test/docs/teams.test.ts',
   watching: 'test/docs/teams.test.ts',
@@ -31,7 +32,7 @@ const followed: Readonly<Record<string, string>> = {
 };
 
 /** Pages that are looked up, not followed. */
-const reference = ['commands', 'fleet-operations', 'guarantees', 'library', 'performance', 'project-file'];
+const reference = ['commands', 'guarantees', 'library', 'operations', 'project-file'];
 
 /** The commands of the command line by their words, e.g. `state list`. */
 const commands = new Map(

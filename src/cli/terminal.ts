@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { CLEAR_LINE } from '../output/progress.ts';
 import { createStyle, type Style } from '../output/style.ts';
+import { UserError } from '../problems/user-error.ts';
 import type { Redactor } from '../values/redactor.ts';
 
 interface TerminalOptions {
@@ -116,10 +117,29 @@ export class Terminal {
     this.#standing = this.canDraw && text !== CLEAR_LINE && !text.endsWith('\n');
   }
 
+  /** The text of stdin without its final newline. @throws UserError if it is longer than `most` characters. */
+  async input(most: number): Promise<string> {
+    let text = '';
+    for await (const part of this.#options.stdin().setEncoding('utf8')) {
+      text += part;
+      if (text.length > most) throw new UserError(`the input is longer than ${most} characters`);
+    }
+    return text.replace(/\r?\n$/, '');
+  }
+
   /** The answer to a question; undefined after the end of the input or the signal. */
-  async ask(question: string, signal: AbortSignal): Promise<string | undefined> {
+  async ask(
+    question: string,
+    signal: AbortSignal,
+    { isShown = true }: { readonly isShown?: boolean } = {},
+  ): Promise<string | undefined> {
     const { createInterface } = await import('node:readline/promises');
-    const reader = createInterface({ input: this.#options.stdin(), output: this.#options.stderr });
+    const { Writable } = await import('node:stream');
+    const { stdin, stderr } = this.#options;
+    const output = isShown ? stderr : new Writable({ write: (_chunk, _encoding, done) => done() });
+    const reader = createInterface({ input: stdin(), output, ...(!isShown && { terminal: true }) });
+    // From here on, the terminal shows no key.
+    if (!isShown) this.err(question);
     try {
       const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)));
       reader.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
@@ -129,6 +149,7 @@ export class Terminal {
       throw error;
     } finally {
       reader.close();
+      if (!isShown) this.err('\n');
     }
   }
 

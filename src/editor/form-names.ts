@@ -60,12 +60,14 @@ export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] 
 
 /** Names of secrets in the project, and of files in the secrets folder, which are not read. */
 export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
-  const secretsDir = snapshot.workspace?.secrets.sources.secretsDir;
-  const files = secretsDir === undefined ? [] : filesIn(secretsDir);
+  const folders = snapshot.workspace?.secrets.folders ?? [];
+  const files = [...new Set(folders.flatMap(filesIn))];
   const used = usedNames(snapshot).get('$secret') ?? new Set();
   return [
     ...[...used].map((name) => ({ name, detail: 'used in this project' })),
-    ...files.filter((name) => !used.has(name)).map((name) => ({ name, detail: 'file in secrets_dir' })),
+    ...files
+      .filter((name) => !used.has(name))
+      .map((name) => ({ name, detail: 'file in a folder of secrets' })),
   ];
 }
 

@@ -29,10 +29,8 @@ export function namedFile(
   { file, role, name }: { readonly file: string; readonly role: FileRole; readonly name: string },
 ): string | undefined {
   const real = realPath(path.resolve(folder, role === 'manifest' ? path.dirname(file) : '', name));
-  const secret = Object.values(project?.workspaces ?? {}).map(({ secrets }) => secrets.sources.secretsDir);
-  const isHidden = secret.some(
-    (each) => each !== undefined && each !== folder && isInside(real, realPath(each)),
-  );
+  const secret = Object.values(project?.workspaces ?? {}).flatMap(({ secrets }) => secrets.folders);
+  const isHidden = secret.some((each) => each !== folder && isInside(real, realPath(each)));
   if (!isInside(real, folder) || isHidden || path.basename(real).startsWith('.env')) return undefined;
   return path.relative(folder, real).replaceAll(path.sep, '/');
 }

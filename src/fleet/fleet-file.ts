@@ -7,13 +7,14 @@ import { isForm } from '../manifests/layers.ts';
 import { onlyDocument } from '../manifests/only-document.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
-import { type Environment, SecretReader } from '../manifests/secret-reader.ts';
+import { type Environment, EnvironmentSource, SecretReader } from '../manifests/secret-reader.ts';
 import { evaluateForms } from '../manifests/value-forms.ts';
 import type { PolicySource } from '../policies/rule.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
 import { durationSeconds } from '../project/duration.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
+import type { SecretSettings } from '../project/secret-settings.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { type FleetRule, isCovered, ruleFor, sourceIn } from './addresses.ts';
@@ -27,8 +28,12 @@ interface AnySource {
   readonly projects: readonly string[];
   /** Milliseconds between two fetches. */
   readonly interval: number;
-  /** Absolute path, with `{source}` and `{project}`. */
+  /** The folder of secrets: an absolute path, with `{source}` and `{project}`. */
   readonly secrets: string | undefined;
+  /** Where projects have their secrets, if that is not the folder alone. */
+  readonly secretSources: SecretSettings | undefined;
+  /** True if projects may name commands that give secrets. */
+  readonly allowsCommands: boolean;
 }
 
 export interface GitSourceSettings extends AnySource {
@@ -112,13 +117,26 @@ function check(
     };
   });
   const settings = Object.entries(sources).map(([name, source]): SourceSettings => {
-    const { git, ref = 'main', path: place = '', projects = ['.'], interval, secrets } = source;
+    const {
+      git,
+      ref = 'main',
+      path: place = '',
+      projects = ['.'],
+      interval,
+      secrets,
+      allow_commands,
+    } = source;
+    const secretSources = typeof secrets === 'string' ? undefined : secrets;
+    const secretsFolder =
+      typeof secrets === 'string' ? secrets : secrets?.flatMap((each) => folderIn(each) ?? [])[0];
     const common = {
       name,
       projects: projects.map((each) =>
         each.startsWith('!') ? `!${plainPattern(each.slice(1))}` : plainPattern(each),
       ),
-      secrets: secrets === undefined ? undefined : path.resolve(folder, secrets),
+      secrets: secretsFolder === undefined ? undefined : path.resolve(folder, secretsFolder),
+      secretSources,
+      allowsCommands: allow_commands ?? false,
     };
     return git === undefined
       ? { ...common, path: path.resolve(folder, place), interval: milliseconds(interval, 2000) }
@@ -139,6 +157,10 @@ function check(
   return { fleet, problems };
 }
 
+function folderIn(source: SecretSettings[number]): string | undefined {
+  return typeof source === 'object' && 'folder' in source ? source.folder : undefined;
+}
+
 function milliseconds(duration: string | undefined, usual: number): number {
   return duration === undefined ? usual : durationSeconds(duration) * 1000;
 }
@@ -149,7 +171,7 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
   const inputs = new Inputs({
     root: '',
     env,
-    secrets: new SecretReader({ env }),
+    secrets: new SecretReader([new EnvironmentSource(env)]),
     vars: {},
     mustBeSet: false,
   });

@@ -5,6 +5,7 @@ import { modes } from '../operator/workspace-status.ts';
 import { durationSetting } from '../project/duration.ts';
 import { policiesSchema } from '../project/policy-schema.ts';
 import { settingsJsonSchema } from '../project/project-json-schema.ts';
+import { secretsSchema } from '../project/secret-settings.ts';
 import { hasPassword, parse } from '../state/backends/postgres/address.ts';
 import { secretTextSetting } from '../state/backends/settings.ts';
 import type { JsonObject } from '../values/json.ts';
@@ -17,6 +18,29 @@ const projectPattern = z
   .string()
   .min(1)
   .refine((text) => !leadsOut(text), { error: 'expected a folder inside the source' });
+
+const secretsFolder = z
+  .string()
+  .min(1)
+  .refine((text) => !/[{}]/.test(text.replaceAll(/\{(source|project)\}/g, '')), {
+    error: 'expected only the placeholders {source} and {project}',
+  });
+
+const sourceSecrets = secretsSchema()
+  .refine((list) => !list.includes('keychain'), {
+    error: 'keychain has the secrets of one user; use another source in a fleet',
+  })
+  .refine((list) => list.filter((each) => typeof each === 'object' && 'folder' in each).length <= 1, {
+    error: 'expected one folder at most',
+  })
+  .refine(
+    (list) =>
+      list.every(
+        (each) =>
+          typeof each !== 'object' || !('folder' in each) || secretsFolder.safeParse(each.folder).success,
+      ),
+    { error: 'folder: expected only the placeholders {source} and {project}' },
+  );
 
 const source = z
   .strictObject({
@@ -55,15 +79,24 @@ const source = z
       })
       .optional(),
     secrets: z
-      .string()
-      .min(1)
-      .refine((text) => !/[{}]/.test(text.replaceAll(/\{(source|project)\}/g, '')), {
-        error: 'expected only the placeholders {source} and {project}',
+      .union([secretsFolder, sourceSecrets], {
+        error: ({ input }) =>
+          Array.isArray(input)
+            ? (sourceSecrets.safeParse(input).error?.issues[0]?.message ?? 'not a list of sources')
+            : 'expected a folder, or a list of sources as in voxform.yaml',
       })
       .meta({
         description:
-          'Folder with one file per secret, with {source} and {project} (.root for the root of the source). It is the default secrets_dir of projects, and theirs must be inside it.',
+          'Where projects have their secrets: a folder with one file per secret, with {source} and {project} (.root for the root of the source), or a list as in voxform.yaml. The folder is the default secrets_dir of projects, and theirs must be inside it.',
         examples: ['/run/secrets/{project}'],
+      })
+      .optional(),
+    allow_commands: z
+      .boolean()
+      .meta({
+        description:
+          'Let the projects name commands that give secrets. Whoever can change a project can then run any program as the user of the fleet. Default: false.',
+        examples: [true],
       })
       .optional(),
   })

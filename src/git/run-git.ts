@@ -1,34 +1,19 @@
-import type { ChildProcessWithoutNullStreams } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { attempt } from '../problems/attempt.ts';
-import { errorCode } from '../problems/error-code.ts';
-import { UserError } from '../problems/user-error.ts';
-
-export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
+import {
+  type ProcessCall,
+  type ProcessEnd,
+  type ProcessEnvironment,
+  type StartedProcess,
+  startProcess,
+} from '../files/run-process.ts';
 
 export type GitSetting = readonly [string, string];
 
-export interface GitCall {
-  /** The complete environment of git: see `gitEnvironment`. */
-  readonly env: ProcessEnvironment;
-  readonly cwd?: string | undefined;
-  /** Ends git and its child processes. */
-  readonly signal: AbortSignal;
-}
+/** `env` is the complete environment of git: see `gitEnvironment`. */
+export type GitCall = ProcessCall;
 
-export interface GitResult {
-  readonly code: number;
+export interface GitResult extends ProcessEnd {
   readonly out: Buffer;
-  /** The last part of the error output. */
-  readonly complaint: string;
 }
-
-/** The time in milliseconds for git to remove its locks and temporary files before it is killed. */
-const KILL_DELAY = 2000;
-
-/** The number of bytes of the error output that are kept. */
-const MAX_KEPT = 10_000;
 
 /**
  * Runs git in its own session: it has no terminal for prompts and does not receive Ctrl-C.
@@ -46,51 +31,9 @@ export async function runGit(
   return { ...(await ended), out: Buffer.concat(out) };
 }
 
-interface StartedGit {
-  readonly child: ChildProcessWithoutNullStreams;
-  /** Rejects as `runGit` does. */
-  readonly ended: Promise<Omit<GitResult, 'out'>>;
-}
-
 /** Starts git as `runGit` does, for a caller that exchanges data with it. */
-export async function startGit(args: readonly string[], { env, cwd, signal }: GitCall): Promise<StartedGit> {
-  const { spawn } = await import('node:child_process');
-  signal.throwIfAborted();
-  const child = spawn('git', args, { env, cwd, stdio: 'pipe', detached: true, windowsHide: true });
-  let killing: NodeJS.Timeout | undefined;
-  const stop = (): void => {
-    endGroup(child.pid, 'SIGTERM');
-    killing = setTimeout(() => endGroup(child.pid, 'SIGKILL'), KILL_DELAY);
-  };
-  signal.addEventListener('abort', stop, { once: true });
-  let complaint = '';
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-MAX_KEPT);
-  });
-  // Git may exit before it has read all of its input.
-  child.stdin.on('error', () => undefined);
-  const end = async (): Promise<Omit<GitResult, 'out'>> => {
-    try {
-      const [status] = (await once(child, 'close')) as [number | null];
-      signal.throwIfAborted();
-      return { code: status ?? 1, complaint };
-    } catch (error) {
-      // Spawning fails in the same way as without git.
-      if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
-        throw new UserError(`git cannot run in ${cwd}: the folder does not exist`);
-      throw error;
-    } finally {
-      signal.removeEventListener('abort', stop);
-      clearTimeout(killing);
-    }
-  };
-  return { child, ended: end() };
-}
-
-function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  // It may have exited by itself.
-  attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, signal));
+export function startGit(args: readonly string[], call: GitCall): Promise<StartedProcess> {
+  return startProcess('git', args, call);
 }
 
 /** Variables that make git use another repository, or prompt. */

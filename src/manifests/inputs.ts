@@ -33,8 +33,7 @@ export class Inputs {
 
   secret(name: string): Result<Secret> {
     const { secrets, mustBeSet } = this.sources;
-    const file = secrets.fileOf(name);
-    if (file !== undefined) this.#noted.add(file);
+    for (const file of secrets.filesOf(name)) this.#noted.add(file);
     const problem = secrets.problem(name);
     const isValid = problem === undefined || (!mustBeSet && problem.code === 'missing-secret');
     return isValid ? { value: secrets.named(name) } : problem;

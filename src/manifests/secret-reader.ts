@@ -1,28 +1,39 @@
-import path from 'node:path';
+import { UserError } from '../problems/user-error.ts';
+import { Redactor } from '../values/redactor.ts';
 import { Secret } from '../values/value.ts';
-import { readTextFile, realPath, withoutFinalNewline } from './read-file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface SecretSources {
-  readonly env: Environment;
-  /** Absolute path. */
-  readonly secretsDir?: string | undefined;
-  /** True if a file of that folder must not be a link that leads out of it. */
-  readonly secretsStay?: boolean | undefined;
+/** A place where secrets are looked up. Instances with equal properties find the same. */
+export interface SecretSource {
+  /** True if it is neither a command nor a key store, so that checks without the platform may use it. */
+  readonly isLocal: boolean;
+  /** A folder with one file per secret. */
+  readonly folder?: string | undefined;
+  /** The file that may have the secret. */
+  fileOf?(name: string): string | undefined;
+  /** The secret if it is known without reading. */
+  known?(name: string): string | undefined;
+  /** Undefined if the source does not have the secret. @throws UserError if it cannot be asked. */
+  find(name: string, signal?: AbortSignal): Result<string> | undefined | Promise<Result<string> | undefined>;
+  /** The end of a sentence about a missing secret; undefined if the source is not for this one. */
+  lacks(name: string): string | undefined;
 }
 
-/**
- * The secrets of one workspace: from the environment, else from the file of that name in the secrets folder without its final newline.
- * `read` reads everything but the environment, before a load.
- */
+interface ReadOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** True to look into local sources only. */
+  readonly offline?: boolean | undefined;
+}
+
+/** The secrets of one workspace, each from the first source that has it. `read` asks the sources, before a load. */
 export class SecretReader {
-  readonly sources: SecretSources;
+  readonly sources: readonly SecretSource[];
   readonly #found = new Map<string, Result<string>>();
   readonly #unread = new Set<string>();
   readonly #named = new Map<string, Secret>();
 
-  constructor(sources: SecretSources) {
+  constructor(sources: readonly SecretSource[]) {
     this.sources = sources;
   }
 
@@ -41,14 +52,46 @@ export class SecretReader {
 
   /** True if every secret is known without `read`. */
   get isComplete(): boolean {
-    return this.sources.secretsDir === undefined;
+    return this.sources.every(({ known }) => known !== undefined);
   }
 
-  /** Reads these secrets, again if they were read before, and those named so far. */
-  async read(names: Iterable<string> = []): Promise<void> {
-    const wanted = new Set([...this.#unread, ...names]);
-    this.#unread.clear();
-    for (const name of wanted) this.#found.set(name, this.#inFolder(name));
+  /** Names of secrets that were not read yet. */
+  get unread(): readonly string[] {
+    return [...this.#unread];
+  }
+
+  /** False if the secrets may change although no file does. */
+  get isLocal(): boolean {
+    return this.sources.every(({ isLocal }) => isLocal);
+  }
+
+  /**
+   * Reads these secrets, again if they were read before; by default those named so far.
+   * @throws UserError if a source cannot be asked.
+   */
+  async read(
+    names: Iterable<string> = this.#unread,
+    { signal, offline = false }: ReadOptions = {},
+  ): Promise<void> {
+    const wanted = [...new Set(names)];
+    const sources = offline ? this.sources.filter(({ isLocal }) => isLocal) : this.sources;
+    const read = await Promise.allSettled(wanted.map((name) => found(sources, name, signal)));
+    const failed = new Map<string, UserError>();
+    for (const [index, name] of wanted.entries()) {
+      const result = read[index];
+      if (result?.status === 'rejected') {
+        if (!(result.reason instanceof UserError)) throw result.reason;
+        failed.set(result.reason.message, result.reason);
+      } else if (result?.value !== undefined) this.#found.set(name, result.value);
+      else this.#found.delete(name);
+      if (!offline || this.isLocal) this.#unread.delete(name);
+    }
+    const [first] = failed.values();
+    if (first === undefined) return;
+    const redactor = new Redactor();
+    for (const each of this.#found.values()) if ('value' in each) redactor.add(each.value);
+    const message = redactor.redact([...failed.keys()].join('\n'));
+    throw new UserError(message, first.advice === undefined ? {} : { hint: first.advice });
   }
 
   /** Why a secret has no text; undefined if it has one. */
@@ -57,35 +100,67 @@ export class SecretReader {
     return 'value' in found ? undefined : found;
   }
 
-  /** The file that the secret may be in. */
-  fileOf(name: string): string | undefined {
-    const { secretsDir } = this.sources;
-    return secretsDir === undefined ? undefined : path.join(secretsDir, name);
+  /** The files that the secret may be in. */
+  filesOf(name: string): readonly string[] {
+    return this.sources.flatMap((source) => source.fileOf?.(name) ?? []);
+  }
+
+  /** The folders with one file per secret. */
+  get folders(): readonly string[] {
+    return this.sources.flatMap(({ folder }) => folder ?? []);
   }
 
   #result(name: string): Result<string> | undefined {
-    const text = this.sources.env[name];
-    return text !== undefined && text !== '' ? checked(name, text) : this.#found.get(name);
-  }
-
-  #inFolder(name: string): Result<string> {
-    const { secretsDir = '', secretsStay } = this.sources;
-    const file = this.fileOf(name);
-    if (file === undefined) return this.#missing(name);
-    const read = readTextFile(file, secretsStay ? realPath(secretsDir) : undefined);
-    if ('problem' in read && read.problem.code === 'outside-project') {
-      const message = `the secret ${name} is a symbolic link that leads out of secrets_dir`;
-      return { code: 'outside-folder', message };
+    const read = this.#found.get(name);
+    if (read !== undefined) return read;
+    // A source that must be read comes before the others.
+    for (const source of this.sources) {
+      const value = source.known?.(name);
+      if (value !== undefined) return checked(name, value);
+      if (source.known === undefined) return undefined;
     }
-    const text = 'text' in read ? withoutFinalNewline(read.text) : '';
-    return text === '' ? this.#missing(name) : checked(name, text);
+    return undefined;
   }
 
   #missing(name: string): Result<string> {
-    const { env, secretsDir } = this.sources;
-    const state = env[name] === '' ? 'is empty in the environment' : 'is not set in the environment or .env';
-    const folder = secretsDir === undefined ? '' : ', and secrets_dir has no such file, or an empty one';
-    return { code: 'missing-secret', message: `the secret ${name} ${state}${folder}` };
+    const parts = this.sources.flatMap((source) => source.lacks(name) ?? []);
+    const reason = parts.length === 0 ? 'is in none of its sources' : parts.join(', and ');
+    return { code: 'missing-secret', message: `the secret ${name} ${reason}` };
+  }
+}
+
+async function found(
+  sources: readonly SecretSource[],
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<Result<string> | undefined> {
+  for (const source of sources) {
+    const result = await source.find(name, signal);
+    if (result !== undefined) return 'value' in result ? checked(name, result.value) : result;
+  }
+  return undefined;
+}
+
+/** The environment with the project's `.env`. An empty variable counts as unset. */
+export class EnvironmentSource implements SecretSource {
+  readonly isLocal = true;
+  readonly env: Environment;
+
+  constructor(env: Environment) {
+    this.env = env;
+  }
+
+  known(name: string): string | undefined {
+    return this.env[name] || undefined;
+  }
+
+  find(name: string): Result<string> | undefined {
+    const value = this.known(name);
+    return value === undefined ? undefined : { value };
+  }
+
+  lacks(name: string): string {
+    return this.env[name] === '' ? 'is empty in the environment' : 'is not set in the environment or .env';
   }
 }
 

@@ -109,7 +109,7 @@ export class WatchedFiles implements FileWatch {
   }
 }
 
-function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputFiles): Targets {
+function targetsOf(folder: string, { folders: trees, files, secretFolders }: InputFiles): Targets {
   const folders = new Map<string, Set<string> | undefined>();
   const added = new Set<string>();
   const add = (file: string): void => {
@@ -125,9 +125,9 @@ function targetsOf(folder: string, { folders: trees, files, secretsDir }: InputF
     }
   };
   for (const file of [folder, ...trees, ...files]) add(file);
-  if (secretsDir !== undefined) {
-    add(secretsDir);
-    folders.set(secretsDir, undefined);
+  for (const each of secretFolders) {
+    add(each);
+    folders.set(each, undefined);
   }
   const present = [...folders].filter(([name]) => exists(name)).sort(([a], [b]) => (a < b ? -1 : 1));
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };

@@ -12,8 +12,8 @@ export interface InputFiles {
   readonly folders: readonly string[];
   /** Individual files, existing or not. */
   readonly files: readonly string[];
-  /** A folder with one file per secret. */
-  readonly secretsDir: string | undefined;
+  /** Folders with one file per secret. */
+  readonly secretFolders: readonly string[];
 }
 
 /** A load with all secrets read. */
@@ -57,7 +57,9 @@ export class LastLoad {
 
   /** @param key equal for loads that differ only in the contents of files. */
   async load(key: string, read: (documents: DocumentCache) => Promise<LoadedFiles>): Promise<LoadedFiles> {
-    if (this.#last?.key === key && this.#last.seen.isUnchanged()) return this.#last.load;
+    const last = this.#last?.key === key ? this.#last : undefined;
+    // Only files are seen to change, not what commands print.
+    if (last?.load.workspace.secrets.isLocal && last.seen.isUnchanged()) return last.load;
     this.#last = undefined;
     const seen = new SeenFiles(this.#now);
     const load = await seen.during(() => read(this.#documents));

@@ -51,7 +51,7 @@ export async function loadVersion(
   let inputs: InputFiles = {
     folders: [],
     files: projectFilesOf(version.folder),
-    secretsDir: undefined,
+    secretFolders: [],
   };
   try {
     refuseOutside(version);
@@ -59,14 +59,14 @@ export async function loadVersion(
     const load = await last.load(key, async (documents): Promise<LoadedFiles> => {
       const project = await loadProject({ cwd: version.folder, env, local });
       const workspace = selectWorkspace(project, { name: context.workspace, env });
-      await readCredentials([workspace]);
+      await readCredentials([workspace], context.interrupts.requests);
       const ruleSet = await loadRules(project, context.policies);
       const known = { kinds, lookups };
       const declarations = await readDeclarations(project, { ...known, documents });
       inputs = inputsOf(project, workspace, { ...declarations, policies: context.policies });
       const withSources = ruleSet.rules.length > 0;
       const source = { project, workspace, ...known, env, declarations, withSources };
-      const desired = await loadDesired({ ...source, mode: 'live' });
+      const desired = await loadDesired({ ...source, mode: 'live', signal: context.interrupts.requests });
       return { project, workspace, inputs, desired, ruleSet };
     });
     inputs = load.inputs;
@@ -101,7 +101,7 @@ export function inputsOf(
   return {
     folders: [...new Set(bases)],
     files: [...projectFilesOf(root), ...fileUses(project, declarations).keys(), ...policyPaths(policies)],
-    secretsDir: secrets.sources.secretsDir,
+    secretFolders: secrets.folders,
   };
 }
 

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import type { ProcessEnvironment } from '../git/run-git.ts';
+import type { ProcessEnvironment } from '../files/run-process.ts';
 import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isLoopback } from '../values/loopback.ts';

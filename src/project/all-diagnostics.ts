@@ -38,7 +38,7 @@ export async function allDiagnostics(
 
 /** Settings that do not affect the resources. */
 const HARMLESS =
-  /^(version|default_workspace|limits|guards|literal_variables|watch|notify|policies|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets_dir|ca_file|dashboard))(?![^.[])/;
+  /^(version|default_workspace|limits|guards|literal_variables|secrets|watch|notify|policies|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets|secrets_dir|ca_file|dashboard))(?![^.[])/;
 
 /** Problems that may disappear once the project file is valid. */
 const CONSEQUENCES: ReadonlySet<string> = new Set([
@@ -79,7 +79,7 @@ function noWorkspace({ root }: ProjectConfig): WorkspaceConfig {
     vars: {},
     patches: {},
     skip: [],
-    secrets: new SecretReader({ env: {} }),
+    secrets: new SecretReader([]),
     state: placeOf(undefined, { workspace: '', root }),
   };
 }

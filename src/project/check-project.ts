@@ -62,9 +62,11 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   return { project: document && projectFrom(document, settings, context), findings };
 }
 
-/** A problem in the project's `state` occurs in each workspace, and is reported once at its own place. */
+/** A problem in a setting of the project occurs in each workspace, and is reported once at its own place. */
 function placeIn(workspace: string, [first, ...rest]: Problem['path']): Problem['path'] {
-  return first === INHERITED ? ['state', ...rest] : ['workspaces', workspace, first ?? '', ...rest];
+  if (first === INHERITED.state) return ['state', ...rest];
+  if (first === INHERITED.secrets) return ['secrets', ...rest];
+  return ['workspaces', workspace, first ?? '', ...rest];
 }
 
 type Settings = ReadonlyMap<string, WorkspaceSettings>;
@@ -72,9 +74,13 @@ type Settings = ReadonlyMap<string, WorkspaceSettings>;
 function settingsOf(raw: Json, context: ProjectContext): Settings {
   const settings = new Map<string, WorkspaceSettings>();
   if (!isObject(raw) || !isObject(raw.workspaces)) return settings;
-  const state = isObject(raw.state) ? (raw.state as JsonObject) : undefined;
+  const every = {
+    state: isObject(raw.state) ? (raw.state as JsonObject) : undefined,
+    secrets: raw.secrets as Json | undefined,
+  };
   for (const [name, workspace] of Object.entries(raw.workspaces)) {
-    if (isObject(workspace)) settings.set(name, readSettings(workspace as JsonObject, context, state));
+    if (!isObject(workspace)) continue;
+    settings.set(name, readSettings(workspace as JsonObject, { ...context, workspace: name }, every));
   }
   return settings;
 }

@@ -19,9 +19,9 @@ const ASSIGNMENT =
  * @throws UserError if the file cannot be read or a line is invalid.
  */
 export function withEnvFile(folder: string, env: Environment): Environment {
-  const text = textOf(path.join(folder, ENV_FILE));
-  if (text === undefined) return env;
-  const added = Object.entries(parseEnv(text)).filter(([name]) => !CONTROL_VARIABLES.test(name));
+  const found = variablesIn(path.join(folder, ENV_FILE), 'Correct the file, or run with --no-env-file.');
+  if (found === undefined) return env;
+  const added = Object.entries(found).filter(([name]) => !CONTROL_VARIABLES.test(name));
   return Object.assign(
     Object.create(null) as Record<string, string | undefined>,
     Object.fromEntries(added),
@@ -33,23 +33,24 @@ function set(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
-/** Undefined if it does not exist. A folder of that name belongs to another tool. */
-function textOf(file: string): string | undefined {
+/**
+ * The variables of a file; undefined if it does not exist. A folder of that name belongs to another tool.
+ * @throws UserError if the file cannot be read or a line is invalid. The message omits the line, which may be a secret.
+ */
+export function variablesIn(
+  file: string,
+  hint = 'Correct the file.',
+): Readonly<Record<string, string | undefined>> | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return undefined;
+  const broken = (problem: string, line: number | undefined): UserError =>
+    new UserError(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`, { hint });
   const read = readTextFile(file);
-  if ('problem' in read) throw broken(file, read.problem.message, read.problem.line);
+  if ('problem' in read) throw broken(read.problem.message, read.problem.line);
   const odd = read.text
     .replaceAll('\r\n', '\n')
     .replace(ASSIGNMENT, (found) => found.replace(/[^\n]/g, ''))
     .split('\n')
     .findIndex((line) => line.trim() !== '' && !line.trim().startsWith('#'));
-  if (odd !== -1) throw broken(file, 'expected NAME=value', odd + 1);
-  return read.text;
-}
-
-/** The message omits the line, which may be a secret. */
-function broken(file: string, problem: string, line: number | undefined): UserError {
-  return new UserError(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`, {
-    hint: 'Correct the file, or run with --no-env-file.',
-  });
+  if (odd !== -1) throw broken('expected NAME=value', odd + 1);
+  return parseEnv(read.text);
 }

@@ -117,14 +117,17 @@ export function inputsFor({ project: { root }, workspace, env, mode }: InputOpti
 
 /** Reads all secrets that the manifests of a workspace and its settings may use. */
 async function readSecrets(
-  { project, workspace, mode }: InputOptions,
+  { project, workspace, mode, signal }: InputOptions & Pick<LoadDesiredOptions, 'signal'>,
   declarations: readonly Declaration[],
 ): Promise<void> {
   const { secrets, patches } = workspace;
   if (secrets.isComplete) return;
   const webhooks = mode === 'offline-with-secrets' ? project.webhooks : [];
   const values = [...declarations.map(({ home }) => home.value), project.defaults, patches, webhooks];
-  await secrets.read(values.flatMap(secretsIn));
+  await secrets.read([...secrets.unread, ...values.flatMap(secretsIn)], {
+    signal,
+    offline: mode === 'offline',
+  });
 }
 
 /** Names of the secrets in a value with forms. */

@@ -3,6 +3,7 @@ import { linkTarget, realPathOf } from '../files/input-files.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { StateLocation } from '../state/state-location.ts';
+import type { SecretSettings } from './secret-settings.ts';
 
 /** The folders for state and secrets of a project that was read from elsewhere, such as a repository. */
 export interface LocalPaths {
@@ -18,6 +19,10 @@ export interface LocalPaths {
   readonly secrets?: { readonly folder: string; readonly isDefault: boolean } | undefined;
   /** The reason why a workspace must not read secrets from a folder that passed `pathProblem`, if any. */
   secretsProblem?(folder: string): string | undefined;
+  /** Where workspaces without a list of their own have their secrets. Files are relative to the folder, and commands run in it. */
+  readonly secretSources?: { readonly settings: SecretSettings; readonly folder: string } | undefined;
+  /** True if the project's settings may name commands that give secrets. */
+  readonly mayRunCommands?: boolean | undefined;
   /** True if files beside the project are temporary, so that no state may be kept there. */
   readonly isTemporary?: boolean | undefined;
   /** The state of a workspace without `state` settings; by default a local one. */

@@ -11,6 +11,7 @@ import { dashboardTemplate } from './dashboard-address.ts';
 import { notifySchema } from './notify-schema.ts';
 import { policiesSchema } from './policy-schema.ts';
 import { pullRequestsSchema } from './pull-requests-schema.ts';
+import { secretsSchema } from './secret-settings.ts';
 import { watchSchema } from './watch-schema.ts';
 
 export const baseUrlSchema = lazily(() =>
@@ -109,6 +110,7 @@ const workspaceSchema = (has: Sections) =>
         examples: ['certificates/company.pem'],
       })
       .optional(),
+    secrets: has('secrets', secretsSchema).optional(),
     state: has('state', stateSchema).optional(),
   });
 
@@ -192,6 +194,7 @@ const schemaOf = (has: Sections) =>
         examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
       })
       .optional(),
+    secrets: has('secrets', secretsSchema).optional(),
     state: has('state', stateSchema).optional(),
     limits: has('limits', limitsSchema).optional(),
     guards: has('guards', guardsSchema).optional(),

@@ -85,8 +85,11 @@ export function selectWorkspaces(project: ProjectConfig, { names, env }: SelectS
  * Reads the secrets that the settings of these workspaces name.
  * @throws UserError if the base URL, the workspace id or the API key of any of them is missing.
  */
-export async function readCredentials(workspaces: readonly WorkspaceConfig[]): Promise<void> {
-  await Promise.all(workspaces.map(({ secrets }) => secrets.read()));
+export async function readCredentials(
+  workspaces: readonly WorkspaceConfig[],
+  signal?: AbortSignal,
+): Promise<void> {
+  await Promise.all(workspaces.map(({ secrets }) => secrets.read(undefined, { signal })));
   const missing = workspaces.flatMap(missingIn);
   if (missing.length === 0) return;
   const hint = hintFor(workspaces);

@@ -3,14 +3,21 @@ import type { Problem } from '../manifests/finding.ts';
 import { Inputs } from '../manifests/inputs.ts';
 import { isForm } from '../manifests/layers.ts';
 import { lookupNamesIn } from '../manifests/lookup-names.ts';
-import type { Environment } from '../manifests/secret-reader.ts';
-import { SecretReader } from '../manifests/secret-reader.ts';
+import { isInside } from '../manifests/read-file.ts';
+import {
+  type Environment,
+  EnvironmentSource,
+  SecretReader,
+  type SecretSource,
+} from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
 import { areSecretsOwn, type LocalPaths, pathProblem } from './local-paths.ts';
 import type { UnsetSetting } from './project.ts';
+import { type SecretSettings, secretsSchema } from './secret-settings.ts';
+import { FolderSource, sourcesFrom } from './secret-sources.ts';
 
 /** The settings of a workspace that may be value forms, evaluated. */
 export interface WorkspaceSettings {
@@ -38,28 +45,31 @@ interface SettingsPlace {
   /** Limits the folder of `secrets_dir`. Without it, the folder may be anywhere, and is relative to the project folder. */
   readonly local: LocalPaths | undefined;
   readonly env: Environment;
+  /** Name of the workspace. */
+  readonly workspace: string;
+  /** Where secrets are looked up, in place of the settings. */
+  readonly sources?: readonly SecretSource[] | undefined;
 }
 
-/** The path of a problem in the project's `state`, in place of a workspace's setting. */
-export const INHERITED = '(state)';
+/** The start of the path of a problem in the project's own setting, in place of a workspace's. */
+export const INHERITED = { state: '(state)', secrets: '(secrets)' } as const;
 
-/** @param everyState the project's `state`, as written. */
+/** What the project sets for all of its workspaces, as written. */
+interface ProjectSettings {
+  readonly state?: JsonObject | undefined;
+  readonly secrets?: Json | undefined;
+}
+
 export function readSettings(
   raw: JsonObject,
-  { root, local, env }: SettingsPlace,
-  everyState?: JsonObject,
+  place: SettingsPlace,
+  every: ProjectSettings = {},
 ): WorkspaceSettings {
+  const { root, env } = place;
   const problems: Problem[] = [];
-  const base = local?.secrets?.folder ?? local?.root ?? root;
-  const usual = local?.secrets?.isDefault ? base : undefined;
-  const folder = typeof raw.secrets_dir === 'string' ? path.resolve(base, raw.secrets_dir) : usual;
-  const misplaced =
-    folder && local && (pathProblem('secrets_dir', folder, local) ?? local.secretsProblem?.(folder));
-  if (misplaced !== undefined)
-    problems.push({ code: 'outside-folder', message: misplaced, path: ['secrets_dir'], at: 'value' });
-  const secretsDir = misplaced === undefined ? folder : undefined;
-  const secretsStay = local && areSecretsOwn(local);
-  const secrets = new SecretReader({ env, secretsDir, secretsStay });
+  const secrets = new SecretReader(
+    place.sources ?? secretSources(raw, { ...place, every: every.secrets, problems }),
+  );
   const inputs = new Inputs({ root, env, secrets, vars: {}, mustBeSet: false });
   const context: FormsContext = {
     inputs,
@@ -142,7 +152,7 @@ export function readSettings(
   const workspaceId = text('workspace_id');
   const apiKey = key();
   if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, ['state']);
-  const inherited = everyState && state(everyState, [INHERITED]);
+  const inherited = every.state && state(every.state, [INHERITED.state]);
   return { inherited, baseUrl, workspaceId, apiKey, vars: variables(), secrets, unset, problems, plain };
 }
 
@@ -151,3 +161,72 @@ function isHidden(written: unknown): written is JsonObject {
   const isNamed = isForm(written) && (Object.hasOwn(written, '$secret') || Object.hasOwn(written, '$env'));
   return isNamed && !Object.hasOwn(written, 'default');
 }
+
+interface SecretsPlace extends SettingsPlace {
+  /** The project's `secrets`, as written. */
+  readonly every: Json | undefined;
+  /** Receives what is wrong beside the form of the settings. */
+  readonly problems: Problem[];
+}
+
+/** Where the workspace looks for secrets: its list, the project's, or that of the fleet; without any, the usual places. */
+function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
+  const { env, local, root, workspace, every, problems } = place;
+  const refuse = (code: string, message: string, path: Problem['path']): void => {
+    problems.push({ code, message, path, at: 'value' });
+  };
+  const base = local?.secrets?.folder ?? local?.root ?? root;
+  const problemOf = (setting: string, folder: string): string | undefined =>
+    local && (pathProblem(setting, folder, local) ?? local.secretsProblem?.(folder));
+  const staysInside = local && areSecretsOwn(local);
+  const allowed = { env, base, root, workspace, project: path.basename(local?.root ?? root), staysInside };
+
+  const own = raw.secrets ?? every;
+  const parsed = own === undefined ? undefined : secretsSchema().safeParse(own).data;
+  if (own !== undefined) {
+    const at = raw.secrets === undefined ? [INHERITED.secrets] : ['secrets'];
+    if (raw.secrets_dir !== undefined)
+      refuse(
+        'unused-setting',
+        'secrets_dir is not used, because there is a list of secrets; write it there: { folder: … }',
+        ['secrets_dir'],
+      );
+    const isUsable = (each: SecretSettings[number], index: number): boolean => {
+      if (each === 'environment') return true;
+      if (typeof each === 'object' && 'folder' in each) {
+        const problem = problemOf('secrets', path.resolve(base, each.folder));
+        if (problem !== undefined) refuse('outside-folder', problem, [...at, index, 'folder']);
+        return problem === undefined;
+      }
+      if (typeof each === 'object' && 'env_file' in each) {
+        const isOutside = local !== undefined && !isInside(path.resolve(root, each.env_file), root);
+        if (isOutside) {
+          const message = `secrets: ${each.env_file} is outside the project folder`;
+          refuse('outside-folder', message, [...at, index, 'env_file']);
+        }
+        return !isOutside;
+      }
+      const isForbidden = local !== undefined && local.mayRunCommands !== true;
+      if (isForbidden) refuse('forbidden-command', COMMANDS_FORBIDDEN, [...at, index]);
+      return !isForbidden;
+    };
+    const usable = (parsed ?? []).filter(isUsable);
+    return sourcesFrom(usable, { ...allowed, inside: local && root });
+  }
+
+  const usual = local?.secrets?.isDefault ? base : undefined;
+  const folder = typeof raw.secrets_dir === 'string' ? path.resolve(base, raw.secrets_dir) : usual;
+  const misplaced = folder && problemOf('secrets_dir', folder);
+  if (misplaced !== undefined) refuse('outside-folder', misplaced, ['secrets_dir']);
+  const secretsDir = misplaced === undefined ? folder : undefined;
+  const inFolder = secretsDir === undefined ? [] : [new FolderSource(secretsDir, staysInside)];
+  const { secretSources: fleet } = local ?? {};
+  if (fleet === undefined) return [new EnvironmentSource(env), ...inFolder];
+  const { settings, folder: fleetFolder } = fleet;
+  return sourcesFrom(settings, { ...allowed, base: fleetFolder, root: fleetFolder }).flatMap(
+    (each): SecretSource[] => (each instanceof FolderSource ? inFolder : [each]),
+  );
+}
+
+const COMMANDS_FORBIDDEN =
+  "a project from Git must not run commands or use this machine's key store; a fleet allows it with allow_commands: true for its source";

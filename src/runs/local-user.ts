@@ -1,8 +1,9 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
+import type { ProcessEnvironment } from '../files/run-process.ts';
 import { userFolder } from '../files/user-folder.ts';
-import { folderEnvironment, type GitResult, type ProcessEnvironment, runGit } from '../git/run-git.ts';
+import { folderEnvironment, type GitResult, runGit } from '../git/run-git.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';

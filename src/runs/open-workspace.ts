@@ -27,6 +27,7 @@ import {
 } from '../project/select-workspace.ts';
 import type { StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
+import { isObject } from '../values/json.ts';
 import { Secret, specials } from '../values/value.ts';
 import { keepingNames } from './names-on-platform.ts';
 import type { LockOptions, PlatformOptions, RunContext } from './run-context.ts';
@@ -203,10 +204,19 @@ export async function openWorkspace(
   const { env } = context;
   const project = await openProject(context);
   const workspace = selectWorkspace(project, { name: context.workspace, env });
-  await (requireKey ? readCredentials([workspace]) : workspace.secrets.read());
+  const signal = context.interrupts.requests;
+  await (requireKey
+    ? readCredentials([workspace], signal)
+    : workspace.secrets.read(secretsOfSettings(workspace.state), { signal }));
   if (requireKey) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
   await context.begin?.(workspace);
   return new OpenWorkspace(context, { project, workspace });
+}
+
+/** Names of the secrets in settings. */
+function secretsOfSettings(settings: unknown): string[] {
+  if (settings instanceof Secret) return [settings.name];
+  return isObject(settings) ? Object.values(settings).flatMap(secretsOfSettings) : [];
 }
 
 /** Warns if the key differs from the workspace's own `api_key`. */
@@ -246,7 +256,7 @@ export async function openWorkspaces(
   const project = await openProject(context);
   const selected = selectWorkspaces(project, { names, env: context.env });
   if (selected.length > 1) refuseOverrides(context.env);
-  await readCredentials(selected);
+  await readCredentials(selected, context.interrupts.requests);
   const declarations = declarationsOnce(project, { kinds, lookups });
   return selected.map((workspace) => new OpenWorkspace(context, { project, workspace, declarations }));
 }

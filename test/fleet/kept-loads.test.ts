@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withOpen } from '../../src/files/input-files.ts';
 import { KeptLoads } from '../../src/fleet/kept-loads.ts';
+import { SecretReader } from '../../src/manifests/secret-reader.ts';
 import type { LastLoad, LoadedFiles } from '../../src/operator/last-load.ts';
 
 const BYTES = 1000;
@@ -28,7 +29,7 @@ async function read(load: LastLoad): Promise<void> {
     const file = path.join(folder, 'manifest.yaml');
     writeFileSync(file, 'x'.repeat(BYTES));
     withOpen(file, () => undefined);
-    return {} as LoadedFiles;
+    return { workspace: { secrets: new SecretReader([]) } } as unknown as LoadedFiles;
   });
 }
 

@@ -495,6 +495,51 @@ describe('a repository of projects', () => {
   });
 });
 
+describe('the secrets of a source', () => {
+  it('come from the list of the fleet file, whose commands run beside it', async () => {
+    using remote = new Remote();
+    remote.push({
+      'clients/acme/voxform.yaml': projectText('acme'),
+      'clients/acme/get': '#!/bin/sh\necho of the repository\n',
+    });
+    const folder = path.join(remote.watched, 'secrets/voices/clients/acme');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, 'IN_FOLDER'), 'in the folder\n');
+    writeFileSync(path.join(remote.watched, 'get'), '#!/bin/sh\necho "$1 of $2 in $3"\n', { mode: 0o755 });
+    const list =
+      '[{ command: ["./get", "{name}", "{project}", "{workspace}"], names: [PRINTED] }, { folder: "secrets/{source}/{project}" }]';
+    const sources = fleet(
+      remote.watched,
+      `{ git: ${remote.bare}, projects: ["clients/*"], secrets: ${list} }`,
+    );
+    const { projects } = await sources.discover('voices', never);
+    expect(projects).toMatchObject([{ project: 'clients/acme', problem: undefined }]);
+    const root = path.join(remote.root, 'checkout');
+    mkdirSync(root);
+    writeFileSync(path.join(root, 'voxform.yaml'), projectText('acme'));
+    const local = sources.local('voices', 'clients/acme');
+    const env = { PATH: process.env.PATH ?? '', OF_THE_FLEET: 'not in the list' };
+    const { workspaces } = await loadProject({ cwd: root, env, local });
+    const [workspace] = Object.values(workspaces);
+    const names = ['PRINTED', 'IN_FOLDER', 'OF_THE_FLEET'];
+    await workspace?.secrets.read(names);
+    expect(
+      names.map((name) => workspace?.secrets.problem(name)?.code ?? workspace?.secrets.named(name).reveal()),
+    ).toEqual(['PRINTED of acme in test', 'in the folder', 'missing-secret']);
+  });
+
+  it('are printed by commands of a project only if its source allows them', async () => {
+    using remote = new Remote();
+    remote.push({ 'voxform.yaml': `${projectText('acme')}\nsecrets: [{ command: ["./get", "{name}"] }]\n` });
+    const problemWith = async (more: string) => {
+      const sources = fleet(remote.watched, `{ git: ${remote.bare}${more} }`);
+      return (await sources.discover('voices', never)).projects[0]?.problem;
+    };
+    expect(await problemWith('')).toContain('must not run commands');
+    expect(await problemWith(', allow_commands: true')).toBeUndefined();
+  });
+});
+
 describe('a folder of projects', () => {
   const folderFleet = (remote: Remote): Sources =>
     fleet(remote.watched, '{ path: voices, projects: ["clients/*"] }');

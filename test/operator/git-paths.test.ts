@@ -39,10 +39,10 @@ async function load(
   if ('loaded' in result) {
     const { secrets, state, apiKey } = result.loaded.opened.workspace;
     return {
-      secretsDir: secrets.sources.secretsDir,
+      secretFolders: secrets.folders,
       state: backendOf(state).fileOf(state),
       key: apiKey.reveal(),
-      secretsWatched: result.inputs.secretsDir,
+      secretsWatched: result.inputs.secretFolders,
     };
   }
   const { diagnostics, error } = result.invalid;
@@ -73,10 +73,10 @@ describe('secrets_dir and state.path of a repository', () => {
     });
     const secretsDir = path.join(remote.watched, 'secrets');
     expect(await load(remote)).toEqual({
-      secretsDir,
+      secretFolders: [secretsDir],
       state: path.join(remote.watched, 'states/not/yet.json'),
       key: 'key in secrets',
-      secretsWatched: secretsDir,
+      secretsWatched: [secretsDir],
     });
   });
 

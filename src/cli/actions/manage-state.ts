@@ -6,6 +6,7 @@ import { problemsIn } from '../../manifests/issue-messages.ts';
 import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { kindOf, undeclarable } from '../../manifests/resource.ts';
+import { EnvironmentSource } from '../../manifests/secret-reader.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { renderTable, whole } from '../../output/table.ts';
@@ -255,7 +256,7 @@ interface MoveFlags extends LockOptions {
 
 export async function moveStateHere(context: Context, { from, ...lock }: MoveFlags): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
-  const place = placeFrom(from, { opened, context });
+  const place = await placeFrom(from, { opened, context });
   const { store, workspace } = opened;
   if (isSameState(place, workspace.state)) {
     throw new UserError(`${store.location} is already the state of this workspace`, {
@@ -303,7 +304,7 @@ interface MovePlace {
 }
 
 /** The name of a backend, a path, or settings as in the project file. */
-function placeFrom(from: string, { opened, context }: MovePlace): StateLocation {
+async function placeFrom(from: string, { opened, context }: MovePlace): Promise<StateLocation> {
   const { cwd, env, typedEnv = env } = context;
   const { project, workspace } = opened;
   const owner = { workspace: workspace.name, root: project.root };
@@ -311,11 +312,14 @@ function placeFrom(from: string, { opened, context }: MovePlace): StateLocation 
   if (!isNamed && !from.trimStart().startsWith('{'))
     return placeOf({ backend: 'local', path: path.resolve(cwd, from) }, owner);
   const { documents, problems: inText } = parseDocuments(isNamed ? `{ backend: ${from} }` : from);
-  const written = {
-    state: documents[0]?.value ?? null,
-    secrets_dir: workspace.secrets.sources.secretsDir ?? null,
-  };
-  const { plain, problems } = readSettings(written, { root: project.root, local: undefined, env: typedEnv });
+  const sources = workspace.secrets.sources.map((each) =>
+    each instanceof EnvironmentSource ? new EnvironmentSource(typedEnv) : each,
+  );
+  const { plain, problems, secrets } = readSettings(
+    { state: documents[0]?.value ?? null },
+    { root: project.root, local: undefined, env: typedEnv, workspace: workspace.name, sources },
+  );
+  await secrets.read();
   const settings = stateSchema().safeParse(plain.state);
   const checked = { schema: stateSchema(), value: plain.state, name: 'state' };
   const issues = problemsIn(settings.error, checked);

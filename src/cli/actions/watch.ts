@@ -158,7 +158,11 @@ function filesOf(
     },
   });
   if (!isAtomic) return files;
-  const onlySecrets = ({ secretsDir }: InputFiles): InputFiles => ({ folders: [], files: [], secretsDir });
+  const onlySecrets = ({ secretFolders }: InputFiles): InputFiles => ({
+    folders: [],
+    files: [],
+    secretFolders,
+  });
   return { watch: (inputs) => files.watch(onlySecrets(inputs)), close: () => files.close() };
 }
 

@@ -4,7 +4,31 @@ import { jsonObject, parsePort } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 import { withPolicies } from '../policy-flags.ts';
 
+const NAME = 'Name, as in { $secret: NAME }';
+
 export const toolCommands = {
+  secret: {
+    summary: "Keep secrets in this machine's key store",
+    define: (secret, perform) => {
+      secret.description(
+        "Keep secrets of this project in the operating system's key store, for projects whose voxform.yaml lists keychain in secrets. Only this machine's user has them.",
+      );
+      secret
+        .command('set')
+        .description('Store a secret. Its value is read from a prompt that does not show it, or from stdin.')
+        .argument('<name>', NAME)
+        .action(perform(async () => (await import('../actions/secret.ts')).setSecret));
+      secret
+        .command('list')
+        .description('List the names of the stored secrets.')
+        .action(perform(async () => (await import('../actions/secret.ts')).listSecrets));
+      secret
+        .command('remove')
+        .description('Remove a stored secret.')
+        .argument('<name>', NAME)
+        .action(perform(async () => (await import('../actions/secret.ts')).removeSecret));
+    },
+  },
   fmt: {
     summary: 'Format manifests',
     define: (command, perform) =>

@@ -201,6 +201,8 @@ function localPaths(
   const common = {
     allowed: [],
     allowedWith,
+    mayRunCommands: settings.allowsCommands,
+    secretSources: settings.secretSources && { settings: settings.secretSources, folder: fleet.folder },
     stateOf,
     stateProblem: (workspace: string, place: StateLocation) => foreignStateProblem(place, stateOf(workspace)),
     secretsProblem: (folder: string) =>

@@ -1,5 +1,6 @@
+import type { ProcessEnvironment } from '../../files/run-process.ts';
 import { isRefName, parseGitAddress, remoteServer } from '../../git/git-address.ts';
-import { folderEnvironment, type ProcessEnvironment, runGit, shortError } from '../../git/run-git.ts';
+import { folderEnvironment, runGit, shortError } from '../../git/run-git.ts';
 import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectConfig } from '../../project/project.ts';

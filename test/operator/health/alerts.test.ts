@@ -25,7 +25,7 @@ const fleetText = (): Promise<string> => createFleetMetrics('1.0.0', async () =>
 
 describe.each([
   ['alerts.yaml', 'watching.md', () => createMetrics('1.0.0').text()],
-  ['fleet-alerts.yaml', 'fleet-operations.md', fleetText],
+  ['fleet-alerts.yaml', 'operations.md', fleetText],
 ])('the example alert rules in %s', (name, page, textOfMetrics) => {
   const file = path.join(root, 'deploy/prometheus', name);
   const { groups } = parse(readFileSync(file, 'utf8')) as {

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import type { ProcessEnvironment } from '../../../files/run-process.ts';
 import { parseGitAddress } from '../../../git/git-address.ts';
 import {
   folderEnvironment,
   type GitSetting,
   gitEnvironment,
   ISOLATION_SETTINGS,
-  type ProcessEnvironment,
   runGit,
   shortError,
 } from '../../../git/run-git.ts';

@@ -1,0 +1,77 @@
+import { isSecretName } from '../../manifests/value-forms.ts';
+import { plural } from '../../output/plural.ts';
+import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { Keychain } from '../../project/keychain.ts';
+import { openProject } from '../../runs/open-workspace.ts';
+import type { Context } from '../context.ts';
+
+interface SecretName {
+  readonly name: string;
+}
+
+const MAX_CHARACTERS = 1024 * 1024;
+
+export async function setSecret(context: Context, { name }: SecretName): Promise<number> {
+  const { terminal, interrupts, redactor, log } = context;
+  checkName(name);
+  const { keychain, isUsed } = await keychainOf(context);
+  const isAsked = terminal.canAsk;
+  const value = isAsked
+    ? await terminal.ask(`Value of ${name} (not shown): `, interrupts.stop, { isShown: false })
+    : await terminal.input(MAX_CHARACTERS);
+  if (interrupts.exitCode !== undefined) return interrupts.exitCode;
+  if (value === undefined || value.trim() === '') {
+    throw new UserError(`no value for ${name}; nothing was stored`, {
+      ...(!isAsked && { hint: `Write it into stdin: printf %s "$VALUE" | voxform secret set ${name}` }),
+    });
+  }
+  redactor.add(value);
+  await keychain.set(name, value);
+  terminal.out(`Stored ${name} for the project ${keychain.project}.\n`);
+  if (!isUsed)
+    log.warn(
+      'voxform.yaml does not look into the key store. Add it, for example: secrets: [environment, keychain]',
+    );
+  return ExitCode.ok;
+}
+
+export async function listSecrets(context: Context): Promise<number> {
+  const { keychain } = await keychainOf(context);
+  const names = await keychain.names();
+  context.terminal.out(names.map((name) => `${name}\n`).join(''));
+  context.log.info(`${plural(names.length, 'secret')} of the project ${keychain.project} in the key store`);
+  return ExitCode.ok;
+}
+
+export async function removeSecret(context: Context, { name }: SecretName): Promise<number> {
+  checkName(name);
+  const { keychain } = await keychainOf(context);
+  if (!(await keychain.remove(name))) {
+    const hint = 'List the names: voxform secret list';
+    throw new UserError(`the key store has no ${name} for the project ${keychain.project}`, { hint });
+  }
+  context.terminal.out(`Removed ${name} of the project ${keychain.project}.\n`);
+  return ExitCode.ok;
+}
+
+function checkName(name: string): void {
+  if (isSecretName(name)) return;
+  throw misuse(
+    `${JSON.stringify(name)} is not a valid name of a secret`,
+    'Use letters, digits, "_", "-" and ".". The value is never an argument.',
+  );
+}
+
+interface ProjectKeychain {
+  readonly keychain: Keychain;
+  /** True if a workspace of the project looks into the key store. */
+  readonly isUsed: boolean;
+}
+
+async function keychainOf(context: Context): Promise<ProjectKeychain> {
+  const { root, workspaces } = await openProject(context);
+  const isUsed = Object.values(workspaces).some(({ secrets }) =>
+    secrets.sources.some((source) => source instanceof Keychain),
+  );
+  return { keychain: new Keychain(root), isUsed };
+}

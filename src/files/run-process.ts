@@ -1,0 +1,87 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { attempt } from '../problems/attempt.ts';
+import { errorCode } from '../problems/error-code.ts';
+import { UserError } from '../problems/user-error.ts';
+
+export type ProcessEnvironment = Readonly<Record<string, string | undefined>>;
+
+export interface ProcessCall {
+  /** The complete environment of the process. */
+  readonly env: ProcessEnvironment;
+  readonly cwd?: string | undefined;
+  /** Ends the process and its child processes. */
+  readonly signal: AbortSignal;
+}
+
+export interface ProcessEnd {
+  readonly code: number;
+  /** The last part of the error output. */
+  readonly complaint: string;
+}
+
+export interface StartedProcess {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Rejects with the error of spawning, such as ENOENT, or with the reason of the signal. */
+  readonly ended: Promise<ProcessEnd>;
+}
+
+/** The time in milliseconds for a process to remove its locks and temporary files before it is killed. */
+const KILL_DELAY = 2000;
+
+/** The number of bytes of the error output that are kept. */
+const MAX_KEPT = 10_000;
+
+/**
+ * Starts a program without a shell in its own session: it has no terminal for prompts and does not receive Ctrl-C.
+ * @throws the reason of the signal. `ended` rejects with a UserError if the folder does not exist.
+ */
+export async function startProcess(
+  program: string,
+  args: readonly string[],
+  { env, cwd, signal }: ProcessCall,
+): Promise<StartedProcess> {
+  const { spawn } = await import('node:child_process');
+  signal.throwIfAborted();
+  const child = spawn(program, args, { env, cwd, stdio: 'pipe', detached: true, windowsHide: true });
+  let killing: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    endGroup(child.pid, 'SIGTERM');
+    killing = setTimeout(() => {
+      endGroup(child.pid, 'SIGKILL');
+      // A process that left the group may still hold the other ends.
+      child.stdout.destroy();
+      child.stderr.destroy();
+    }, KILL_DELAY);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaint = (complaint + text).slice(-MAX_KEPT);
+  });
+  // The process may exit before it has read all of its input.
+  child.stdin.on('error', () => undefined);
+  const end = async (): Promise<ProcessEnd> => {
+    try {
+      const [status] = (await once(child, 'close')) as [number | null];
+      signal.throwIfAborted();
+      return { code: status ?? 1, complaint };
+    } catch (error) {
+      // Spawning fails in the same way as without the program.
+      if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
+        throw new UserError(`${program} cannot run in ${cwd}: the folder does not exist`);
+      throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      clearTimeout(killing);
+    }
+  };
+  return { child, ended: end() };
+}
+
+function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  // It may have exited by itself.
+  attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, signal));
+}

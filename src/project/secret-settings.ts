@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { about } from '../values/described.ts';
+import { isObject } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
+import { durationSetting } from './duration.ts';
+
+const text = () => z.string().min(1);
+
+const PLACEHOLDER = /\{(name|workspace|project)\}/;
+
+const commandSource = () =>
+  z
+    .strictObject({
+      command: z
+        .array(text(), {
+          error: 'expected the program and its arguments, such as ["pass", "show", "{name}"]',
+        })
+        .min(1)
+        .meta({
+          description:
+            'Program and arguments, run without a shell in the project folder. {name}, {workspace} and {project} are replaced inside arguments; with {name}, it runs once for each secret.',
+          examples: [['pass', 'show', 'voices/{name}']],
+        }),
+      names: z
+        .array(text())
+        .min(1)
+        .meta({
+          description: 'Names of the secrets that it has; * matches any characters. Default: all.',
+          examples: [['OPENAI_*']],
+        })
+        .optional(),
+      format: z
+        .enum(['text', 'json', 'dotenv'])
+        .meta({
+          description:
+            'What it prints: the secret (text, the default), an object of secrets (json), or NAME=value lines (dotenv).',
+          examples: ['json'],
+        })
+        .optional(),
+      timeout: durationSetting('1s', '5m')
+        .meta({ description: 'Time after which it has failed; default: 10s.', examples: ['30s'] })
+        .optional(),
+    })
+    .refine(({ command: [program = ''] }) => !PLACEHOLDER.test(program), {
+      error: 'expected the program without placeholders, which belong into the arguments',
+      path: ['command', 0],
+    })
+    .refine(
+      ({ command: [, ...args], format = 'text', names = [] }) =>
+        format !== 'text' ||
+        args.some((each) => each.includes('{name}')) ||
+        (names.length === 1 && !names[0]?.includes('*')),
+      {
+        error:
+          'would give each secret the same text: write {name} into an argument, one name into names, or another format',
+        path: ['command'],
+      },
+    );
+
+const ALLOWED =
+  'expected environment, keychain, { env_file: FILE }, { folder: FOLDER } or { command: [PROGRAM, ARGUMENT, ...] }';
+
+/** Of an entry with a command, the first problem; else what is possible. */
+function sourceProblem({ input }: { readonly input?: unknown }): string {
+  const isCommand = isObject(input) && Object.hasOwn(input, 'command');
+  const [issue] = (isCommand && commandSource().safeParse(input).error?.issues) || [];
+  return issue === undefined ? ALLOWED : [issue.path.join('.'), issue.message].filter(Boolean).join(': ');
+}
+
+/** A list of places where `$secret` looks. */
+export const secretsSchema = lazily(() =>
+  z
+    .array(
+      z.union(
+        [
+          z.enum(['environment', 'keychain']),
+          z.strictObject({
+            env_file: text().meta(about('File with NAME=value lines, relative to this file.', '.env')),
+          }),
+          z.strictObject({
+            folder: text().meta(about('Folder with one file per secret.', '/run/secrets/voxform')),
+          }),
+          commandSource(),
+        ],
+        { error: sourceProblem },
+      ),
+    )
+    .min(1)
+    .meta({
+      description:
+        'Where $secret looks, in this order. Default: the environment, .env and the secrets_dir. A workspace may have its own list.',
+      examples: [['environment', { command: ['pass', 'show', 'voices/{name}'] }]],
+    }),
+);
+
+export type SecretSettings = z.infer<ReturnType<typeof secretsSchema>>;
