@@ -7,12 +7,15 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { git } from '../../src/state/backends/git/git-backend.ts';
 import { http } from '../../src/state/backends/http/http-backend.ts';
+import { s3 } from '../../src/state/backends/s3/s3-backend.ts';
 import { createStore } from '../../src/state/state-location.ts';
 import type { StateStore } from '../../src/state/store.ts';
 import { Secret } from '../../src/values/value.ts';
 import { GitServer, newRepository } from '../../test/state/backends/git/git-server.ts';
 import { type Rules, TerraformServer } from '../../test/state/backends/http/terraform-server.ts';
 import { type PostgresServer, startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
+import { hasRadosgw, type Radosgw, startRadosgw } from '../../test/state/backends/s3/radosgw.ts';
+import { S3Server } from '../../test/state/backends/s3/s3-server.ts';
 import { TcpProxy } from '../../test/state/backends/tcp-proxy.ts';
 import { Skipped } from './cases.ts';
 import { CAMPAIGN } from './lab.ts';
@@ -55,6 +58,8 @@ export const placeKinds: readonly PlaceKind[] = [
     cuts: 0.03,
     start: () => stateServer(rules),
   })),
+  { backend: 's3', name: 'a server as strict as Amazon S3', cuts: 0.03, start: strictBucket },
+  { backend: 's3', name: 'a bucket of Ceph', cuts: 0.03, start: bucketOfCeph },
 ];
 
 const TOKEN = SECRETS.STATE_TOKEN ?? '';
@@ -134,6 +139,51 @@ async function stateServer(rules: Rules): Promise<SharedPlace> {
       await server[Symbol.asyncDispose]();
     },
   };
+}
+
+async function bucket(
+  settings: { readonly endpoint: string },
+  place: Pick<SharedPlace, 'contents'> & AsyncDisposable,
+): Promise<SharedPlace> {
+  const proxy = await TcpProxy.start(Number(new URL(settings.endpoint).port));
+  const secret = new Secret('STATE_TOKEN', TOKEN);
+  const direct = { ...settings, key: 'test', secret_access_key: secret };
+  return {
+    ...place,
+    settings: {
+      ...direct,
+      backend: 's3',
+      endpoint: `http://127.0.0.1:${proxy.port}`,
+      secret_access_key: { $secret: 'STATE_TOKEN' },
+    },
+    env: {},
+    proxy,
+    store: createStore({ backend: 's3', ...s3.place(direct as never, OWNER) }, USER),
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await place[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function strictBucket(): Promise<SharedPlace> {
+  const server = await S3Server.start();
+  server.secret = TOKEN;
+  const text = () =>
+    [...server.objects()].map(([key, { bytes }]) => `${key}\n${bytes.toString()}`).join('\n');
+  return await bucket(server.settings(), {
+    contents: async () => text(),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  });
+}
+
+async function bucketOfCeph(): Promise<SharedPlace> {
+  if (!hasRadosgw) throw new Skipped('there is no radosgw');
+  const server: Radosgw = await startRadosgw(TOKEN);
+  return await bucket(server.settings(), {
+    contents: () => server.contents(),
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  });
 }
 
 /** One server for all cases that are under way, each with a database and a role of its own. */

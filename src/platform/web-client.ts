@@ -56,9 +56,9 @@ export class WebClient {
             method: method as Dispatcher.HttpMethod,
             headers: {
               accept: 'application/json',
+              ...(body !== undefined && { 'content-type': 'application/json' }),
               ...headers,
               'user-agent': `voxform/${VERSION}`,
-              ...(body !== undefined && { 'content-type': 'application/json' }),
             },
             body: body ?? null,
           },

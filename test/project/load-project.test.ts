@@ -229,7 +229,7 @@ const rows: readonly Row[] = [
   },
   {
     reason: 'an unknown backend',
-    text: `${PLAIN_PROJECT}    state: { backend: s3 }\n`,
+    text: `${PLAIN_PROJECT}    state: { backend: floppy }\n`,
     expected: [
       `:7:23 workspaces.test.state.backend wrong-type backend: expected one of ${Object.keys(backends).join(', ')}`,
     ],

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import { newRepository } from './git/git-server.ts';
 import { TerraformServer } from './http/terraform-server.ts';
 import { freshPlace } from './postgres/postgres-server.ts';
+import { S3Server } from './s3/s3-server.ts';
 
 type Given = (root: string) => object | Promise<object>;
 
@@ -14,6 +15,11 @@ const given: Readonly<Record<string, Given>> = {
   postgres: freshPlace,
   async http() {
     const server = await TerraformServer.start();
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    return server.settings();
+  },
+  async s3() {
+    const server = await S3Server.start();
     onTestFinished(() => server[Symbol.asyncDispose]());
     return server.settings();
   },

@@ -1,18 +1,17 @@
 import { readErrorBody } from '../../../platform/error-body.ts';
 import type { AttemptResult } from '../../../platform/exchange.ts';
 import { isSuccess } from '../../../platform/exchange.ts';
-import { failureWords } from '../../../platform/failure.ts';
 import { proxyRefusal } from '../../../platform/network-reason.ts';
 import { looksLikeMarkup } from '../../../platform/plain-text.ts';
-import { isClosedLocalPort, isLasting, pauseOfRefusal } from '../../../platform/retry.ts';
+import { pauseOfRefusal } from '../../../platform/retry.ts';
 import { type Network, WebClient } from '../../../platform/web-client.ts';
-import { errorCode } from '../../../problems/error-code.ts';
 import { advice, command, UserError } from '../../../problems/user-error.ts';
 import { isLoopback } from '../../../values/loopback.ts';
 import { Redactor } from '../../../values/redactor.ts';
 import type { Secret } from '../../../values/value.ts';
 import type { StoreUser } from '../backend.ts';
 import { Busy } from '../object-store/retries.ts';
+import { requestFailure } from '../request-failure.ts';
 import { revealed } from '../settings.ts';
 
 interface StateServerOptions {
@@ -147,20 +146,18 @@ export class StateServer {
     });
   }
 
-  #failure(result: AttemptResult & { type: 'failure' }, { host }: URL, { proxy }: Network): Error {
-    const { reason, error } = result;
-    if (reason === 'too-large') return this.#wrong(`is larger than ${LARGEST_BODY} bytes`);
-    const { redact } = this.#redactor;
-    const timeoutSeconds = this.#timeoutMilliseconds / 1000;
-    const why = failureWords({ host, proxy, timeoutSeconds, maxBodyBytes: LARGEST_BODY, redact }, result);
-    const code = errorCode(error);
-    const isPermanentFailure =
-      isLasting(error) || (!this.#hasAnswered && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
-    return isPermanentFailure
-      ? new UserError(`cannot reach the state ${this.#options.location}: ${why}`, {
-          ...(code === 'ENOTFOUND' && { hint: 'Correct the host in state.address.' }),
-        })
-      : new Error(why);
+  #failure(result: AttemptResult & { type: 'failure' }, { host }: URL, network: Network): Error {
+    if (result.reason === 'too-large') return this.#wrong(`is larger than ${LARGEST_BODY} bytes`);
+    return requestFailure(result, {
+      location: this.#options.location,
+      setting: 'state.address',
+      host,
+      network,
+      timeoutSeconds: this.#timeoutMilliseconds / 1000,
+      maxBodyBytes: LARGEST_BODY,
+      hasAnswered: this.#hasAnswered,
+      redact: this.#redactor.redact,
+    });
   }
 }
 

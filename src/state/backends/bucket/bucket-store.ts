@@ -1,0 +1,246 @@
+import { errorMessage } from '../../../problems/error-code.ts';
+import { LostState } from '../../state-errors.ts';
+import type { StoreUser } from '../backend.ts';
+import { changed } from '../object-store/change.ts';
+import {
+  type Change,
+  type LockTiming,
+  NO_CONTENT,
+  type ObjectStore,
+  type StoredContent,
+  silenceOf,
+  WriteConflict,
+} from '../object-store/object-store.ts';
+import type { Bucket } from './bucket.ts';
+import { HEAD, type Head, newHead, parseHead } from './head.ts';
+import { probe } from './probe.ts';
+
+/** In milliseconds. A machine's clock may be wrong by two minutes. */
+const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
+
+/** The number of characters of journal or history in the head. More become an object. */
+const MAX_END = 32 * 1024;
+const MAX_HISTORY_OBJECTS = 64;
+const MAX_EARLIER = 10;
+/** The number of times that the state may change while it is read. */
+const ROUNDS = 4;
+
+const HOUR = 3_600_000;
+/** An object that the head does not name may be part of a write under way, or be wanted by a reader of the last head. */
+const KEPT = 24 * HOUR;
+
+interface BucketStoreOptions {
+  readonly location: string;
+  readonly setting: string;
+  readonly user: StoreUser;
+  open(): Promise<Bucket>;
+}
+
+interface Known {
+  readonly head: Head;
+  readonly content: StoredContent;
+}
+
+/**
+ * A state in a bucket. Only the head is ever replaced, and only if it is unchanged. The document and older lines of journal and history are
+ * objects that never change. A write takes two requests at most, except for the first and for a conversion.
+ */
+export function createBucketStore({ location, setting, user, open }: BucketStoreOptions): ObjectStore {
+  let opened: Promise<Bucket> | undefined;
+  let known: Known | undefined;
+  /** The objects that the last head names. */
+  let objects = new Map<string, Uint8Array>();
+
+  const bucketOf = (): Promise<Bucket> => {
+    opened ??= open();
+    return opened;
+  };
+
+  const withSilence = (content: StoredContent): StoredContent => ({
+    ...content,
+    silentSeconds: silenceOf(content.lock, user.now()),
+  });
+
+  const object = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
+    objects.get(name) ?? (await (await bucketOf()).get(name, signal))?.bytes;
+
+  /** The objects with these names. @throws LostState if one is missing, and the head still names it. */
+  const objectsOf = async (
+    names: readonly string[],
+    tag: string,
+    signal: AbortSignal,
+  ): Promise<readonly Uint8Array[] | undefined> => {
+    const found: Uint8Array[] = [];
+    for (const name of names) {
+      const bytes = await object(name, signal);
+      if (bytes === undefined) {
+        const now = await (await bucketOf()).get(HEAD, signal);
+        if (now?.tag !== tag) return undefined;
+        throw new LostState(`the object ${name} of the state ${location} is missing`, {
+          hint: 'Restore it from a version of the bucket.',
+        });
+      }
+      found.push(bytes);
+    }
+    return found;
+  };
+
+  const readKnown = async (signal: AbortSignal): Promise<Known | undefined> => {
+    for (let round = 1; round <= ROUNDS; round++) {
+      const stored = await (await bucketOf()).get(HEAD, signal);
+      if (stored === undefined) return undefined;
+      const { bytes, tag } = stored;
+      if (known?.content.revision === tag) return known;
+      const head = parseHead(bytes, location);
+      const names = [...(head.state === null ? [] : [head.state]), ...head.journal];
+      const parts = await objectsOf(names, tag, signal);
+      if (parts === undefined) continue;
+      objects = new Map(names.map((name, index) => [name, parts[index] ?? new Uint8Array()]));
+      const journal = head.state === null ? parts : parts.slice(1);
+      known = {
+        head,
+        content: {
+          revision: tag,
+          write: head.write,
+          state: head.state === null ? undefined : parts[0],
+          journal: Buffer.concat([...journal, Buffer.from(head.journal_end)]),
+          lock: head.lock ?? undefined,
+          silentSeconds: undefined,
+        },
+      };
+      return known;
+    }
+    throw new Error('the state changes all the time');
+  };
+
+  /** The head that the content is from; undefined before the first write. */
+  const headOf = async (held: StoredContent, signal: AbortSignal): Promise<Head | undefined> => {
+    if (known !== undefined && known.content.revision === held.revision) return known.head;
+    const now = await readKnown(signal);
+    if (now?.content.revision !== held.revision) throw new WriteConflict();
+    return now?.head;
+  };
+
+  /** Removes objects that the head does not name, and that are older than that many milliseconds. */
+  const clean = async (head: Head, kept: number, signal: AbortSignal): Promise<void> => {
+    const bucket = await bucketOf();
+    const listed = await bucket.list(signal);
+    const now = listed.find(({ name }) => name === HEAD)?.modified.getTime();
+    if (now === undefined) return;
+    const used = new Set([HEAD, head.state, ...head.journal, ...head.history]);
+    for (const { name, modified } of listed) {
+      if (!used.has(name) && isOurs(name) && now - modified.getTime() > kept)
+        await bucket.remove(name, signal);
+    }
+  };
+
+  return {
+    location,
+    setting,
+    timing: TIMING,
+    async read(signal) {
+      return withSilence((await readKnown(signal))?.content ?? NO_CONTENT);
+    },
+    async write(change, held, signal) {
+      const bucket = await bucketOf();
+      const before = await headOf(held, signal);
+      const base = before ?? newHead(await probe(bucket, location, signal), user.now());
+      const { head, added } = nextHead(base, change);
+      const isCleaning = change.lock === null && user.now().getTime() - Date.parse(base.cleaned) > HOUR;
+      if (isCleaning) head.cleaned = user.now().toISOString();
+      for (const [name, bytes] of added) await bucket.put(name, bytes, signal);
+      const condition =
+        held.revision === undefined
+          ? ({ isAbsent: true } as const)
+          : { tag: held.revision, isBare: head.bare_tags };
+      const bytes = Buffer.from(`${JSON.stringify(head, null, 2)}\n`);
+      const tag = await bucket.put(HEAD, bytes, signal, condition).catch(async (error) => {
+        if (!(error instanceof WriteConflict)) throw error;
+        // Some stores refuse one of two writes that overlap although the other one fails too.
+        const isUnchanged = (await readKnown(signal))?.content.revision === held.revision;
+        throw isUnchanged ? new Error('the store refused a write, but nothing has changed') : error;
+      });
+      const content = changed(held, change, tag);
+      known = { head, content };
+      for (const [name, bytes] of added) objects.set(name, bytes);
+      if (change.converted !== undefined) {
+        await clean(head, -HOUR, signal).catch((error) =>
+          user.warn?.(
+            `earlier objects of ${location} are still there in their old form: ${errorMessage(error)}`,
+          ),
+        );
+      } else if (isCleaning) {
+        await clean(head, KEPT, signal).catch((error) => user.debug?.(`${location}: ${errorMessage(error)}`));
+      }
+      return content;
+    },
+    async history(signal) {
+      for (let round = 1; round <= ROUNDS; round++) {
+        const now = await readKnown(signal);
+        if (now === undefined) return [];
+        const parts = await objectsOf(now.head.history, now.content.revision ?? '', signal);
+        if (parts === undefined) continue;
+        const text = Buffer.concat([...parts, Buffer.from(now.head.history_end)]).toString();
+        return text.split('\n').filter((line) => line !== '');
+      }
+      throw new Error('the state changes all the time');
+    },
+    async earlier(signal) {
+      const bucket = await bucketOf();
+      const current = (await readKnown(signal))?.head.state;
+      const listed = (await bucket.list(signal))
+        .filter(({ name }) => name.endsWith('.state') && isOurs(name) && name !== current)
+        .toSorted((a, b) => b.modified.getTime() - a.modified.getTime());
+      const found = listed.slice(0, MAX_EARLIER).map(async ({ name, modified }) => {
+        const stored = await bucket.get(name, signal);
+        return stored === undefined
+          ? []
+          : [{ source: `${location}/${name} of ${modified.toISOString()}`, bytes: stored.bytes }];
+      });
+      return (await Promise.all(found)).flat();
+    },
+  };
+}
+
+function isOurs(name: string): boolean {
+  return /^[0-9a-f-]{36}\.(?:state|journal|history|probe)$/.test(name);
+}
+
+/** The head after the change, and the objects that it names in addition. */
+function nextHead(before: Head, change: Change): { head: Head; added: ReadonlyMap<string, Uint8Array> } {
+  const { write, state, document, journal, lock, history, converted } = change;
+  const head: Head = { ...before, write };
+  const added = new Map<string, Uint8Array>();
+  const add = (kind: string, bytes: Uint8Array): string => {
+    const name = `${write}.${kind}`;
+    added.set(name, bytes);
+    return name;
+  };
+  if (lock !== undefined) head.lock = lock && { ...lock };
+  if (state !== undefined) {
+    head.state = state && add('state', state);
+    head.lineage = document?.lineage ?? null;
+    head.serial = document?.serial ?? null;
+  }
+  if (journal === null) Object.assign(head, { journal: [], journal_end: '' });
+  if (journal) {
+    head.journal_end += Buffer.from(journal).toString();
+    if (head.journal_end.length > MAX_END && added.size === 0) {
+      head.journal = [...head.journal, add('journal', Buffer.from(head.journal_end))];
+      head.journal_end = '';
+    }
+  }
+  if (converted !== undefined) {
+    head.history = [add('history', Buffer.from(converted.history.map((line) => `${line}\n`).join('')))];
+    head.history_end = '';
+  }
+  if (history !== undefined) {
+    head.history_end += `${history}\n`;
+    if (head.history_end.length > MAX_END && added.size === 0) {
+      const all = [...head.history, add('history', Buffer.from(head.history_end))];
+      head.history = all.slice(-MAX_HISTORY_OBJECTS);
+      head.history_end = '';
+    }
+  }
+  return { head, added };
+}

@@ -1,0 +1,196 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
+import { errorMessage } from '../../../problems/error-code.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { StoreUser } from '../backend.ts';
+import type { Bucket, PutCondition } from '../bucket/bucket.ts';
+import { WriteConflict } from '../object-store/object-store.ts';
+import { Busy } from '../object-store/retries.ts';
+import { revealed } from '../settings.ts';
+import { requestHandler } from './request-handler.ts';
+import type { S3Location } from './s3-location.ts';
+
+const NEEDED =
+  'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket.';
+
+/** A bucket of Amazon S3, or of a compatible store. */
+export class S3Bucket implements Bucket {
+  readonly #place: S3Location;
+  readonly #location: string;
+  readonly #client: S3Client;
+
+  /** @throws UserError if credentials are missing. */
+  constructor(place: S3Location, location: string, user: StoreUser) {
+    this.#place = place;
+    this.#location = location;
+    this.#client = new S3Client({
+      ...(place.region !== undefined && { region: place.region }),
+      ...(place.endpoint !== undefined && { endpoint: place.endpoint }),
+      ...(place.profile !== undefined && { profile: place.profile }),
+      ...credentialsOf(place),
+      forcePathStyle: place.pathStyle,
+      followRegionRedirects: true,
+      // The store's own retries check first whether a write was stored.
+      maxAttempts: 1,
+      // Compatible stores do not know the newer checksums. The signature covers the body.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      requestHandler: requestHandler(location, user),
+    });
+  }
+
+  async get(name: string, signal: AbortSignal) {
+    const command = new GetObjectCommand(this.#target(name));
+    return await this.#ask('s3:GetObject', async () => {
+      const { Body, ETag = '' } = await this.#client.send(command, { abortSignal: signal });
+      return { bytes: (await Body?.transformToByteArray()) ?? new Uint8Array(), tag: bare(ETag) };
+    }).catch((error) => {
+      if (error instanceof MissingObject) return undefined;
+      throw error;
+    });
+  }
+
+  async put(name: string, bytes: Uint8Array, signal: AbortSignal, condition?: PutCondition): Promise<string> {
+    const { sse, kmsKeyId } = this.#place;
+    const command = new PutObjectCommand({
+      ...this.#target(name),
+      Body: bytes,
+      ...(condition !== undefined && headersOf(condition)),
+      ...(sse !== undefined && { ServerSideEncryption: sse }),
+      ...(kmsKeyId !== undefined && { SSEKMSKeyId: kmsKeyId }),
+    });
+    return await this.#ask('s3:PutObject', async () => {
+      const { ETag = '' } = await this.#client.send(command, { abortSignal: signal });
+      return bare(ETag);
+    }).catch((error) => {
+      throw error instanceof MissingObject ? new WriteConflict() : error;
+    });
+  }
+
+  async list(signal: AbortSignal) {
+    const { bucket, key } = this.#place;
+    const found: { name: string; modified: Date }[] = [];
+    let ContinuationToken: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: `${key}/`, ContinuationToken });
+      const page = await this.#ask('s3:ListBucket', () =>
+        this.#client.send(command, { abortSignal: signal }),
+      );
+      for (const { Key = '', LastModified } of page.Contents ?? []) {
+        const name = Key.slice(key.length + 1);
+        if (Key.startsWith(`${key}/`) && LastModified !== undefined)
+          found.push({ name, modified: LastModified });
+      }
+      ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (ContinuationToken !== undefined);
+    return found;
+  }
+
+  async remove(name: string, signal: AbortSignal): Promise<void> {
+    const command = new DeleteObjectCommand(this.#target(name));
+    await this.#ask('s3:DeleteObject', () => this.#client.send(command, { abortSignal: signal }));
+  }
+
+  #target(name: string): { readonly Bucket: string; readonly Key: string } {
+    return { Bucket: this.#place.bucket, Key: `${this.#place.key}/${name}` };
+  }
+
+  async #ask<T>(permission: string, send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      throw this.#problem(error, permission);
+    }
+  }
+
+  #problem(error: unknown, permission: string): unknown {
+    if (error instanceof UserError) return error;
+    const { bucket } = this.#place;
+    const { name = '', $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
+    const status = $metadata?.httpStatusCode;
+    if (status === undefined) return this.#withoutAnswer(error, name);
+    const why = `${status} ${/^\w{1,60}$/.test(name) ? name : 'unknown error'}`;
+    if (status === 412) return new WriteConflict();
+    if (name === 'NoSuchBucket') {
+      return new UserError(`the bucket ${bucket} of the state ${this.#location} does not exist`, {
+        hint: 'Create it, or correct state.bucket, state.region and state.endpoint.',
+      });
+    }
+    if (status === 404) return new MissingObject(why);
+    // The SDK measures the difference of the clocks from this answer.
+    if (name === 'RequestTimeTooSkewed') return new Error(`${why}: the clock of this machine is wrong`);
+    if (['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken'].includes(name)) {
+      return new UserError(`the store of the state ${this.#location} rejected the credentials (${why})`, {
+        hint: 'Check state.access_key_id and state.secret_access_key, or the credentials of the AWS SDK.',
+      });
+    }
+    if (status === 401 || status === 403) {
+      return new UserError(`no permission ${permission} for the state ${this.#location} (${why})`, {
+        hint: NEEDED,
+      });
+    }
+    if (status === 501) {
+      return new UserError(`the store of the state ${this.#location} has no conditional writes (${why})`, {
+        hint: 'Use Amazon S3, or another store with conditional writes.',
+      });
+    }
+    if (status === 429 || status === 503) return new Busy(`the store answered ${why}`, undefined);
+    // Amazon answers 409 if two conditional writes overlap: the write may be tried again.
+    if (status >= 500 || status === 408 || status === 409) return new Error(`the store answered ${why}`);
+    return new UserError(`the store of the state ${this.#location} refused a request (${why})`, {
+      hint: 'Check state.bucket, state.region and state.endpoint.',
+    });
+  }
+
+  #withoutAnswer(error: unknown, name: string): unknown {
+    const message = errorMessage(error);
+    if (name === 'CredentialsProviderError' || name === 'TokenProviderError') {
+      return new UserError(`no AWS credentials for the state ${this.#location}: ${message}`, {
+        hint: 'Sign in with the AWS command line, set AWS_PROFILE, or set state.access_key_id and state.secret_access_key.',
+      });
+    }
+    if (message.startsWith('Region is missing')) {
+      return new UserError(`no region for the state ${this.#location}`, {
+        hint: 'Set state.region or AWS_REGION.',
+      });
+    }
+    return error;
+  }
+}
+
+class MissingObject extends Error {}
+
+function credentialsOf(place: S3Location) {
+  const { accessKeyId, secretAccessKey, sessionToken, isFetched } = place;
+  if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
+    throw new UserError('state.access_key_id and state.secret_access_key belong together', {
+      hint: 'Set both, or neither for the credentials that the AWS SDK finds.',
+    });
+  }
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    if (!isFetched) return {};
+    throw new UserError('a state in S3 needs credentials of its own in a project that a fleet fetched', {
+      hint: 'Set state.access_key_id and state.secret_access_key. The credentials of the machine are for its operators.',
+    });
+  }
+  const credentials = {
+    accessKeyId: revealed('access_key_id', accessKeyId),
+    secretAccessKey: revealed('secret_access_key', secretAccessKey),
+    ...(sessionToken !== undefined && { sessionToken: revealed('session_token', sessionToken) }),
+  };
+  return { credentials };
+}
+
+function headersOf(condition: PutCondition) {
+  if ('isAbsent' in condition) return { IfNoneMatch: '*' };
+  return { IfMatch: condition.isBare === true ? condition.tag : `"${condition.tag}"` };
+}
+
+function bare(tag: string): string {
+  return tag.replace(/^"|"$/g, '');
+}
