@@ -36,7 +36,7 @@ type Fault = 'lost' | 'cut' | Answer | undefined;
  */
 export type S3Rules = 'amazon' | 'bare' | 'unconditional' | 'absent-only';
 
-const ID = 'AKIAVOXFORMTEST';
+export const S3_ID = 'AKIAVOXFORMTEST';
 export const S3_SECRET = 's3-secret-k3y/of+tests';
 
 /** As strict as Amazon S3 in what voxform uses: signatures, conditions, regions, missing buckets. */
@@ -90,7 +90,7 @@ export class S3Server {
       region: this.region,
       endpoint: this.url,
       path_style: true,
-      access_key_id: ID,
+      access_key_id: S3_ID,
       secret_access_key: new Secret('STATE_SECRET', S3_SECRET),
     };
   }
@@ -112,9 +112,11 @@ export class S3Server {
   async #serve(incoming: IncomingMessage): Promise<Answer | undefined> {
     const url = new URL(incoming.url ?? '/', this.url);
     const { method = '', headers } = incoming;
+    // The bucket is in the host or in the path.
+    const [, bucket] = /^([^.]+)\.s3\.example\.com$/.exec(headers.host ?? '') ?? [];
     const request: S3Request = {
       method,
-      path: decodeURIComponent(url.pathname),
+      path: (bucket === undefined ? '' : `/${bucket}`) + decodeURIComponent(url.pathname),
       query: url.searchParams,
       headers,
       body: await buffer(incoming),
@@ -123,6 +125,7 @@ export class S3Server {
     const fault = this.fault?.(request);
     if (fault === 'cut') return undefined;
     if (typeof fault === 'object') return fault;
+    if (request.body.includes('Action=AssumeRoleWithWebIdentity')) return roleCredentials(request.body);
     const answer = this.#refusal(request, url) ?? this.#answer(request);
     return fault === 'lost' ? undefined : answer;
   }
@@ -134,7 +137,7 @@ export class S3Server {
         headers.authorization ?? '',
       ) ?? [];
     if (!id || !day || !region || !names || !signature) return { status: 403, code: 'AccessDenied' };
-    if (id !== ID) return { status: 403, code: 'InvalidAccessKeyId' };
+    if (id !== S3_ID) return { status: 403, code: 'InvalidAccessKeyId' };
     const stamp = String(headers['x-amz-date']);
     const time = Date.parse(stamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
     if (Math.abs(time - this.#now()) > 900_000) return { status: 403, code: 'RequestTimeTooSkewed' };
@@ -209,6 +212,18 @@ export class S3Server {
     if (had === undefined) return { status: 404, code: 'NoSuchKey' };
     return wanted === (this.rules === 'bare' ? had.etag : `"${had.etag}"`) ? undefined : failed;
   }
+}
+
+/** As the Security Token Service answers. */
+function roleCredentials(body: Buffer): Answer {
+  const given = new URLSearchParams(body.toString());
+  if (given.get('WebIdentityToken') !== 'token-of-the-job')
+    return { status: 400, code: 'InvalidIdentityToken' };
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/xml' },
+    body: `<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><AssumeRoleWithWebIdentityResult><Credentials><AccessKeyId>${S3_ID}</AccessKeyId><SecretAccessKey>${S3_SECRET}</SecretAccessKey><SessionToken>session-of-the-role</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
+  };
 }
 
 /** Two keys a page, so that pages are followed. */

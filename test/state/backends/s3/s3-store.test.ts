@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { proxyFor } from '../../../../src/platform/proxy.ts';
 import type { StoreUser } from '../../../../src/state/backends/backend.ts';
 import { s3 } from '../../../../src/state/backends/s3/s3-backend.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
@@ -9,9 +10,10 @@ import { LostState } from '../../../../src/state/state-errors.ts';
 import { createStore } from '../../../../src/state/state-location.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
+import { connectProxy } from '../../../platform/connect-proxy.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
 import { hasRadosgw, startRadosgw } from './radosgw.ts';
-import { S3_SECRET, S3Server } from './s3-server.ts';
+import { S3_ID, S3_SECRET, S3Server } from './s3-server.ts';
 
 interface Scene {
   readonly server: S3Server;
@@ -216,6 +218,16 @@ describe('a state in S3', () => {
     expect(await namesIn(store())).toEqual(['Agent/a']);
   });
 
+  it('is reached through a proxy, with the bucket in the host', async () => {
+    const { server, store } = await scene();
+    await using proxy = await connectProxy(Number(new URL(server.url).port));
+    const env = { http_proxy: `http://127.0.0.1:${proxy.port}` };
+    const network = (address: string) => ({ proxy: proxyFor(new URL(address), env) });
+    await runIn(store({ network }, { endpoint: 'http://s3.example.com', path_style: false }));
+    expect(await namesIn(store())).toEqual(['Agent/a']);
+    expect(proxy.asked.every((line) => line.includes(` http://voices.s3.example.com/${KEY}/`))).toBe(true);
+  });
+
   it('asks for the encryption of the settings', async () => {
     const { server, store } = await scene();
     await runIn(store({}, { sse: 'aws:kms', kms_key_id: 'alias/voxform' }));
@@ -274,6 +286,63 @@ describe('a state in S3', () => {
     expect(error.message).toContain('needs credentials of its own');
     expect(server.requests).toEqual([]);
     await expect(store({}, {}, 'https://git.example.com/a.git').read()).resolves.toBeDefined();
+  });
+});
+
+describe('credentials for a state in S3', () => {
+  const none = { access_key_id: undefined, secret_access_key: undefined };
+
+  /** Nothing of this machine. @returns a file with that text. */
+  async function fileWith(text: string): Promise<string> {
+    const { root } = await userIn();
+    const file = join(root, 'file');
+    await writeFile(file, text);
+    const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_PROFILE'];
+    for (const name of names) vi.stubEnv(name, undefined);
+    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE'])
+      vi.stubEnv(name, join(root, 'none'));
+    vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    return file;
+  }
+
+  it('come from the environment', async () => {
+    const { store } = await scene();
+    await fileWith('');
+    vi.stubEnv('AWS_ACCESS_KEY_ID', S3_ID);
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', S3_SECRET);
+    await runIn(store({}, none));
+    expect(await namesIn(store({}, none))).toEqual(['Agent/a']);
+  });
+
+  it('come from a profile of the shared files', async () => {
+    const { store } = await scene();
+    const text = `[voices]\naws_access_key_id = ${S3_ID}\naws_secret_access_key = ${S3_SECRET}\n`;
+    vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', await fileWith(text));
+    const { message } = await failureOf(store({}, none).read());
+    expect(message).toContain('no AWS credentials');
+    await runIn(store({}, { ...none, profile: 'voices' }));
+  });
+
+  it('come from the token of a job, through the same proxies and certificates', async () => {
+    const { server, store } = await scene();
+    vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', await fileWith('token-of-the-job'));
+    vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::123456789012:role/voxform');
+    vi.stubEnv('AWS_ENDPOINT_URL_STS', server.url);
+    const asked = new Set<string>();
+    const network = (address: string) => {
+      asked.add(new URL(address).pathname);
+      return {};
+    };
+    await store({ network }, none).read();
+    expect([...asked]).toEqual(['/', `/voices/${HEAD}`]);
+    expect(server.requests.at(-1)?.headers['x-amz-security-token']).toBe('session-of-the-role');
+  });
+
+  it('have a session token of their own', async () => {
+    const { server, store } = await scene();
+    await store({}, { session_token: new Secret('TOKEN', 'of-a-session') }).read();
+    expect(server.requests.at(-1)?.headers['x-amz-security-token']).toBe('of-a-session');
   });
 });
 
