@@ -14,6 +14,7 @@ interface PackageFile {
   readonly name: string;
   readonly version: string;
   readonly license?: string;
+  readonly author?: unknown;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
@@ -169,7 +170,7 @@ function licencesOf(modules: readonly string[]): string {
   const namesByText = new Map<string, string[]>();
   for (const taken of [...folders].sort()) {
     const { name, version, license } = packageIn(taken);
-    const text = licenceIn(taken, license)?.trim();
+    const text = licenceIn(taken)?.trim();
     if (text === undefined) throw new Error(`${name} comes without a licence`);
     namesByText.set(text, [...(namesByText.get(text) ?? []), `${name} ${version} (${license})`]);
   }
@@ -177,7 +178,8 @@ function licencesOf(modules: readonly string[]): string {
   return `Packages that are part of these files:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
 }
 
-function licenceIn(taken: string, license: string | undefined): string | undefined {
+function licenceIn(taken: string): string | undefined {
+  const { license, author } = packageIn(taken);
   const read = (name: RegExp) => {
     const file = readdirSync(taken).find((entry) => name.test(entry));
     return file && readFileSync(path.join(taken, file), 'utf8');
@@ -186,7 +188,12 @@ function licenceIn(taken: string, license: string | undefined): string | undefin
   if (own !== undefined) return own;
   // The text of this licence is the same for every package.
   if (license === 'Apache-2.0') return readFileSync(path.join(root, 'LICENSE'), 'utf8');
-  return /^#+ *licen[cs]e\s*(.*permission is hereby granted.*)/ims.exec(read(/^readme/i) ?? '')?.[1];
+  const inReadme = /^#+ *licen[cs]e\s*(.*permission is hereby granted.*)/ims.exec(
+    read(/^readme/i) ?? '',
+  )?.[1];
+  if (inReadme !== undefined || license !== 'MIT' || typeof author !== 'string') return inReadme;
+  const text = readFileSync(path.join(root, 'node_modules', '@azure', 'storage-blob', 'LICENSE'), 'utf8');
+  return text.replace(/^Copyright .*$/m, `Copyright (c) ${author}`);
 }
 
 function packageIn(taken: string): PackageFile {

@@ -15,7 +15,7 @@ import { Random } from './torture/random.ts';
  *   npm run torture -- [--seed TEXT] [--minutes N] [--kills N] [--only PATTERN] [--round N] [--backend NAME]
  * A round is every case once, in an order that the seed decides, and then kills for half as long. Without `--minutes` there is one
  * round; with it there are as many as fit, and nothing begins any more when the time is up.
- * `--backend git`, `postgres` or `http` attacks runs whose state is there, in place of a local one, `fleet` the processes of a fleet;
+ * `--backend git`, `postgres`, `http`, `s3` or `azure` attacks runs whose state is there, in place of a local one, `fleet` the processes of a fleet;
  * `all` all of them.
  * The exit code is 1 when an id was lost, a record made twice, a secret seen, or another promise not held.
  */

@@ -4,13 +4,16 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { ContainerClient } from '@azure/storage-blob';
 import pg from 'pg';
+import { azure } from '../../src/state/backends/azure/azure-backend.ts';
 import { git } from '../../src/state/backends/git/git-backend.ts';
 import { http } from '../../src/state/backends/http/http-backend.ts';
 import { s3 } from '../../src/state/backends/s3/s3-backend.ts';
 import { createStore } from '../../src/state/state-location.ts';
 import type { StateStore } from '../../src/state/store.ts';
 import { Secret } from '../../src/values/value.ts';
+import { azuriteContainer, hasAzurite } from '../../test/state/backends/azure/azurite.ts';
 import { GitServer, newRepository } from '../../test/state/backends/git/git-server.ts';
 import { type Rules, TerraformServer } from '../../test/state/backends/http/terraform-server.ts';
 import { type PostgresServer, startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
@@ -60,6 +63,7 @@ export const placeKinds: readonly PlaceKind[] = [
   })),
   { backend: 's3', name: 'a server as strict as Amazon S3', cuts: 0.03, start: strictBucket },
   { backend: 's3', name: 'a bucket of Ceph', cuts: 0.03, start: bucketOfCeph },
+  { backend: 'azure', name: 'a container of Azurite', cuts: 0.03, start: containerOfAzurite },
 ];
 
 const TOKEN = SECRETS.STATE_TOKEN ?? '';
@@ -184,6 +188,34 @@ async function bucketOfCeph(): Promise<SharedPlace> {
     contents: () => server.contents(),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   });
+}
+
+async function containerOfAzurite(): Promise<SharedPlace> {
+  if (!hasAzurite) throw new Skipped('there is no azurite-blob');
+  const { container, connection_string: secret } = await azuriteContainer();
+  const connection = secret.reveal();
+  const port = /:(\d+)\/voices/.exec(connection)?.[1] ?? '';
+  const proxy = await TcpProxy.start(Number(port));
+  const settings = { container, name: 'test' };
+  const client = new ContainerClient(connection, container);
+  return {
+    settings: { ...settings, backend: 'azure', connection_string: { $secret: 'STATE_CONNECTION' } },
+    env: { STATE_CONNECTION: connection.replace(`:${port}/voices`, `:${proxy.port}/voices`) },
+    proxy,
+    store: createStore(
+      { backend: 'azure', ...azure.place({ ...settings, connection_string: secret }, OWNER) },
+      USER,
+    ),
+    async contents() {
+      const texts: string[] = [];
+      for await (const { name } of client.listBlobsFlat()) {
+        const bytes = await client.getBlobClient(name).downloadToBuffer();
+        texts.push(name, bytes.toString());
+      }
+      return texts.join('\n');
+    },
+    [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose](),
+  };
 }
 
 /** One server for all cases that are under way, each with a database and a role of its own. */

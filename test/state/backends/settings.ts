@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import { azuriteContainer } from './azure/azurite.ts';
 import { newRepository } from './git/git-server.ts';
 import { TerraformServer } from './http/terraform-server.ts';
 import { freshPlace } from './postgres/postgres-server.ts';
@@ -18,6 +19,7 @@ const given: Readonly<Record<string, Given>> = {
     onTestFinished(() => server[Symbol.asyncDispose]());
     return server.settings();
   },
+  azure: azuriteContainer,
   async s3() {
     const server = await S3Server.start();
     onTestFinished(() => server[Symbol.asyncDispose]());

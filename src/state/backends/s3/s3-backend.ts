@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
+import { objectKey, storeEndpoint } from '../bucket/bucket-settings.ts';
 import { createBucketStore } from '../bucket/bucket-store.ts';
 import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
 import type { S3Location } from './s3-location.ts';
@@ -12,23 +13,11 @@ const settings = lazyStrictObject(() => ({
     .string()
     .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { error: 'expected the name of a bucket' })
     .meta(about('Name of the bucket.', 'acme-voxform')),
-  key: z
-    .string()
-    .min(1)
-    .max(900)
-    .regex(/^[^/\p{Cc}].*[^/\p{Cc}]$|^[^/\p{Cc}]$/u, { error: 'expected a key without "/" at its ends' })
-    .meta(
-      about(
-        'Key of the state in the bucket, with {workspace} for the name of the workspace. Its objects are below that key.',
-        'voices/{workspace}',
-      ),
-    ),
+  key: objectKey(
+    'Key of the state in the bucket, with {workspace} for the name of the workspace. Its objects are below that key.',
+  ),
   region: text('Region of the bucket; default: that of the AWS settings.', 'eu-central-1').optional(),
-  endpoint: z
-    .string()
-    .refine(isEndpoint, { error: 'expected an http or https URL without user name, password and query' })
-    .meta(about('Address of a store other than Amazon S3.', 'https://s3.example.com'))
-    .optional(),
+  endpoint: storeEndpoint('Address of a store other than Amazon S3.', 'https://s3.example.com').optional(),
   path_style: z
     .boolean()
     .meta(about('Write the bucket into the path instead of the host; default: false.', true))
@@ -87,9 +76,3 @@ export const s3: StateBackend<z.infer<ReturnType<typeof settings>>, S3Location> 
       },
     }),
 };
-
-function isEndpoint(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password, search, hash } = new URL(text);
-  return /^https?:$/.test(protocol) && username + password + search + hash === '';
-}

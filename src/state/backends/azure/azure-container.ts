@@ -1,0 +1,176 @@
+import { buffer } from 'node:stream/consumers';
+import type { ContainerClient, StoragePipelineOptions } from '@azure/storage-blob';
+import { errorMessage } from '../../../problems/error-code.ts';
+import { UserError } from '../../../problems/user-error.ts';
+import type { StoreUser } from '../backend.ts';
+import type { Bucket, PutCondition } from '../bucket/bucket.ts';
+import { WriteConflict } from '../object-store/object-store.ts';
+import { Busy } from '../object-store/retries.ts';
+import { revealed } from '../settings.ts';
+import type { AzureLocation } from './azure-location.ts';
+import { httpClient } from './http-client.ts';
+
+const NEEDED = 'The identity needs the role "Storage Blob Data Contributor" on the container.';
+
+/** @throws UserError if the settings or the credentials are incomplete. */
+export async function openContainer(
+  place: AzureLocation,
+  location: string,
+  user: StoreUser,
+): Promise<Bucket> {
+  const { connectionString, sasToken, container, isFetched } = place;
+  const { AnonymousCredential, ContainerClient } = await import('@azure/storage-blob');
+  // The store's own retries check first whether a write was stored.
+  const client = httpClient(location, user);
+  // The client passes its options on to the pipeline, which takes this one too.
+  const options = {
+    httpClient: client as unknown as StoragePipelineOptions['httpClient'],
+    retryOptions: { maxTries: 1 },
+  } as StoragePipelineOptions;
+  if (connectionString !== undefined) {
+    const text = revealed('connection_string', connectionString);
+    try {
+      return new AzureContainer(new ContainerClient(text, container, options), place, location);
+    } catch {
+      throw new UserError(`${connectionString.name} is not a connection string of Azure Storage`, {
+        hint: 'Copy it in the Azure portal: Security + networking > Access keys.',
+      });
+    }
+  }
+  if (place.account === undefined && place.endpoint === undefined) {
+    throw new UserError('state.account is not set', { hint: 'Set it, or state.connection_string.' });
+  }
+  const base = (place.endpoint ?? `https://${place.account}.blob.core.windows.net`).replace(/\/$/, '');
+  const url = `${base}/${container}`;
+  if (sasToken !== undefined) {
+    const query = revealed('sas_token', sasToken).replace(/^\?/, '');
+    return new AzureContainer(
+      new ContainerClient(`${url}?${query}`, new AnonymousCredential(), options),
+      place,
+      location,
+    );
+  }
+  if (isFetched) {
+    throw new UserError('a state in Azure needs credentials of its own in a project that a fleet fetched', {
+      hint: 'Set state.connection_string or state.sas_token. The credentials of the machine are for its operators.',
+    });
+  }
+  const { DefaultAzureCredential } = await import('@azure/identity');
+  const credential = new DefaultAzureCredential({ httpClient: client });
+  return new AzureContainer(new ContainerClient(url, credential, options), place, location);
+}
+
+class AzureContainer implements Bucket {
+  readonly #client: ContainerClient;
+  readonly #place: AzureLocation;
+  readonly #location: string;
+
+  constructor(client: ContainerClient, place: AzureLocation, location: string) {
+    this.#client = client;
+    this.#place = place;
+    this.#location = location;
+  }
+
+  async get(name: string, abortSignal: AbortSignal) {
+    try {
+      const options = { abortSignal, maxRetryRequests: 0 };
+      const { readableStreamBody, etag = '' } = await this.#blob(name).download(0, undefined, options);
+      const bytes = readableStreamBody === undefined ? new Uint8Array() : await buffer(readableStreamBody);
+      return { bytes, tag: bare(etag) };
+    } catch (error) {
+      if (codeOf(error) === 'BlobNotFound') return undefined;
+      throw this.#problem(error);
+    }
+  }
+
+  async put(name: string, bytes: Uint8Array, abortSignal: AbortSignal, condition?: PutCondition) {
+    try {
+      const options = { abortSignal, ...(condition !== undefined && { conditions: headersOf(condition) }) };
+      const { etag = '' } = await this.#blob(name).upload(Buffer.from(bytes), bytes.length, options);
+      return bare(etag);
+    } catch (error) {
+      throw this.#problem(error);
+    }
+  }
+
+  async list(abortSignal: AbortSignal) {
+    const { name: key } = this.#place;
+    const found: { name: string; modified: Date }[] = [];
+    try {
+      for await (const { name, properties } of this.#client.listBlobsFlat({
+        prefix: `${key}/`,
+        abortSignal,
+      })) {
+        found.push({ name: name.slice(key.length + 1), modified: properties.lastModified });
+      }
+      return found;
+    } catch (error) {
+      throw this.#problem(error);
+    }
+  }
+
+  async remove(name: string, abortSignal: AbortSignal): Promise<void> {
+    try {
+      await this.#blob(name).deleteIfExists({ abortSignal });
+    } catch (error) {
+      throw this.#problem(error);
+    }
+  }
+
+  #blob(name: string) {
+    return this.#client.getBlockBlobClient(`${this.#place.name}/${name}`);
+  }
+
+  #problem(error: unknown): unknown {
+    if (error instanceof UserError) return error;
+    const { statusCode: status, name = '' } = error as { statusCode?: number; name?: string };
+    const code = codeOf(error);
+    const why = [status, code].filter((each) => each !== undefined).join(' ');
+    if (/Credential|Authentication/.test(name)) {
+      return new UserError(`no Azure credentials for the state ${this.#location}: ${firstLine(error)}`, {
+        hint: 'Sign in with az login, or set state.connection_string or state.sas_token.',
+      });
+    }
+    if (status === undefined) return error;
+    if (status === 412 || code === 'BlobAlreadyExists') return new WriteConflict();
+    if (code === 'ContainerNotFound') {
+      return new UserError(
+        `the container ${this.#place.container} of the state ${this.#location} does not exist`,
+        { hint: 'Create it, or correct state.account, state.container and state.endpoint.' },
+      );
+    }
+    if (status === 401 || code === 'AuthenticationFailed') {
+      return new UserError(`Azure rejected the credentials of the state ${this.#location} (${why})`, {
+        hint: 'Check state.connection_string or state.sas_token, or sign in with az login.',
+      });
+    }
+    if (status === 403) {
+      return new UserError(`no permission for the state ${this.#location} (${why})`, { hint: NEEDED });
+    }
+    if (status === 429 || status === 503) return new Busy(`Azure answered ${why}`, undefined);
+    if (status >= 500 || status === 408 || status === 409) return new Error(`Azure answered ${why}`);
+    return new UserError(`Azure refused a request for the state ${this.#location} (${why})`, {
+      hint: 'Check state.account, state.container and state.endpoint.',
+    });
+  }
+}
+
+/** The code of an answer of Azure, such as `BlobNotFound`. */
+function codeOf(error: unknown): string | undefined {
+  const { code, details } = error as { code?: unknown; details?: { errorCode?: unknown } };
+  const found = typeof details?.errorCode === 'string' ? details.errorCode : code;
+  return typeof found === 'string' && /^\w{1,60}$/.test(found) ? found : undefined;
+}
+
+function firstLine(error: unknown): string {
+  return errorMessage(error).split('\n')[0] ?? '';
+}
+
+function headersOf(condition: PutCondition) {
+  if ('isAbsent' in condition) return { ifNoneMatch: '*' };
+  return { ifMatch: condition.isBare === true ? condition.tag : `"${condition.tag}"` };
+}
+
+function bare(tag: string): string {
+  return tag.replace(/^"|"$/g, '');
+}
