@@ -1,31 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
 import { interleaved, type Run, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
 import { projectText, writeProject } from './workload.ts';
 
-/** An apply with a shared state, against one with a local state. */
+/** An apply with a shared or sealed state, against one with a local state. */
 export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents: number): Promise<void> {
   const project = path.join(folder, 'shared');
   const platform = await startPlatform(0, 0);
   // With syncs, as in production.
   await using database = await startPostgres('-c fsync=on');
+  const identity = await generateX25519Identity();
+  const recipient = await identityToRecipient(identity);
   writeProject(project, agents, platform.baseUrl);
   const apply = (state: string): Promise<Run> => {
     rmSync(path.join(project, '.voxform'), { recursive: true, force: true });
     writeFileSync(path.join(project, 'voxform.yaml'), `${projectText(platform.baseUrl)}state: ${state}\n`);
-    const env = { BENCH_API_KEY: 'key-of-the-bench', STATE_URL: database.url('postgres') };
+    const env = {
+      BENCH_API_KEY: 'key-of-the-bench',
+      STATE_URL: database.url('postgres'),
+      STATE_IDENTITY: identity,
+    };
     const flags = ['--auto-approve', '--allow-large-change', '--quiet'];
     return runNode([bin, 'apply', ...flags], { cwd: project, env });
   };
   const postgres = () => apply(`{ backend: postgres, url: { $secret: STATE_URL }, name: ${randomUUID()} }`);
+  const sealed = () =>
+    apply(`{ backend: local, seal: { recipients: [${recipient}], identity: { $secret: STATE_IDENTITY } } }`);
   try {
     await postgres();
-    const times = await interleaved(rounds, { local: () => apply('{ backend: local }'), postgres });
+    const times = await interleaved(rounds, { local: () => apply('{ backend: local }'), postgres, sealed });
     const row = { floor: 'local state', floorValue: times.local, budget: 1.3 };
     emit({ ...row, what: `apply creating ${agents}, state in PostgreSQL`, value: times.postgres });
+    emit({ ...row, what: `apply creating ${agents}, sealed state`, value: times.sealed });
   } finally {
     await platform.stop();
     rmSync(project, { recursive: true, force: true });
