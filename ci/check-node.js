@@ -5,8 +5,7 @@ import { readFileSync } from 'node:fs';
 
 const { npm_lifecycle_event: event, npm_config_global: isGlobal, npm_config_user_agent: agent } = process.env;
 // npm puts the Node of the clone first on the path of a script; the command will run on that of npm.
-const [, current = process.versions.node] =
-  (event === undefined ? null : /\bnode\/v(\S+)/.exec(agent ?? '')) ?? [];
+const [, current = process.versions.node] = (event === undefined ? null : /\bnode\/v(\S+)/.exec(agent ?? '')) ?? [];
 const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 const oldest = engines.node.replace(/^>=(\d+\.\d+).*/, '$1');
 const [major = 0, minor = 0] = current.split('.').map(Number);

@@ -66,8 +66,7 @@ function nextPage(answer, url) {
   const link = /<([^>]+)>\s*;[^,]*\brel="?next"?/.exec(answer.headers.get('link') ?? '')?.[1];
   if (link === undefined) return undefined;
   const next = new URL(link, url);
-  if (next.origin !== new URL(url).origin)
-    throw new Refusal(`the next page lies on another host, ${next.host}`);
+  if (next.origin !== new URL(url).origin) throw new Refusal(`the next page lies on another host, ${next.host}`);
   return next.href;
 }
 
@@ -82,9 +81,7 @@ async function explained(answer) {
   } catch {
     // The page of a proxy: its status is enough.
   }
-  return typeof message === 'string'
-    ? `${answer.status} ${message.slice(0, 300)}`
-    : `status ${answer.status}`;
+  return typeof message === 'string' ? `${answer.status} ${message.slice(0, 300)}` : `status ${answer.status}`;
 }
 
 /** @param {unknown} error */

@@ -114,8 +114,7 @@ function footerOf(env) {
   const commit = env.VOXFORM_PLAN_COMMIT || env.CI_COMMIT_SHA || env.GITHUB_SHA || '';
   const job =
     env.CI_JOB_URL ||
-    (env.GITHUB_RUN_ID &&
-      `${env.GITHUB_SERVER_URL}/${env.GITHUB_REPOSITORY}/actions/runs/${env.GITHUB_RUN_ID}`);
+    (env.GITHUB_RUN_ID && `${env.GITHUB_SERVER_URL}/${env.GITHUB_REPOSITORY}/actions/runs/${env.GITHUB_RUN_ID}`);
   const said = [
     ...(/^[0-9a-f]{7,64}$/.test(commit) ? [`Plan of commit ${commit}.`] : []),
     ...(job && URL.canParse(job) ? [`[The job](${new URL(job).href})`] : []),

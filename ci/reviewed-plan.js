@@ -70,13 +70,10 @@ async function mergedHead(env, { repository, token }) {
   for await (const pull of pages(url, { token })) {
     if (pull.merged_at && pull.base?.ref === branch) merged.push(pull);
   }
-  const [pull] =
-    merged.length > 1 ? merged.filter((each) => each.merge_commit_sha === env.GITHUB_SHA) : merged;
+  const [pull] = merged.length > 1 ? merged.filter((each) => each.merge_commit_sha === env.GITHUB_SHA) : merged;
   const head = pull?.head?.sha;
   if (typeof head !== 'string' || !/^[0-9a-f]{40,64}$/.test(head)) {
-    throw new Refusal(
-      `this commit came from no merged pull request, so no plan of it was reviewed; ${byHand}`,
-    );
+    throw new Refusal(`this commit came from no merged pull request, so no plan of it was reviewed; ${byHand}`);
   }
   return head;
 }
@@ -90,16 +87,10 @@ async function gitlab(env, { job, path, out }) {
   const id = needed(env, 'CI_PROJECT_ID');
   const project = `${needed(env, 'CI_API_V4_URL')}/projects/${encodeURIComponent(id)}`;
   const request = await mergedRequest(env, { project, token });
-  const pipelines = await all(
-    `${project}/merge_requests/${Number(request.iid)}/pipelines?per_page=100`,
-    token,
-  );
+  const pipelines = await all(`${project}/merge_requests/${Number(request.iid)}/pipelines?per_page=100`, token);
   const ofHead = pipelines.filter(({ sha }) => sha === request.sha).sort((a, b) => b.id - a.id);
   for (const pipeline of ofHead) {
-    const jobs = await all(
-      `${project}/pipelines/${Number(pipeline.id)}/jobs?scope[]=success&per_page=100`,
-      token,
-    );
+    const jobs = await all(`${project}/pipelines/${Number(pipeline.id)}/jobs?scope[]=success&per_page=100`, token);
     const [planned] = jobs.filter(({ name }) => name === job).sort((a, b) => b.id - a.id);
     if (planned === undefined) continue;
     const file = posix.normalize(path).split('/').map(encodeURIComponent).join('/');

@@ -27,8 +27,7 @@ const workspaces = counted('workspaces', values.workspaces);
 const minutes = counted('minutes', values.minutes);
 const size = counted('size', values.size);
 for (const name of positionals) if (!GROUPS.some((group) => group === name)) refuse(`no group ${name}`);
-const wants = (group: Group): boolean =>
-  positionals.includes(group) || (positionals.length === 0 && group !== 'fleet');
+const wants = (group: Group): boolean => positionals.includes(group) || (positionals.length === 0 && group !== 'fleet');
 
 function given() {
   try {

@@ -11,9 +11,7 @@ const steps = [
   [path.join(root, 'scripts', 'bundle.ts'), dist],
   [tsc, '-p', 'tsconfig.build.json', '--checkers', '1'],
 ];
-const isBuilt = steps.every(
-  (step) => spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' }).status === 0,
-);
+const isBuilt = steps.every((step) => spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' }).status === 0);
 if (isBuilt) removeOtherTypes();
 else process.exitCode = 1;
 
@@ -21,9 +19,7 @@ else process.exitCode = 1;
 function removeOtherTypes(): void {
   const used = new Set([path.join(dist, 'library.d.ts')]);
   for (const file of used) {
-    for (const [, imported = ''] of readFileSync(file, 'utf8').matchAll(
-      /(?:from |import\()['"](\.[^'"]+)\.ts['"]/g,
-    ))
+    for (const [, imported = ''] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\.[^'"]+)\.ts['"]/g))
       used.add(path.join(path.dirname(file), `${imported}.d.ts`));
   }
   for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {

@@ -25,9 +25,7 @@ const folder = path.resolve(root, out);
 /** A dependency because the library's types refer to it. Its code is bundled. */
 const FOR_TYPES = 'zod';
 const { dependencies, optionalDependencies } = packageIn(root);
-const outside = Object.keys({ ...dependencies, ...optionalDependencies }).filter(
-  (name) => name !== FOR_TYPES,
-);
+const outside = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => name !== FOR_TYPES);
 
 /**
  * Reads only the used members of Node's own modules. An import reads all members, and some load a dozen more modules: `node:fs` its
@@ -49,15 +47,11 @@ const onlyUsedMembers: Plugin = {
     if (id === '\0nothing') return 'export default {};';
     if (!id.startsWith('\0node:')) return undefined;
     const name = id.slice(1);
-    const members = Object.keys(process.getBuiltinModule(name) ?? {}).filter((member) =>
-      /^[a-zA-Z]\w*$/.test(member),
-    );
+    const members = Object.keys(process.getBuiltinModule(name) ?? {}).filter((member) => /^[a-zA-Z]\w*$/.test(member));
     return [
       `const whole = /* @__PURE__ */ globalThis.process.getBuiltinModule(${JSON.stringify(name)});`,
       'export default whole;',
-      ...members.map(
-        (member) => `const its_${member} = whole.${member}; export { its_${member} as ${member} };`,
-      ),
+      ...members.map((member) => `const its_${member} = whole.${member}; export { its_${member} as ${member} };`),
     ].join('\n');
   },
 };
@@ -98,8 +92,7 @@ function isLoadedWith(source: string, id: string, chunking: ChunkingContext): bo
   let loaded = loadedWith.get(source);
   if (loaded === undefined) {
     const found = new Set([path.join(root, 'src', source)]);
-    for (const one of found)
-      for (const next of chunking.getModuleInfo(one)?.importedIds ?? []) found.add(next);
+    for (const one of found) for (const next of chunking.getModuleInfo(one)?.importedIds ?? []) found.add(next);
     loadedWith.set(source, found);
     loaded = found;
   }
@@ -164,9 +157,7 @@ const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.module
 writeFileSync(path.join(folder, 'LICENSES.txt'), licencesOf(modules));
 
 function licencesOf(modules: readonly string[]): string {
-  const folders = new Set(
-    modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []),
-  );
+  const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []));
   const namesByText = new Map<string, string[]>();
   for (const taken of [...folders].sort()) {
     const { name, version, license } = packageIn(taken);
@@ -188,9 +179,7 @@ function licenceIn(taken: string): string | undefined {
   if (own !== undefined) return own;
   // The text of this licence is the same for every package.
   if (license === 'Apache-2.0') return readFileSync(path.join(root, 'LICENSE'), 'utf8');
-  const inReadme = /^#+ *licen[cs]e\s*(.*permission is hereby granted.*)/ims.exec(
-    read(/^readme/i) ?? '',
-  )?.[1];
+  const inReadme = /^#+ *licen[cs]e\s*(.*permission is hereby granted.*)/ims.exec(read(/^readme/i) ?? '')?.[1];
   if (inReadme !== undefined || license !== 'MIT' || typeof author !== 'string') return inReadme;
   const text = readFileSync(path.join(root, 'node_modules', '@azure', 'storage-blob', 'LICENSE'), 'utf8');
   return text.replace(/^Copyright .*$/m, `Copyright (c) ${author}`);

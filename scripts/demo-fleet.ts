@@ -82,12 +82,7 @@ function openGround(url?: string): Promise<FleetGround> {
     url,
     fleet: `workspaces: { "*": { mode: apply, interval: 30s } }\nlimits: { runs: ${RUNS} }\n`,
     manifests: (project) =>
-      documents(
-        agent(`${project}-reception`),
-        agent(`${project}-support`),
-        webhook(project),
-        number(project, 1),
-      ),
+      documents(agent(`${project}-reception`), agent(`${project}-support`), webhook(project), number(project, 1)),
   });
 }
 
@@ -134,8 +129,7 @@ async function inSync(ground: FleetGround): Promise<void> {
   for (;;) {
     const { counts } = await ground.status();
     if (counts['in-sync'] === COUNT) return;
-    if (Date.now() - began > DEADLINE)
-      throw new Error(`after ${DEADLINE / 1000} s: ${JSON.stringify(counts)}`);
+    if (Date.now() - began > DEADLINE) throw new Error(`after ${DEADLINE / 1000} s: ${JSON.stringify(counts)}`);
     await pause(1000);
   }
 }

@@ -39,9 +39,7 @@ async function campaign(runs: number, seed: number): Promise<number> {
     });
     const outcome = await fc.check(property, { numRuns: runs, seed });
     const memory = Math.round(process.resourceUsage().maxRSS / 1024);
-    say(
-      `${name}: ${outcome.numRuns} tried, ${outcome.failed ? 'FAILED' : 'no fault'}, ${memory} MB resident at most`,
-    );
+    say(`${name}: ${outcome.numRuns} tried, ${outcome.failed ? 'FAILED' : 'no fault'}, ${memory} MB resident at most`);
     if (!outcome.failed) continue;
     faults++;
     say(`  again with: npm run fuzz -- ${runs} ${seed} ${JSON.stringify(name)}`);

@@ -66,9 +66,7 @@ try {
   await shoot(page, 'page-plan', { width: 1120, height: 760, colorScheme: 'light' });
 } finally {
   await browser.close();
-  await Promise.all(
-    serving.map((each) => new Promise((resolve) => each.once('exit', resolve).kill('SIGTERM'))),
-  );
+  await Promise.all(serving.map((each) => new Promise((resolve) => each.once('exit', resolve).kill('SIGTERM'))));
   rmSync(home, { recursive: true, force: true });
 }
 

@@ -126,9 +126,7 @@ function memory(): string {
 
 function numberFrom(name: 'minutes' | 'kills' | 'round'): number {
   const number = Number(values[name]);
-  return Number.isFinite(number) && number >= 0
-    ? number
-    : misused(`--${name} takes a number, not "${values[name]}"`);
+  return Number.isFinite(number) && number >= 0 ? number : misused(`--${name} takes a number, not "${values[name]}"`);
 }
 
 function misused(complaint: string): never {

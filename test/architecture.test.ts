@@ -186,10 +186,7 @@ describe('the layers', () => {
   });
 
   it('names commands of a workspace as data, which the output words for a fleet', () => {
-    const literal = new RegExp(
-      `(?<!commandFor\\(['\`])\\bvoxform (?:${workspaceCommands.join('|')})\\b`,
-      'g',
-    );
+    const literal = new RegExp(`(?<!commandFor\\(['\`])\\bvoxform (?:${workspaceCommands.join('|')})\\b`, 'g');
     const named = (folders: readonly string[]) =>
       files
         .filter((file) => folders.some((folder) => file.startsWith(`${folder}/`)))
@@ -221,9 +218,7 @@ describe('the layers', () => {
 
   it('reads what a project says through one file only, which notes all that a load depends on', () => {
     const reads = /'node:fs(?:\/promises)?'|\bprocess\.getBuiltinModule\('(?:node:)?fs/;
-    const others = files.filter(
-      (file) => ['manifests', 'project'].includes(layerOf(file)) && reads.test(codeOf(file)),
-    );
+    const others = files.filter((file) => ['manifests', 'project'].includes(layerOf(file)) && reads.test(codeOf(file)));
     expect(others.filter((file) => !file.includes('/write-back/'))).toEqual([
       // What is kept of a text depends on the text alone.
       'manifests/parse-cache.ts',
@@ -239,9 +234,7 @@ describe('the layers', () => {
 
   it('reads the command line and the environment, prints and exits on the layer of the command line only', () => {
     const word = /\bprocess\.(?:argv|env|exit|exitCode|stdout|stderr|stdin|on|once)\b|\bconsole\./;
-    const wrong = files.filter(
-      (file) => !['cli', 'main.ts'].includes(layerOf(file)) && word.test(codeOf(file)),
-    );
+    const wrong = files.filter((file) => !['cli', 'main.ts'].includes(layerOf(file)) && word.test(codeOf(file)));
     // Takes the environment away from the parser, and reads nothing in it.
     expect(wrong).toEqual(['manifests/parse-yaml.ts']);
     expect(files.some((file) => word.test(codeOf(file)))).toBe(true);

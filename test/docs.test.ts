@@ -73,9 +73,7 @@ describe.each(pages)('%s', (page) => {
   });
 
   it('shows commands and flags that exist', () => {
-    const lines = [...textOf(page).matchAll(/(?:`|\$ |&& |run: )voxform ([^`\n|#>]*)/g)].map(
-      ([, line = '']) => line,
-    );
+    const lines = [...textOf(page).matchAll(/(?:`|\$ |&& |run: )voxform ([^`\n|#>]*)/g)].map(([, line = '']) => line);
     // A command of its own may follow `--`.
     expect(lines.flatMap((line) => line.split(/ -- (?=[a-z])/)).flatMap(unknownIn)).toEqual([]);
   });
@@ -127,9 +125,7 @@ describe('code that the kit and the docs fetch', () => {
     const text = textOf(page);
     const actions = [...text.matchAll(/\buses: (\S+)/g)].map(([, name = '']) => name);
     // An owner in angle brackets is a name that GitHub gives to nobody.
-    const open = actions.filter(
-      (name) => !/^actions\/[\w-]+@[\da-f]{40}$|^<OWNER>\/<REPOSITORY>@<COMMIT>$/.test(name),
-    );
+    const open = actions.filter((name) => !/^actions\/[\w-]+@[\da-f]{40}$|^<OWNER>\/<REPOSITORY>@<COMMIT>$/.test(name));
     const packages = [...text.matchAll(/\b(?:npx|npm (?:install|i|exec)) ([^`\n]*)/g)]
       .flatMap(([, line = '']) => line.split(/[;|&]/)[0]?.trim().split(/\s+/) ?? [])
       .filter((word) => /^"?voxform(?:@|"?$)/.test(word));
@@ -141,8 +137,8 @@ describe('code that the kit and the docs fetch', () => {
 describe('the formats in docs/', () => {
   it('are those of each command', () => {
     const section = textOf('docs/commands.md').split('## Formats')[1]?.split('## ')[0] ?? '';
-    const told = [...section.matchAll(/^\| (`[^|]*) \| (`[^|]*`) \|/gm)].flatMap(
-      ([, names = '', formats = '']) => codesIn(names).map((name) => [name, codesIn(formats)] as const),
+    const told = [...section.matchAll(/^\| (`[^|]*) \| (`[^|]*`) \|/gm)].flatMap(([, names = '', formats = '']) =>
+      codesIn(names).map((name) => [name, codesIn(formats)] as const),
     );
     const taken = [...commands].flatMap(([name, command]) => {
       const formats = command.options.find(({ long }) => long === '--output')?.argChoices;

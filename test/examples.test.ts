@@ -56,10 +56,7 @@ interface Finished {
 }
 
 /** Runs the whole command line, but in this process. */
-async function voxform(
-  { folder, emulator, workspace }: Project,
-  ...args: readonly string[]
-): Promise<Finished> {
+async function voxform({ folder, emulator, workspace }: Project, ...args: readonly string[]): Promise<Finished> {
   const streams = { stdin: () => new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   // Read from the beginning: the command waits for whoever reads it.
   const written = Promise.all([text(streams.stdout), text(streams.stderr)]);

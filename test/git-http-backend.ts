@@ -5,16 +5,10 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 
 /** Without `git` in front of it, which is a process more for every request. */
-const BACKEND = path.join(
-  execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(),
-  'git-http-backend',
-);
+const BACKEND = path.join(execFileSync('git', ['--exec-path'], { encoding: 'utf8' }).trim(), 'git-http-backend');
 
 /** Does what git asks of a bare repository below the folder, with the program that git has for servers. @returns what sends the answer. */
-export async function gitAnswer(
-  request: IncomingMessage,
-  folder: string,
-): Promise<(response: ServerResponse) => void> {
+export async function gitAnswer(request: IncomingMessage, folder: string): Promise<(response: ServerResponse) => void> {
   const { pathname, search } = new URL(request.url ?? '/', 'http://localhost');
   const child = spawn(BACKEND, [], {
     env: {

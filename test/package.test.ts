@@ -31,11 +31,7 @@ interface Surroundings {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-function execute(
-  file: string,
-  args: readonly string[],
-  { cwd = folder, env = process.env }: Surroundings = {},
-) {
+function execute(file: string, args: readonly string[], { cwd = folder, env = process.env }: Surroundings = {}) {
   return new Promise<Finished>((resolve) => {
     execFile(file, args, { cwd, env }, (error, stdout, stderr) => {
       const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
@@ -107,15 +103,7 @@ describe('the packed command, installed in an empty folder', () => {
   it('brings what it reads at run time, and no sources', () => {
     const files = readdirSync(path.join(folder, 'node_modules', 'voxform'));
     expect(files).toEqual(
-      expect.arrayContaining([
-        'CHANGELOG.md',
-        'LICENSE',
-        'README.md',
-        'completions',
-        'dist',
-        'examples',
-        'schemas',
-      ]),
+      expect.arrayContaining(['CHANGELOG.md', 'LICENSE', 'README.md', 'completions', 'dist', 'examples', 'schemas']),
     );
     expect(files).not.toEqual(expect.arrayContaining(['src']));
     expect(files).not.toEqual(expect.arrayContaining(['test']));
@@ -217,25 +205,22 @@ describe('the packed command on an older Node', () => {
     { node: '22.21.1', isGlobal: true, code: 1, reason: 'so it would here' },
     { node: '22.22.0', isGlobal: true, code: 0, reason: 'it runs' },
     { node: '20.19.0', isGlobal: false, code: 0, reason: 'a clone brings its own Node' },
-  ])(
-    'is installed on $node or not, for all: $isGlobal, because $reason',
-    async ({ node, isGlobal, code }) => {
-      const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-        readonly scripts: { readonly preinstall: string };
-      };
-      const env = {
-        npm_lifecycle_event: 'preinstall',
-        npm_config_global: isGlobal ? 'true' : '',
-        npm_config_user_agent: `npm/10.8.2 node/v${node} linux x64`,
-      };
-      const ended = await execute(process.execPath, scripts.preinstall.split(' ').slice(1), {
-        cwd: root,
-        env,
-      });
-      expect(ended.exitCode).toBe(code);
-      expect(ended.stderr.includes('nvm install')).toBe(code === 1);
-    },
-  );
+  ])('is installed on $node or not, for all: $isGlobal, because $reason', async ({ node, isGlobal, code }) => {
+    const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+      readonly scripts: { readonly preinstall: string };
+    };
+    const env = {
+      npm_lifecycle_event: 'preinstall',
+      npm_config_global: isGlobal ? 'true' : '',
+      npm_config_user_agent: `npm/10.8.2 node/v${node} linux x64`,
+    };
+    const ended = await execute(process.execPath, scripts.preinstall.split(' ').slice(1), {
+      cwd: root,
+      env,
+    });
+    expect(ended.exitCode).toBe(code);
+    expect(ended.stderr.includes('nvm install')).toBe(code === 1);
+  });
 
   it.each(['22.22.0', '22.23.1', '24.0.0'])('runs on %s', async (version) => {
     expect(await succeed(process.execPath, [...pretending(version), bin, '--version'])).toBe(`${VERSION}\n`);

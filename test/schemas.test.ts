@@ -50,9 +50,7 @@ describe('the schemas', () => {
 
 /** Paths of fields that no description explains. */
 function undescribed(schema: Node, at: string): string[] {
-  const fields = Object.entries(schema.properties ?? {}).flatMap(([key, field]) =>
-    undescribed(field, `${at}.${key}`),
-  );
+  const fields = Object.entries(schema.properties ?? {}).flatMap(([key, field]) => undescribed(field, `${at}.${key}`));
   const alternatives = (schema.anyOf ?? []).flatMap((each) =>
     each.properties === undefined ? [] : undescribed({ description: 'as the field', ...each }, at),
   );
@@ -70,9 +68,7 @@ describe('every example', () => {
   const projects = globSync('examples/*/voxform.yaml', { cwd: root }).sort();
 
   it.each(projects)('has a project file that its schema takes: %s', (file) => {
-    expect(problems('project', parse(readFileSync(path.join(root, file), 'utf8'), { merge: true }))).toEqual(
-      [],
-    );
+    expect(problems('project', parse(readFileSync(path.join(root, file), 'utf8'), { merge: true }))).toEqual([]);
   });
 
   it.each(manifests)('has manifests that their schemas take: %s', (file) => {

@@ -9,13 +9,7 @@ import { FleetFigures } from './fleet-figures.ts';
 import { fleetStates } from './fleet-states.ts';
 import { type Platform, processEnv, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
-import {
-  FLEET_AGENTS,
-  FLEET_WORKSPACES,
-  fleetAddress,
-  fleetManifest,
-  writeFleetProjects,
-} from './workload.ts';
+import { FLEET_AGENTS, FLEET_WORKSPACES, fleetAddress, fleetManifest, writeFleetProjects } from './workload.ts';
 
 const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
 
@@ -76,12 +70,7 @@ export async function fleet(
     const change = await changing({ projects, workspaces, minutes, figures });
     const after = await usageOf(replicas, platform);
     const { runs, seconds, lateness, statements, server: ofServer } = await figures.end();
-    const own = (
-      value: number,
-      what: string,
-      unit: 'ms' | 's' | 'MiB' | 'runs/s' | 'statements',
-      budget?: number,
-    ) =>
+    const own = (value: number, what: string, unit: 'ms' | 's' | 'MiB' | 'runs/s' | 'statements', budget?: number) =>
       emit({
         what: `fleet of ${workspaces}: ${what}`,
         floor: '',
@@ -91,8 +80,7 @@ export async function fleet(
         budget,
       });
     const each = (total: number): number => (total / runs) * 1000;
-    const spent = (of: (usage: Awaited<ReturnType<typeof usageOf>>) => number) =>
-      each(of(after) - of(before));
+    const spent = (of: (usage: Awaited<ReturnType<typeof usageOf>>) => number) => each(of(after) - of(before));
     own(runs / seconds, 'runs begun a second', 'runs/s');
     own(lateness.median, 'lateness, median', 's');
     own(lateness.high, 'lateness, 99 %', 's');
@@ -170,8 +158,7 @@ async function usage(replica: ChildProcess): Promise<Usage> {
 }
 
 function refuseEnded(replicas: readonly ChildProcess[]): void {
-  for (const { exitCode } of replicas)
-    if (exitCode !== null) throw new Error(`a replica ended with ${exitCode}`);
+  for (const { exitCode } of replicas) if (exitCode !== null) throw new Error(`a replica ended with ${exitCode}`);
 }
 
 function sum(numbers: readonly number[]): number {

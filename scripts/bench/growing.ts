@@ -9,8 +9,7 @@ const FEW = 100;
 /** The cost of creating one of many agents, against one of few. */
 export async function growing(bench: Bench, agents: number): Promise<void> {
   const startUp = await applyTime(bench, 0);
-  const each = async (count: number): Promise<number> =>
-    (((await applyTime(bench, count)) - startUp) / count) * 1e6;
+  const each = async (count: number): Promise<number> => (((await applyTime(bench, count)) - startUp) / count) * 1e6;
   bench.emit({
     what: `apply: processor time of one of ${agents}, without start-up`,
     floor: `of ${FEW}`,

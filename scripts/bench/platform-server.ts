@@ -25,9 +25,7 @@ const waiting: (() => void)[] = [];
 
 const isFleet = process.argv[6] === 'fleet';
 for (let index = 0; index < Number(process.argv[2] ?? 0); index++) {
-  const { spec, workspaceId } = isFleet
-    ? fleetAgent(index)
-    : { spec: agentSpec(index), workspaceId: WORKSPACE_ID };
+  const { spec, workspaceId } = isFleet ? fleetAgent(index) : { spec: agentSpec(index), workspaceId: WORKSPACE_ID };
   add(index, spec, workspaceId);
 }
 const tooMany = answer('429 Too Many Requests', { message: 'too many requests' });

@@ -40,19 +40,15 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
   const folder = options.memory ? mkdtempSync(path.join(tmpdir(), 'voxform-bench-memory-')) : undefined;
   const report = folder === undefined ? undefined : path.join(folder, 'kilobytes');
   const startedAt = performance.now();
-  const child = spawn(
-    process.execPath,
-    [...(report === undefined ? [] : ['--import', REPORT_MEMORY]), ...args],
-    {
-      cwd: options.cwd,
-      env: {
-        ...processEnv(),
-        ...options.env,
-        ...(report !== undefined && { BENCH_MEMORY_REPORT: report }),
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
+  const child = spawn(process.execPath, [...(report === undefined ? [] : ['--import', REPORT_MEMORY]), ...args], {
+    cwd: options.cwd,
+    env: {
+      ...processEnv(),
+      ...options.env,
+      ...(report !== undefined && { BENCH_MEMORY_REPORT: report }),
     },
-  );
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -173,8 +169,5 @@ export async function interleaved<Name extends string>(
   for (let round = 0; round < rounds; round++) {
     for (const name of names) seconds.get(name)?.push((await runs[name]()).seconds);
   }
-  return Object.fromEntries(names.map((name) => [name, median(seconds.get(name) ?? [])])) as Record<
-    Name,
-    number
-  >;
+  return Object.fromEntries(names.map((name) => [name, median(seconds.get(name) ?? [])])) as Record<Name, number>;
 }

@@ -42,14 +42,9 @@ export function rowText(row: Row): string {
   const { what, floor, floorValue, value, unit = 's', budget } = row;
   const measure = floorValue === undefined ? value : value / floorValue;
   const shown = floorValue === undefined ? '' : measure.toFixed(2);
-  const verdict =
-    budget === undefined ? '' : measure <= budget ? 'met' : `missed by ${percentOver(measure, budget)}`;
+  const verdict = budget === undefined ? '' : measure <= budget ? 'met' : `missed by ${percentOver(measure, budget)}`;
   const limit =
-    budget === undefined
-      ? ''
-      : floorValue === undefined
-        ? `${budget} ${unit}`
-        : String(Number(budget.toFixed(2)));
+    budget === undefined ? '' : floorValue === undefined ? `${budget} ${unit}` : String(Number(budget.toFixed(2)));
   const floorText = floorValue === undefined ? floor : `${floor} ${figure(floorValue)} ${unit}`;
   return `| ${[what, floorText, `${figure(value)} ${unit}`, shown, limit, verdict].join(' | ')} |`;
 }

@@ -121,11 +121,7 @@ async function planning(
   }
 }
 
-async function tellMemory(
-  emit: Bench['emit'],
-  { agents, voxform }: Applied,
-  flags: readonly string[],
-): Promise<void> {
+async function tellMemory(emit: Bench['emit'], { agents, voxform }: Applied, flags: readonly string[]): Promise<void> {
   const budget = memoryBudget(agents);
   for (const cache of ['warm', 'cold']) {
     if (cache === 'cold') forget();

@@ -97,10 +97,7 @@ function restoresAsTold(lab: Lab, stderr: string): void {
 
 async function foreignState(bench: Bench): Promise<void> {
   await using lab = await appliedLab(bench);
-  lab.write(
-    'voxform.yaml',
-    projectFile({ url: lab.emulator.url, workspaceId: '01OTHERWORKSPACE0000000000' }),
-  );
+  lab.write('voxform.yaml', projectFile({ url: lab.emulator.url, workspaceId: '01OTHERWORKSPACE0000000000' }));
   for (const args of [['plan'], ['apply', '--auto-approve']]) {
     refused(
       await writesNothing(lab, () => lab.run(...args)),

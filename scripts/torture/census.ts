@@ -32,8 +32,7 @@ export function census(world: World, state: State): Census {
 /** The record of a create that had no clear answer, if it was made: one of that address which the state does not know. */
 export function unknownRecord(world: World, state: State, address: string): MadeRecord | undefined {
   return recordsOf(world).find(
-    (record) =>
-      record.address === firstAddress(address) && !isManaged(record, state) && !isReleased(record, state),
+    (record) => record.address === firstAddress(address) && !isManaged(record, state) && !isReleased(record, state),
   );
 }
 

@@ -151,10 +151,7 @@ async function inNamespace(lab: Lab, mount: string, args: readonly string[]): Pr
   mkdirSync(folder, { recursive: true });
   const script = `${mount} || exit 99; "$@"; code=$?; cp -a .voxform after; exit $code`;
   const namespace = process.getuid?.() === 0 ? '-m' : '-Urm';
-  const ended = await lab.runWith(
-    { wrapper: ['unshare', namespace, 'sh', '-c', script, 'mounted'] },
-    ...args,
-  );
+  const ended = await lab.runWith({ wrapper: ['unshare', namespace, 'sh', '-c', script, 'mounted'] }, ...args);
   if (ended.code === 99) throw new Skipped('nothing can be mounted here');
   rmSync(folder, { recursive: true });
   renameSync(path.join(lab.root, 'after'), folder);

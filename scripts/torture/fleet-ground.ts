@@ -3,11 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Fault, ReceivedRequest } from '../../src/emulator/faults.ts';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import {
-  embeddedFleetDatabase,
-  type FleetDatabase,
-  fleetDatabaseAt,
-} from '../../src/fleet/database/fleet-database.ts';
+import { embeddedFleetDatabase, type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import type { FleetFigures, FleetWorkspace } from '../../src/fleet/rows/status-rows.ts';
 import { ELSEWHERE } from './machines.ts';
 import { projectFile } from './manifests.ts';
@@ -86,10 +82,7 @@ export class FleetGround implements AsyncDisposable {
     const folder = mkdtempSync(path.join(tmpdir(), 'voxform-fleet-'));
     const ground: FleetGround = new FleetGround(options, folder, platforms);
     for (const [project, emulator] of platforms) {
-      ground.write(
-        `${project}/voxform.yaml`,
-        projectFile(emulator).replace('VOXFORM_API_KEY', 'PLATFORM_KEY'),
-      );
+      ground.write(`${project}/voxform.yaml`, projectFile(emulator).replace('VOXFORM_API_KEY', 'PLATFORM_KEY'));
       ground.write(`${project}/manifests/all.yaml`, options.manifests(project));
     }
     ground.write(

@@ -106,8 +106,7 @@ export async function allAsDeclared(fleet: Fleet): Promise<void> {
     figures.add('records created', 5);
   }
   const texts = [ground.said, (await database?.contents()) ?? '', ...ground.texts()];
-  for (const secret of new Set(texts.flatMap(secretsIn)))
-    figures.wrong('secrets seen', `${secret} of a fleet`);
+  for (const secret of new Set(texts.flatMap(secretsIn))) figures.wrong('secrets seen', `${secret} of a fleet`);
   assert.doesNotMatch(ground.said, /\n\s+at .*:\d+:\d+/, 'a stack trace');
 }
 
@@ -123,8 +122,7 @@ async function allChecked(fleet: Fleet): Promise<ToldFleet> {
     const status = await ground.status();
     const { workspaces } = status;
     const open = workspaces.filter(
-      (each) =>
-        each.failures > 0 || each.asked !== null || each.plan !== null || (each.checked_at ?? '') <= since,
+      (each) => each.failures > 0 || each.asked !== null || each.plan !== null || (each.checked_at ?? '') <= since,
     );
     if (open.length === 0 && workspaces.length === editions.size) return status;
     if (performance.now() > until) {

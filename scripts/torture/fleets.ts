@@ -89,9 +89,7 @@ const DOWN: Fault = { status: 503, headers: { 'content-type': 'text/html' }, bod
 
 async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const database = trial.isEmbedded
-    ? undefined
-    : stack.use(await ownDatabase({ isAlone: trial.restarts ?? false }));
+  const database = trial.isEmbedded ? undefined : stack.use(await ownDatabase({ isAlone: trial.restarts ?? false }));
   const projects = Array.from({ length: trial.short ? 3 : random.int(6, 14) }, (_, index) => `p${index}`);
   const editions = new Map(projects.map((project) => [project, 1]));
   const ground = stack.use(
@@ -264,10 +262,7 @@ function noteForbidden(
   if (editions === undefined) return;
   const written = editionsIn(sent);
   if (editions.size > 0 && written.every((edition) => editions.has(edition))) return;
-  figures.failed(
-    'fleets: plans are approved',
-    `${method} ${place} of ${project} writes what nobody approved`,
-  );
+  figures.failed('fleets: plans are approved', `${method} ${place} of ${project} writes what nobody approved`);
 }
 
 /** A project whose manifests are wrong or denied by the rules of the fleet, or that is away; undone by what is returned. */

@@ -23,8 +23,7 @@ async function largeChange(bench: Bench): Promise<void> {
   await using lab = await Lab.open(bench, { manifests: many('Be kind.') });
   succeeded(await lab.run(...APPLY));
   lab.write('manifests/all.yaml', many('Be brief.'));
-  const guard =
-    /7 of 12 managed resources would change, more than guards\.max_changed_percent allows \(50 %\)/;
+  const guard = /7 of 12 managed resources would change, more than guards\.max_changed_percent allows \(50 %\)/;
   succeeded(await lab.run('plan'), guard);
   const ended = await writesNothing(lab, () => lab.run(...APPLY));
   refused(ended, guard);

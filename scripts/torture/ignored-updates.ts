@@ -62,16 +62,9 @@ async function killed(bench: Bench, fields: readonly string[]): Promise<void> {
     await lab.check(`after a kill ${place}`);
     const writes = lab.writes();
     succeeded(await lab.run(...APPLY));
-    assert.equal(
-      lab.writes() - writes,
-      fields.length,
-      'what is in sync is not sent again, what was ignored once',
-    );
+    assert.equal(lab.writes() - writes, fields.length, 'what is in sync is not sent again, what was ignored once');
     const planned = await settles(lab, () => lab.run(...APPLY));
-    succeeded(
-      planned,
-      fields.length > 0 ? /The platform ignored the last update of prompt_config\.prompt/ : undefined,
-    );
+    succeeded(planned, fields.length > 0 ? /The platform ignored the last update of prompt_config\.prompt/ : undefined);
     await lab.check('at the end');
   }
 }

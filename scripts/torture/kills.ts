@@ -125,20 +125,13 @@ async function finish({ lab, random }: Trial, edition: 1 | 2): Promise<void> {
   await lab.check('at the end');
   const { agents, webhooks } = lab.emulator.world;
   const { resources, pending } = await lab.state();
-  assert.deepEqual(
-    [...pending.keys()],
-    [],
-    `something is still unknown: ${applied.stdout}\n${planned.stdout}`,
-  );
+  assert.deepEqual([...pending.keys()], [], `something is still unknown: ${applied.stdout}\n${planned.stdout}`);
   assert.equal(resources.size, sizeOf(edition));
   for (const [address, { id }] of resources) {
-    const isThere = address.startsWith('Agent/')
-      ? agents.has(id)
-      : !address.startsWith('Webhook/') || webhooks.has(id);
+    const isThere = address.startsWith('Agent/') ? agents.has(id) : !address.startsWith('Webhook/') || webhooks.has(id);
     assert.ok(isThere, `${address} is ${id} in the state, and the platform has no such record`);
     const prompt = agents.get(id)?.prompt_config?.prompt;
-    if (prompt !== undefined)
-      assert.ok(String(prompt).startsWith(promptOf(edition)), `${address}: ${prompt}`);
+    if (prompt !== undefined) assert.ok(String(prompt).startsWith(promptOf(edition)), `${address}: ${prompt}`);
     if (webhooks.has(id)) assert.equal(webhooks.get(id)?.timeout, 10 * edition);
   }
 }
@@ -150,8 +143,7 @@ function place(
 ): Place {
   return {
     name,
-    kill: ({ lab, random }) =>
-      lab.runAndDie(point, random.int(1, atMost), 'apply', '--auto-approve', ...args),
+    kill: ({ lab, random }) => lab.runAndDie(point, random.int(1, atMost), 'apply', '--auto-approve', ...args),
   };
 }
 

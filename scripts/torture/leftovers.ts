@@ -30,10 +30,7 @@ async function afterApply(bench: Bench): Promise<void> {
   succeeded(await lab.run('plan'));
   assert.ok(existsSync(path.join(lab.root, OLDER_DRAFT)), 'a plan wrote to the project');
   succeeded(await lab.run(...APPLY));
-  assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [
-    `.notes.txt.${DEAD}.tmp`,
-    'all.yaml',
-  ]);
+  assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [`.notes.txt.${DEAD}.tmp`, 'all.yaml']);
   assert.ok(!existsSync(`${lab.statePath}.tmp`));
   await converges(lab);
 }
@@ -43,10 +40,7 @@ async function metByFmt(bench: Bench): Promise<void> {
   lab.write(OLDER_DRAFT, 'kind: Ag');
   lab.write(USERS_FILE, 'mine');
   succeeded(await lab.run('fmt'));
-  assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [
-    `.notes.txt.${DEAD}.tmp`,
-    'all.yaml',
-  ]);
+  assert.deepEqual(readdirSync(path.join(lab.root, 'manifests')).sort(), [`.notes.txt.${DEAD}.tmp`, 'all.yaml']);
 }
 
 async function halfExport(bench: Bench): Promise<void> {

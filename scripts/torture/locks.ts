@@ -118,10 +118,7 @@ async function goneContainer(bench: Bench): Promise<void> {
   open();
   const file = `${lab.statePath}.lock`;
   const lock = JSON.parse(readFileSync(file, 'utf8'));
-  writeFileSync(
-    file,
-    JSON.stringify({ ...lock, pid: 1, process: { ...lock.process, namespace: 'pid:[1]' } }),
-  );
+  writeFileSync(file, JSON.stringify({ ...lock, pid: 1, process: { ...lock.process, namespace: 'pid:[1]' } }));
   refused(await lab.run(...APPLY), /last seen \d+ s ago.*state unlock/);
   age(file);
   succeeded(await lab.run(...APPLY), /acquired the lock of \S+ from a run silent for \d+ s/);
@@ -147,10 +144,7 @@ async function wakesUp(bench: Bench): Promise<void> {
   const stopped = await lab.ended(holder);
   assert.equal(stopped.code, 1);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
-  assert.match(
-    unwrapped(stopped.stdout),
-    /Stopped early: another run or a forced unlock took the state lock/,
-  );
+  assert.match(unwrapped(stopped.stdout), /Stopped early: another run or a forced unlock took the state lock/);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), writes, 'it went on writing without its lock');
   await lab.check('after it woke up');
@@ -207,10 +201,7 @@ async function unlocks(bench: Bench): Promise<void> {
   const stopped = await lab.ended(holder);
   assert.equal(stopped.code, 1);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /this run lost the lock/);
-  assert.match(
-    unwrapped(stopped.stdout),
-    /Stopped early: another run or a forced unlock took the state lock/,
-  );
+  assert.match(unwrapped(stopped.stdout), /Stopped early: another run or a forced unlock took the state lock/);
   assert.match(unwrapped(stopped.stdout + stopped.stderr), /voxform import Agent\/a 01\w+/);
   assert.equal(lab.writes(), 1, 'it went on writing without its lock');
   await lab.check('after an unlock');

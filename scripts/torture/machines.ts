@@ -86,10 +86,7 @@ export class Machines implements AsyncDisposable {
   }
 
   /** @param freeze the write to the platform before which the process stops itself; 0 for none. */
-  applyOn(
-    { name, freeze }: { readonly name: string; readonly freeze: number },
-    ...flags: readonly string[]
-  ): Running {
+  applyOn({ name, freeze }: { readonly name: string; readonly freeze: number }, ...flags: readonly string[]): Running {
     const ahead = this.#skews.get(name) ?? 0;
     const run = this.lab.start([...APPLY, ...flags], {
       cwd: this.folderOf(name),

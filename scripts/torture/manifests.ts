@@ -58,8 +58,7 @@ export function fifty(edition: 1 | 2): string {
   const { agents, webhooks, numbers, users } = FIFTY;
   const isNew = edition === 2;
   const prompt = promptOf(edition);
-  const agentName = (index: number) =>
-    isNew && index % 7 === 3 ? `agent-${index}${RENAMED}` : `agent-${index}`;
+  const agentName = (index: number) => (isNew && index % 7 === 3 ? `agent-${index}${RENAMED}` : `agent-${index}`);
   const reference = (index: number) => ({ $ref: `Agent/${agentName(index)}` });
   return documents(
     ...range(isNew ? agents - 1 : agents).map((index) =>
@@ -74,8 +73,7 @@ export function fifty(edition: 1 | 2): string {
             ...(index % 4 === 0 && { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] }),
           },
           prompt_config: {
-            prompt:
-              index % 6 === 0 ? { $join: [prompt, { $secret: 'PROMPT_SECRET' }] } : `${prompt} ${index}`,
+            prompt: index % 6 === 0 ? { $join: [prompt, { $secret: 'PROMPT_SECRET' }] } : `${prompt} ${index}`,
           },
           ...(index % 3 === 0 && { knowledge_base_config: { chunks_to_retrieve: index + 1 } }),
           tts_config: { voice_id: `voice-${index}`, backchannel_words: ['yes', 'right'] },

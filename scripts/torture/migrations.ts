@@ -39,15 +39,8 @@ async function killedOnTheWay(bench: Bench, random: Random, kills: number): Prom
   lab.write('voxform.yaml', projectFile(old, lab.emulator));
   rmSync(path.join(lab.root, 'manifests'), { recursive: true });
   const args = ['migrate', '--from', 'old', '--to', 'test', '--source', 'live', '--agents', ...ids];
-  args.push(
-    '--auto-approve',
-    '--concurrency',
-    String(random.int(1, 4)),
-    '--batch',
-    String(random.int(3, 30)),
-  );
-  const start = () =>
-    lab.start(args, { env: { VOXFORM_API_KEY: '', OLD_KEY: 'old-key', TEST_KEY: 'test-key' } });
+  args.push('--auto-approve', '--concurrency', String(random.int(1, 4)), '--batch', String(random.int(3, 30)));
+  const start = () => lab.start(args, { env: { VOXFORM_API_KEY: '', OLD_KEY: 'old-key', TEST_KEY: 'test-key' } });
   let duration = 1_500;
 
   const killOnce = async (): Promise<Ended> => {

@@ -63,13 +63,7 @@ function commandIn(steps: readonly NextStep[], action: NextStep['action']): stri
 
 async function answer(lab: Desk, args: readonly string[], { random, dies }: Manner): Promise<void> {
   if (random.chance(dies)) {
-    const place = random.pick([
-      'before-append',
-      'after-append',
-      'before-fold',
-      'before-rename',
-      'after-rename',
-    ]);
+    const place = random.pick(['before-append', 'after-append', 'before-fold', 'before-rename', 'after-rename']);
     const { signal } = await lab.runAndDie(place, random.int(1, 2), ...args);
     if (signal === 'SIGKILL') lab.figures.count('kills by place', `${args[0]}: ${place}`);
     await lab.check(`after ${args.join(' ')} was killed at ${place}`);

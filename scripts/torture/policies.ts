@@ -31,10 +31,7 @@ async function throughCrashes(bench: Bench, random: Random): Promise<void> {
   lab.write('manifests/all.yaml', agents('Be brief.'));
   succeeded(await lab.run('plan', '--out', PLAN));
   lab.write('rules.yaml', `policies: [${rule(5)}]\n`);
-  refused(
-    await writesNothing(lab, () => lab.run('apply', PLAN, '--auto-approve', '--policy', 'rules.yaml')),
-    DENIED,
-  );
+  refused(await writesNothing(lab, () => lab.run('apply', PLAN, '--auto-approve', '--policy', 'rules.yaml')), DENIED);
   await die('apply', PLAN);
   await converges(lab);
 

@@ -67,10 +67,7 @@ const betweens: readonly Between[] = [
   {
     name: 'for another workspace',
     async happens(lab) {
-      const other = projectFile({ url: lab.emulator.url, workspaceId: OTHER })
-        .split('\n')
-        .slice(2)
-        .join('\n');
+      const other = projectFile({ url: lab.emulator.url, workspaceId: OTHER }).split('\n').slice(2).join('\n');
       lab.write('voxform.yaml', projectFile(lab.emulator, other.replace('test:', 'other:')));
       return undefined;
     },
@@ -97,9 +94,7 @@ export const savedPlanCases: readonly Case[] = betweens.map(
     async run(bench) {
       await using lab = await plannedLab(bench);
       const options = (await happens(lab)) ?? {};
-      const ended = await writesNothing(lab, () =>
-        lab.runWith(options, 'apply', PLAN, '--auto-approve', ...args),
-      );
+      const ended = await writesNothing(lab, () => lab.runWith(options, 'apply', PLAN, '--auto-approve', ...args));
       refused(ended, says);
       const others = betweens.filter((each) => each.name !== name && each.says.test(unwrapped(ended.stderr)));
       assert.deepEqual(

@@ -24,13 +24,7 @@ export function secretsIn(text: string): string[] {
 function formsOf(secret: string): string[] {
   const hex = Buffer.from(secret).toString('hex');
   const inJson = JSON.stringify(secret).slice(1, -1);
-  return [
-    secret,
-    inJson,
-    encodeURIComponent(secret),
-    hex,
-    ...[0, 1, 2].map((offset) => base64At(secret, offset)),
-  ];
+  return [secret, inJson, encodeURIComponent(secret), hex, ...[0, 1, 2].map((offset) => base64At(secret, offset))];
 }
 
 /** The text in base64 as it stands in that of something longer, without the characters that its neighbours decide. */

@@ -33,8 +33,7 @@ async function openEnd(bench: Bench): Promise<void> {
     { data: [{ id: '01X', number: '+1' }], meta: { per_page: 100, next_cursor: { after: 1 } } },
   ];
   for (const body of cut) {
-    lab.hook = ({ path }) =>
-      path.startsWith('/api/v1/numbers') ? { status: 200, body: body as never } : undefined;
+    lab.hook = ({ path }) => (path.startsWith('/api/v1/numbers') ? { status: 200, body: body as never } : undefined);
     refused(await writesNothing(lab, () => lab.run('apply', '--auto-approve')), /the list may be incomplete/);
   }
   lab.hook = () => undefined;
@@ -46,8 +45,7 @@ async function unpagedUsers(bench: Bench): Promise<void> {
   for (const users of ['whole', 'ignoresCursor', 'refusesQuery'] as const) {
     const manifests = documents(MANIFESTS, user('ann', { role: 'member' }));
     await using lab = await Lab.open(bench, { manifests, behaviour: { users, meta: 'odd' } });
-    for (let index = 0; index < 120; index++)
-      lab.emulator.dashboard.inviteUser({ email: `u${index}@example.com` });
+    for (let index = 0; index < 120; index++) lab.emulator.dashboard.inviteUser({ email: `u${index}@example.com` });
     lab.emulator.dashboard.inviteUser({ email: emailOf('ann') });
     await converges(lab);
   }
@@ -96,18 +94,9 @@ async function managedElsewhere(bench: Bench): Promise<void> {
     lab.emulator.dashboard.edit(name, id, { workspace_id: OTHER });
   }
   const sizes = () =>
-    [lab.emulator.world.agents, lab.emulator.world.webhooks, lab.emulator.world.numbers].map(
-      ({ size }) => size,
-    );
+    [lab.emulator.world.agents, lab.emulator.world.webhooks, lab.emulator.world.numbers].map(({ size }) => size);
   const before = sizes();
-  const { code, stdout } = await lab.run(
-    'apply',
-    '--auto-approve',
-    '--allow-recreate',
-    'all',
-    '--output',
-    'json',
-  );
+  const { code, stdout } = await lab.run('apply', '--auto-approve', '--allow-recreate', 'all', '--output', 'json');
   assert.equal(code, 0, stdout);
   for (const address of addresses) {
     const planned = resourcesIn(stdout).get(address);

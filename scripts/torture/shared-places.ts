@@ -133,10 +133,7 @@ async function stateServer(rules: Rules): Promise<SharedPlace> {
     settings: { ...settings, backend: 'http', address, password: { $secret: 'STATE_TOKEN' } },
     env: {},
     proxy,
-    store: createStore(
-      { backend: 'http', ...http.place({ ...settings, address: direct, password }, OWNER) },
-      USER,
-    ),
+    store: createStore({ backend: 'http', ...http.place({ ...settings, address: direct, password }, OWNER) }, USER),
     contents: async () => JSON.stringify([...server.versions, ...server.locks]),
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
@@ -173,8 +170,7 @@ async function bucket(
 async function strictBucket(): Promise<SharedPlace> {
   const server = await S3Server.start();
   server.secret = TOKEN;
-  const text = () =>
-    [...server.objects()].map(([key, { bytes }]) => `${key}\n${bytes.toString()}`).join('\n');
+  const text = () => [...server.objects()].map(([key, { bytes }]) => `${key}\n${bytes.toString()}`).join('\n');
   return await bucket(server.settings(), {
     contents: async () => text(),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
@@ -202,10 +198,7 @@ async function containerOfAzurite(): Promise<SharedPlace> {
     settings: { ...settings, backend: 'azure', connection_string: { $secret: 'STATE_CONNECTION' } },
     env: { STATE_CONNECTION: connection.replace(`:${port}/voices`, `:${proxy.port}/voices`) },
     proxy,
-    store: createStore(
-      { backend: 'azure', ...azure.place({ ...settings, connection_string: secret }, OWNER) },
-      USER,
-    ),
+    store: createStore({ backend: 'azure', ...azure.place({ ...settings, connection_string: secret }, OWNER) }, USER),
     async contents() {
       const texts: string[] = [];
       for await (const { name } of client.listBlobsFlat()) {
@@ -277,12 +270,10 @@ async function database(): Promise<SharedPlace> {
       USER,
     ),
     async pass(seconds) {
-      await sql(direct, `UPDATE voxform.states SET heard = heard - interval '${seconds} s'`).catch(
-        (error) => {
-          // A first run that died early made no table.
-          if (error.code !== '42P01') throw error;
-        },
-      );
+      await sql(direct, `UPDATE voxform.states SET heard = heard - interval '${seconds} s'`).catch((error) => {
+        // A first run that died early made no table.
+        if (error.code !== '42P01') throw error;
+      });
     },
   };
 }

@@ -106,13 +106,7 @@ async function storms(
       };
     }
     const runs = machines.names.map((name) =>
-      machines.apply(
-        name,
-        '--concurrency',
-        String(random.int(1, 4)),
-        '--lock-timeout',
-        `${random.int(0, 6)}s`,
-      ),
+      machines.apply(name, '--concurrency', String(random.int(1, 4)), '--lock-timeout', `${random.int(0, 6)}s`),
     );
     for (const ended of await Promise.all(runs.map((run) => lab.ended(run)))) {
       if (!cuts) endedWell(ended);

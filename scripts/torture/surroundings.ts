@@ -29,10 +29,7 @@ async function nobody(bench: Bench): Promise<void> {
   const script =
     'for file in nsswitch.conf passwd; do mount --bind /dev/null /etc/$file || exit 99; done; exec env -u HOME -u USER -u NODE_COMPILE_CACHE "$@"';
   const namespace = process.getuid?.() === 0 ? '-m' : '-Urm';
-  const ended = await lab.runWith(
-    { wrapper: ['unshare', namespace, 'sh', '-c', script, 'nobody'] },
-    ...APPLY,
-  );
+  const ended = await lab.runWith({ wrapper: ['unshare', namespace, 'sh', '-c', script, 'nobody'] }, ...APPLY);
   if (ended.code === 99 || /unshare/.test(ended.stderr)) throw new Skipped('nothing can be mounted here');
   succeeded(ended);
   await converges(lab);

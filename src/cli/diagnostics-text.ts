@@ -7,19 +7,11 @@ import type { Context } from './context.ts';
 import { withPathsFromCwd } from './project-context.ts';
 
 /** Problems, with files relative to the current folder; on a terminal with the source lines. */
-export function diagnosticsText(
-  context: Context,
-  diagnostics: readonly Diagnostic[],
-  stream: 'out' | 'err',
-): string {
+export function diagnosticsText(context: Context, diagnostics: readonly Diagnostic[], stream: 'out' | 'err'): string {
   const { terminal, log } = context;
   const isSeen = stream === 'out' ? terminal.showsResults : terminal.isWatched && !log.isJson;
   const style = stream === 'out' ? terminal.style : terminal.errorStyle;
-  return renderDiagnostics(
-    withPathsFromCwd(context, diagnostics),
-    style,
-    isSeen ? excerptsIn(context) : undefined,
-  );
+  return renderDiagnostics(withPathsFromCwd(context, diagnostics), style, isSeen ? excerptsIn(context) : undefined);
 }
 
 function excerptsIn({ cwd, projectFolder = cwd, local, redactor }: Context): Excerpt {

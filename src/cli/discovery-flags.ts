@@ -18,10 +18,7 @@ export interface Discoverable {
 }
 
 /** A command that discovers records, as in its description. */
-export async function withDiscovery(
-  command: Command,
-  describe?: (discovery: Discoverable) => string,
-): Promise<void> {
+export async function withDiscovery(command: Command, describe?: (discovery: Discoverable) => string): Promise<void> {
   const { kinds, lookups } = await import('../kinds/index.ts');
   const all = [...kinds.values()];
   const mentioned = all.filter(({ mentions }) => mentions !== undefined);

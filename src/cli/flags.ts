@@ -60,11 +60,7 @@ export function withFull(command: Command): Command {
 }
 
 export function withReplacing(command: Command): Command {
-  return command.option(
-    '--allow-replace <address>',
-    'Allow replacing this resource (repeatable)',
-    collectAddress,
-  );
+  return command.option('--allow-replace <address>', 'Allow replacing this resource (repeatable)', collectAddress);
 }
 
 /** The flags that recreate missing records: for a person, never for a loop. */
@@ -189,10 +185,7 @@ export function withWorkspaces(command: Command): Command {
   return command.option('--all-workspaces', 'All workspaces of the project, in one report');
 }
 
-function parseLabels(
-  text: string,
-  earlier: Readonly<Record<string, string>> | undefined,
-): Record<string, string> {
+function parseLabels(text: string, earlier: Readonly<Record<string, string>> | undefined): Record<string, string> {
   const pairs = text.split(',').map((pair): [string, string] => {
     const match = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(pair);
     if (match === null) throw new InvalidArgumentError('Expected labels such as team=support,tier=gold.');
@@ -218,9 +211,7 @@ export function dateOrMoment(text: string): string {
   const [, year, month, day] = DATE_OR_MOMENT.exec(text) ?? [];
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   if (date.getUTCMonth() + 1 !== Number(month) || date.getUTCDate() !== Number(day)) {
-    throw new InvalidArgumentError(
-      'Expected a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z.',
-    );
+    throw new InvalidArgumentError('Expected a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z.');
   }
   return text;
 }

@@ -6,13 +6,7 @@ import { personOfToken } from '../fleet/rows/token-rows.ts';
 import type { WrongTokens } from '../operator/health/wrong-tokens.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Tokens } from '../page/access/access-tokens.ts';
-import {
-  digestOfId,
-  MOST_EACH,
-  newSessionId,
-  SESSION_MILLISECONDS,
-  type Sessions,
-} from '../page/access/sessions.ts';
+import { digestOfId, MOST_EACH, newSessionId, SESSION_MILLISECONDS, type Sessions } from '../page/access/sessions.ts';
 import type { FleetComparisons } from '../page/fleet-comparisons.ts';
 import { closingOrphans } from '../page/fleet-orphans.ts';
 import { FleetSource } from '../page/fleet-source.ts';
@@ -75,11 +69,7 @@ export function sessionsIn(database: FleetDatabase): Sessions {
   return {
     async begin({ name }) {
       const id = newSessionId();
-      await addSession(
-        database,
-        { digest: digestOfId(id), name, milliseconds: SESSION_MILLISECONDS },
-        MOST_EACH,
-      );
+      await addSession(database, { digest: digestOfId(id), name, milliseconds: SESSION_MILLISECONDS }, MOST_EACH);
       return id;
     },
     person: (id) => personOfSession(database, digestOfId(id)),

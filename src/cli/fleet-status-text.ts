@@ -31,12 +31,9 @@ export function fleetStatusText(status: FleetOverview, style: Style, { address }
   const { oldestCheckAge, neverChecked, orphans } = status;
   const now = Date.parse(status.at);
   const [only] = workspaces;
-  if (address !== undefined)
-    return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style);
+  if (address !== undefined) return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style);
   const total = Object.values(byStatus).reduce((sum, count) => sum + count, 0);
-  const named = workspaceStatuses
-    .filter((name) => byStatus[name] > 0)
-    .map((name) => `${byStatus[name]} ${name}`);
+  const named = workspaceStatuses.filter((name) => byStatus[name] > 0).map((name) => `${byStatus[name]} ${name}`);
   const open = workspaces
     .filter((each) => each.status !== 'in-sync' || noteOn(each) !== '')
     .sort((a, b) => workspaceStatuses.indexOf(a.status) - workspaceStatuses.indexOf(b.status));
@@ -104,10 +101,7 @@ function workspaceText(workspace: FleetWorkspace, now: number, style: Style): st
     ['Asked for', asked && [asked.why, asked.by].filter((each) => each !== null).join(' by ')],
     ['Paused', paused && `by ${paused.by} ${paused.at}${reasonOf(paused)}`],
     ['Vanished', vanishedAt],
-    [
-      'Plan',
-      plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`,
-    ],
+    ['Plan', plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`],
     ['Rejected', rejected && `plan ${rejected.id} by ${rejected.by} ${rejected.at}${reasonOf(rejected)}`],
     ['Note', noteOn(workspace) || null],
     ['Unknown', unknown.join(', ') || null],

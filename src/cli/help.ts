@@ -32,10 +32,8 @@ function described(each: Option | Argument): string {
 
 function formatHelp(command: Command, helper: Help): string {
   const width = helper.padWidth(command, helper);
-  const item = (term: string, description: string): string =>
-    helper.formatItem(term, width, description, helper);
-  const section = (heading: string, items: string[]): string[] =>
-    helper.formatItemList(heading, items, helper);
+  const item = (term: string, description: string): string => helper.formatItem(term, width, description, helper);
+  const section = (heading: string, items: string[]): string[] => helper.formatItemList(heading, items, helper);
   const flags = (options: readonly Option[]): string[] =>
     options.map((option) => item(helper.optionTerm(option), helper.optionDescription(option)));
 
@@ -122,10 +120,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
     'state resolve Webhook/calls --not-created',
     'state resolve Agent/support-line --not-created -w production',
   ],
-  'state mv': [
-    'state mv Agent/support Agent/support-line',
-    'state mv Webhook/old Webhook/calls --lock-timeout 1m',
-  ],
+  'state mv': ['state mv Agent/support Agent/support-line', 'state mv Webhook/old Webhook/calls --lock-timeout 1m'],
   'state rm': ['state rm Agent/support-line', 'state rm Webhook/calls PhoneNumber/main'],
   'state pull': ['state pull > state.json', 'state pull -w production'],
   'state push': ['state push state.json', 'state push state.json --force'],
@@ -133,10 +128,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   'state init': ['state init -w production', 'state init --sql > setup.sql'],
   'state seal': ['state seal', 'state seal -w production --lock-timeout 1m'],
   'state unseal': ['state unseal', 'state unseal -w production'],
-  'state rescue': [
-    'state rescue .voxform/rescue/5f0c2a9e.jsonl',
-    'state rescue 5f0c2a9e.jsonl -w production',
-  ],
+  'state rescue': ['state rescue .voxform/rescue/5f0c2a9e.jsonl', 'state rescue 5f0c2a9e.jsonl -w production'],
   secret: ['secret set OPENAI_API_KEY', 'secret list'],
   'secret set': ['secret set OPENAI_API_KEY', 'secret set STAGING_API_KEY -C voices'],
   'secret list': ['secret list', 'secret list -C voices'],

@@ -80,8 +80,7 @@ export class Log {
     }
     const { error, warn, prose, dim } = terminal.errorStyle;
     const label = level === 'error' ? error('error: ') : level === 'warning' ? warn('warning: ') : '';
-    const text =
-      level === 'debug' ? dim(lead + escapeControls(message)) : prose(message, { lead: lead + label });
+    const text = level === 'debug' ? dim(lead + escapeControls(message)) : prose(message, { lead: lead + label });
     terminal.err(`${text}\n`);
   }
 }

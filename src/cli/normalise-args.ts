@@ -27,9 +27,7 @@ export function asksForJson(args: readonly string[]): boolean {
 /** A leading `help`, followed by names of commands. */
 function helpLast(args: readonly string[]): readonly string[] {
   const [first, ...names] = args;
-  return first === 'help'
-    ? [...names.filter((name) => name !== 'help' && name !== '--help'), '--help']
-    : args;
+  return first === 'help' ? [...names.filter((name) => name !== 'help' && name !== '--help'), '--help'] : args;
 }
 
 function flagOf(word: string, reader: Reader): string {
@@ -38,8 +36,7 @@ function flagOf(word: string, reader: Reader): string {
   if (reader.optionOf(name) !== undefined) return word;
   if (name.startsWith('--')) return outputFlag(word, reader) ?? word;
   if (word === '-help' || (name.length > 2 && reader.optionOf(`-${name}`) !== undefined)) return `-${word}`;
-  if (name === '-y' && rest === '' && reader.optionOf('--auto-approve') !== undefined)
-    return '--auto-approve';
+  if (name === '-y' && rest === '' && reader.optionOf('--auto-approve') !== undefined) return '--auto-approve';
   return outputFlag(word, reader) ?? (isLong(name) && !areShort(name.slice(1), reader) ? `-${word}` : word);
 }
 

@@ -27,9 +27,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-type TracedResource = NonNullable<
-  NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']
->;
+type TracedResource = NonNullable<NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']>;
 
 /** Milliseconds to wait for the collector at the end of a command, and for the exporter's retries. */
 const LONGEST_FLUSH = 2000;
@@ -79,9 +77,7 @@ export function openTelemetry(env: Readonly<Record<string, string | undefined>>)
 }
 
 function attributesOf(facts: SpanFacts): Attributes {
-  const pairs = Object.entries(facts).filter(([, value]) =>
-    ['string', 'number', 'boolean'].includes(typeof value),
-  );
+  const pairs = Object.entries(facts).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value));
   return Object.fromEntries(pairs.map(([key, value]) => [`voxform.${key}`, value])) as Attributes;
 }
 
@@ -89,9 +85,7 @@ function attributesOf(facts: SpanFacts): Attributes {
 function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedResource {
   const given = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
     const [key = '', value] = pair.split('=', 2).map((part) => part.trim());
-    return key === '' || value === undefined
-      ? []
-      : [[key, attempt(() => decodeURIComponent(value)) ?? value] as const];
+    return key === '' || value === undefined ? [] : [[key, attempt(() => decodeURIComponent(value)) ?? value] as const];
   });
   const attributes: Attributes = {
     'service.name': 'voxform',

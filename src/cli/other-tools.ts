@@ -3,8 +3,7 @@ const DELETES =
 
 const CLOSES = 'Use voxform orphans close ID --because deleted, handed-over or kept.';
 
-const SELECTS =
-  'Select a workspace with -w NAME or VOXFORM_WORKSPACE, or set default_workspace in voxform.yaml.';
+const SELECTS = 'Select a workspace with -w NAME or VOXFORM_WORKSPACE, or set default_workspace in voxform.yaml.';
 
 /** Commands and flags of other tools, with their counterparts here. */
 export const instead: Readonly<Record<string, string>> = {
@@ -88,8 +87,7 @@ export const instead: Readonly<Record<string, string>> = {
   '--replace': 'Use --allow-replace ADDRESS.',
   '--input': 'voxform prompts only on a terminal; --auto-approve skips the prompts.',
   '--var': 'Set variables under vars of a workspace in voxform.yaml, or use { $env: NAME } in a manifest.',
-  '--var-file':
-    'Set variables under vars of a workspace in voxform.yaml, or use { $env: NAME } in a manifest.',
+  '--var-file': 'Set variables under vars of a workspace in voxform.yaml, or use { $env: NAME } in a manifest.',
   '--lock': 'Locking cannot be disabled. To wait for the lock, use --lock-timeout 30s.',
 };
 

@@ -22,8 +22,6 @@ export function withPage(command: Command, serves: string): Command {
     )
     .option('--trust-user-header <name>', 'Header in which these proxies name the signed-in user')
     .addOption(
-      new Option('--trusted-role <role>', 'What users named by the proxy may do')
-        .choices(roles)
-        .default('viewer'),
+      new Option('--trusted-role <role>', 'What users named by the proxy may do').choices(roles).default('viewer'),
     );
 }

@@ -46,10 +46,7 @@ interface ProgramOptions {
   readonly output?: OutputConfiguration;
 }
 
-export async function createProgram(
-  start: Start,
-  { words, output = {} }: ProgramOptions = {},
-): Promise<Command> {
+export async function createProgram(start: Start, { words, output = {} }: ProgramOptions = {}): Promise<Command> {
   // Words to complete have a mark before them, and the quotes of their shell.
   const named = words && new Set(words.map((word) => word.replaceAll(/[^a-z]/g, '')));
   const program = new Command('voxform')

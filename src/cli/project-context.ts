@@ -15,10 +15,7 @@ export interface ProjectLookup {
  * The context in its project: the folder with the project file, here or above, and the environment with the `.env` beside it.
  * @throws UserError
  */
-export function inProject<C extends Context>(
-  context: C,
-  { isNamed, usesEnvFile, isSilent }: ProjectLookup,
-): C {
+export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile, isSilent }: ProjectLookup): C {
   const { cwd, env, log } = context;
   const home = env.HOME ?? env.USERPROFILE;
   const found = isNamed ? named(cwd) : findProjectFolder({ from: cwd, home, user: process.getuid?.() });

@@ -127,10 +127,7 @@ interface Performing {
   readonly around: ProjectLookup | undefined;
 }
 
-async function perform(
-  action: CommandAction,
-  { host, context: outer, format, around }: Performing,
-): Promise<number> {
+async function perform(action: CommandAction, { host, context: outer, format, around }: Performing): Promise<number> {
   let reach = reachOf(outer);
   let context: Context = {
     ...outer,
@@ -151,8 +148,7 @@ async function perform(
         hint: 'The command finished; only its output is incomplete.',
       });
     }
-    if (failureOf(exitCode) !== undefined)
-      failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
+    if (failureOf(exitCode) !== undefined) failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
   } catch (error) {
     exitCode = report(error, { context, host, reach });
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;

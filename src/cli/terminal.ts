@@ -154,18 +154,14 @@ export class Terminal {
   }
 
   #write(stream: TerminalStream, text: string): void {
-    if (text !== '' && !stream.destroyed && stream.writable)
-      stream.write(this.#options.redactor.redact(text));
+    if (text !== '' && !stream.destroyed && stream.writable) stream.write(this.#options.redactor.redact(text));
   }
 }
 
 function styleFor(stream: TerminalStream, { env, color }: TerminalOptions): Style {
   const columns = stream.columns ?? Number.parseInt(env.COLUMNS ?? '', 10);
   return createStyle({
-    color:
-      color &&
-      !isSet(env.NO_COLOR) &&
-      (isSet(env.FORCE_COLOR) || (stream.isTTY === true && env.TERM !== 'dumb')),
+    color: color && !isSet(env.NO_COLOR) && (isSet(env.FORCE_COLOR) || (stream.isTTY === true && env.TERM !== 'dumb')),
     width: Number.isInteger(columns) && columns >= 20 ? columns : DEFAULT_WIDTH,
   });
 }

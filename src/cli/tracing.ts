@@ -1,9 +1,7 @@
 import type { Tracing } from './open-telemetry.ts';
 
 /** Tracing, if OpenTelemetry's standard variables enable it. Otherwise, its code is not loaded. */
-export async function tracingFor(
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<Tracing | undefined> {
+export async function tracingFor(env: Readonly<Record<string, string | undefined>>): Promise<Tracing | undefined> {
   if (!isAskedFor(env)) return undefined;
   const { openTelemetry } = await import('./open-telemetry.ts');
   return openTelemetry(env);
@@ -16,7 +14,6 @@ function isAskedFor(env: Readonly<Record<string, string | undefined>>): boolean 
     .split(',')
     .map((name) => name.trim());
   if (exporters.includes('otlp')) return true;
-  const hasEndpoint =
-    value('OTEL_EXPORTER_OTLP_ENDPOINT') !== '' || value('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== '';
+  const hasEndpoint = value('OTEL_EXPORTER_OTLP_ENDPOINT') !== '' || value('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') !== '';
   return hasEndpoint && exporters.every((name) => name === '');
 }

@@ -25,12 +25,9 @@ export function usageError(
   const known = knownHere(unknown, command);
   const hint =
     known ??
-    [missingOf(message, command) ?? insteadOf(code, command, operand), `${helpOf(command)} for usage.`].join(
-      '',
-    );
+    [missingOf(message, command) ?? insteadOf(code, command, operand), `${helpOf(command)} for usage.`].join('');
   const shown = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
-  const inWords =
-    known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, '');
+  const inWords = known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, '');
   const flag = unknown.replace(/=.*/s, '');
   const flags = flagsOf(command);
   const joined =
@@ -61,9 +58,7 @@ function knownHere(word: string, command: Command): string | undefined {
 
 /** The possible values of the missing argument or flag in the message. */
 function missingOf(message: string, command: Command): string | undefined {
-  const argument = command.registeredArguments.find((each) =>
-    message.includes(`required argument '${each.name()}'`),
-  );
+  const argument = command.registeredArguments.find((each) => message.includes(`required argument '${each.name()}'`));
   if (argument !== undefined) return `${argument.description}. `;
   const option = command.options.find(({ flags }) => message.includes(`required option '${flags}'`));
   return option?.argChoices === undefined ? undefined : `One of ${option.argChoices.join(', ')}. `;
@@ -77,8 +72,7 @@ function insteadOf(code: string, command: Command, operand = ''): string | undef
 /** A flag typed with one dash also has one in its message. */
 function spellingOf(flag: string, typed: readonly string[]): string {
   const single = flag.slice(1);
-  const isTyped = (spelling: string) =>
-    typed.some((word) => word === spelling || word.startsWith(`${spelling}=`));
+  const isTyped = (spelling: string) => typed.some((word) => word === spelling || word.startsWith(`${spelling}=`));
   return flag.startsWith('--') && !isTyped(flag) && isTyped(single) ? single : flag;
 }
 

@@ -28,9 +28,7 @@ export interface PlacedAddress {
 export function addressPlaces(text: string, role: FileRole): readonly PlacedAddress[] {
   return documentsIn(text).flatMap((document) => {
     const value = readableValue(document);
-    return [...placedNodes(document.contents)].flatMap((placed) =>
-      placesOf(placed, { text, role, value, document }),
-    );
+    return [...placedNodes(document.contents)].flatMap((placed) => placesOf(placed, { text, role, value, document }));
   });
 }
 
@@ -54,9 +52,7 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
     const target: unknown = resolved.get('$ref');
     const parsed = typeof target === 'string' ? parseAddress(target) : undefined;
     const range = rangeIn(node);
-    return parsed === undefined
-      ? []
-      : [{ is: 'reference', ...parsed, range, nameRange: undefined, isShared }];
+    return parsed === undefined ? [] : [{ is: 'reference', ...parsed, range, nameRange: undefined, isShared }];
   }
   if (!isScalar(resolved) || typeof resolved.value !== 'string') return [];
   const word = resolved.value;
@@ -71,8 +67,7 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
     return parsed === undefined ? [] : [{ is, ...parsed, range, nameRange: stretch(parsed.name), isShared }];
   };
 
-  if (at === 'key')
-    return role === 'project' && path.length === 3 && isKeyedByAddress(path) ? asAddress('patch') : [];
+  if (at === 'key') return role === 'project' && path.length === 3 && isKeyedByAddress(path) ? asAddress('patch') : [];
   if (last === '$ref') return asAddress('reference');
   if (role === 'manifest' && first === 'metadata' && isObject(value) && typeof value.kind === 'string') {
     if (second === 'name' && path.length === 2) return named('declaration', value.kind);
@@ -81,9 +76,7 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
   if (role === 'project' && first === 'workspaces' && third === 'skip' && path.length === 4)
     return isGlob(word) ? [] : asAddress('skip');
   const isRule = role !== 'manifest' && first === 'policies' && path.length === 3;
-  return isRule && (last === 'deny' || last === 'warn') && node === resolved
-    ? inRule(resolved, path, around)
-    : [];
+  return isRule && (last === 'deny' || last === 'warn') && node === resolved ? inRule(resolved, path, around) : [];
 }
 
 /** True for keys of a workspace's settings that are addresses. */
@@ -98,9 +91,7 @@ function stretchOf(
   { part, offset }: { readonly part: string; readonly offset: number },
 ): TextRange | undefined {
   const start = scalarOffset(node, text, offset);
-  return start !== undefined && text.startsWith(part, start)
-    ? { start, end: start + part.length }
-    : undefined;
+  return start !== undefined && text.startsWith(part, start) ? { start, end: start + part.length } : undefined;
 }
 
 /** Literals of a condition that are addresses or are compared with `resource.name`. */
@@ -110,9 +101,7 @@ function inRule(node: Scalar, path: DocumentPath, { text, value }: Surroundings)
   const { kind, name: ruleName } = isObject(rule) ? rule : {};
   return literalsIn(String(node.value)).map(({ value: word, offset, comparedWith }): PlacedAddress => {
     const stretch = (part: string): TextRange | undefined =>
-      offset === undefined
-        ? undefined
-        : stretchOf(node, text, { part, offset: offset + word.length - part.length });
+      offset === undefined ? undefined : stretchOf(node, text, { part, offset: offset + word.length - part.length });
     const address = parseAddress(word);
     const { name = word, kind: of } = address ?? { kind: typeof kind === 'string' ? kind : undefined };
     const isCompared = comparedWith !== undefined || address !== undefined;
@@ -155,9 +144,7 @@ export function literalsIn(condition: string): readonly RuleLiteral[] {
       } else if (exprKind.case === 'listExpr') visit(exprKind.value.elements, comparedWith);
       else if (exprKind.case === 'callExpr') {
         const { function: name, args, target } = exprKind.value;
-        const compared = COMPARISONS.has(name)
-          ? args.map(subjectOf).find((each) => each !== undefined)
-          : undefined;
+        const compared = COMPARISONS.has(name) ? args.map(subjectOf).find((each) => each !== undefined) : undefined;
         visit(args, compared);
         visit(target, undefined);
       } else visit(partsOf(exprKind.value), undefined);
@@ -178,8 +165,7 @@ function partsOf(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap((each: unknown) => {
     if (isExpression(each)) return [each];
-    if (Array.isArray(each))
-      return each.flatMap((item: unknown) => (isExpression(item) ? [item] : partsOf(item)));
+    if (Array.isArray(each)) return each.flatMap((item: unknown) => (isExpression(item) ? [item] : partsOf(item)));
     return typeof each === 'object' && each !== null && 'case' in each ? partsOf(each) : [];
   });
 }

@@ -40,11 +40,7 @@ interface CompletionContext {
 }
 
 /** Completions at an offset of a file, best first. The file may have syntax errors; its contents never make this throw. */
-export function suggestionsAt(
-  snapshot: ProjectSnapshot,
-  file: string,
-  offset: number,
-): readonly Suggestion[] {
+export function suggestionsAt(snapshot: ProjectSnapshot, file: string, offset: number): readonly Suggestion[] {
   const text = snapshot.textOf(file);
   const role = text === undefined ? undefined : roleOf(snapshot, file, text);
   const cursor = text === undefined || role === undefined ? undefined : cursorAt(text, offset);
@@ -98,11 +94,7 @@ function keysFor({ snapshot, cursor, place, role }: CompletionContext): Suggesti
 }
 
 /** Candidates for user-defined keys. */
-function freeKeys(
-  { declarations }: ProjectSnapshot,
-  role: FileRole,
-  at: DocumentPath,
-): readonly NameChoice[] {
+function freeKeys({ declarations }: ProjectSnapshot, role: FileRole, at: DocumentPath): readonly NameChoice[] {
   if (role === 'project' && at.length === 3 && isKeyedByAddress(at)) {
     return declarations.map(({ address, source }) => ({ name: address, detail: source.file }));
   }
@@ -145,13 +137,7 @@ function valuesFor(context: CompletionContext): Suggestion[] {
 type NamedChoice = NameChoice & Pick<Suggestion, 'is'>;
 
 /** Names for a place where only a name is allowed; undefined elsewhere. */
-function namesAt({
-  snapshot,
-  file,
-  role,
-  cursor,
-  place,
-}: CompletionContext): readonly NamedChoice[] | undefined {
+function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): readonly NamedChoice[] | undefined {
   const as = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
   const last = cursor.path.at(-1);
   switch (last) {
@@ -269,8 +255,7 @@ function formsFor(context: CompletionContext): Suggestion[] {
   const takesText = place.takes.some((schema) => typesOf(schema).includes('string'));
   const examples = place.examples.flatMap((each) => (isObject(each) ? Object.keys(each) : []));
   const wanted = forms.filter(
-    ({ form }) =>
-      form === '$ref' || form === '$var' || examples.includes(form) || (form === '$secret' && !takesText),
+    ({ form }) => form === '$ref' || form === '$var' || examples.includes(form) || (form === '$secret' && !takesText),
   );
   return wanted.flatMap(({ form, description }): Suggestion[] => {
     const inside = { ...cursor, path: [...cursor.path, form], typed: '' };
@@ -295,9 +280,7 @@ function isComposite({ type, properties }: JsonObject): boolean {
 
 /** A word for each type of the field. */
 function detailOf(takes: readonly JsonObject[]): string {
-  const plain = takes.filter(
-    ({ properties }) => !isObject(properties) || !Object.keys(properties)[0]?.startsWith('$'),
-  );
+  const plain = takes.filter(({ properties }) => !isObject(properties) || !Object.keys(properties)[0]?.startsWith('$'));
   const words = plain.flatMap((schema) => (Array.isArray(schema.enum) ? schema.enum : typesOf(schema)));
   return [...new Set(words.map(String))].join(' | ');
 }

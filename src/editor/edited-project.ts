@@ -62,8 +62,7 @@ export class EditedProject {
       // Typed text is not worth caching on disk.
       this.#isFirst = false;
       const { project, read, workspaces } = validated;
-      const [{ workspace, ...desired } = { workspace: undefined, resources: [], diagnostics: [] }] =
-        workspaces;
+      const [{ workspace, ...desired } = { workspace: undefined, resources: [], diagnostics: [] }] = workspaces;
       const { diagnostics } = desired;
       this.#learn(desired.resources);
       const good = this.#lastGood.after({ project, workspace, read, desired });
@@ -97,9 +96,7 @@ export class EditedProject {
 
   #checkedWith(texts: ReadonlyMap<string, string>, env: Environment): Promise<CheckedTexts> {
     const { folder: cwd, policies } = this.#options;
-    const view = this.#view.with(
-      new Map([...texts].map(([file, text]) => [realPath(path.resolve(cwd, file)), text])),
-    );
+    const view = this.#view.with(new Map([...texts].map(([file, text]) => [realPath(path.resolve(cwd, file)), text])));
     const memory = this.#memory.ofOtherWorkspaces();
     return view.during(() =>
       validateProject({ cwd, env, kinds, lookups, policies, memory, names: 'all', mode: 'offline' }),
@@ -119,8 +116,7 @@ export class EditedProject {
   #environment(): Environment {
     const { folder, env: own, usesEnvFile } = this.#options;
     const env = usesEnvFile ? withEnvFile(folder, own) : own;
-    if (this.#env !== undefined && !isDeepStrictEqual({ ...env }, { ...this.#env }))
-      this.#memory = new LoadMemory();
+    if (this.#env !== undefined && !isDeepStrictEqual({ ...env }, { ...this.#env })) this.#memory = new LoadMemory();
     this.#env = env;
     return env;
   }

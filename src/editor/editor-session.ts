@@ -112,11 +112,9 @@ export class EditorSession {
   /** Called when files on the disk may have changed: these, by real path, or any. */
   changedOnDisk(files: readonly string[] | 'all'): void {
     for (const [folder, loads] of this.#projects) {
-      const below =
-        files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
+      const below = files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
       for (const file of below) loads.project.forget(file);
-      if (below.some((file) => file === undefined || belongsToProject(path.relative(folder, file))))
-        loads.changed();
+      if (below.some((file) => file === undefined || belongsToProject(path.relative(folder, file)))) loads.changed();
     }
     for (const opened of this.files.all()) {
       // There may be a new project.

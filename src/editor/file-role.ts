@@ -18,8 +18,7 @@ export function roleOf(
   if (PROJECT_FILES.includes(name)) return 'project';
   if (name === FLEET_FILE) return 'fleet';
   if (!/\.(?:ya?ml|json)$/i.test(name)) return undefined;
-  if (namedBy(project?.manifests ?? defaultManifests)(file) || /\bvoxform\/v1\b/.test(text))
-    return 'manifest';
+  if (namedBy(project?.manifests ?? defaultManifests)(file) || /\bvoxform\/v1\b/.test(text)) return 'manifest';
   return /^policies[ \t]*:/m.test(text) ? 'policies' : undefined;
 }
 

@@ -148,7 +148,5 @@ function declared(path: DocumentPath, name: string, range: TextRange): PlacedVal
   const [first, workspace, third] = path;
   if (first !== 'workspaces') return [];
   if (path.length === 1) return [{ is: 'workspace', name, range, declaredFor: name }];
-  return path.length === 3 && third === 'vars'
-    ? [{ is: 'variable', name, range, declaredFor: String(workspace) }]
-    : [];
+  return path.length === 3 && third === 'vars' ? [{ is: 'variable', name, range, declaredFor: String(workspace) }] : [];
 }

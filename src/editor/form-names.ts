@@ -39,10 +39,7 @@ export function referableNames(
     for (const onPlatform of snapshot.namesOnPlatform(lookup)) {
       const [name] = namesInManifests(lookupNames, lookup, onPlatform);
       if (name === undefined || names.has(`${lookup}/${name}`)) continue;
-      names.set(
-        `${lookup}/${name}`,
-        name === onPlatform ? 'on the platform' : `${onPlatform} on the platform`,
-      );
+      names.set(`${lookup}/${name}`, name === onPlatform ? 'on the platform' : `${onPlatform} on the platform`);
     }
   }
   return [...names]
@@ -65,9 +62,7 @@ export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   const used = usedNames(snapshot).get('$secret') ?? new Set();
   return [
     ...[...used].map((name) => ({ name, detail: 'used in this project' })),
-    ...files
-      .filter((name) => !used.has(name))
-      .map((name) => ({ name, detail: 'file in a folder of secrets' })),
+    ...files.filter((name) => !used.has(name)).map((name) => ({ name, detail: 'file in a folder of secrets' })),
   ];
 }
 
@@ -111,9 +106,7 @@ export function fileNames(
 
 function filesIn(folder: string): readonly string[] {
   const entries = attempt(() => entriesOf(folder)) ?? [];
-  return entries
-    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
-    .map(({ name }) => name);
+  return entries.filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.')).map(({ name }) => name);
 }
 
 type FormNames = ReadonlyMap<string, ReadonlySet<string>>;

@@ -39,8 +39,8 @@ export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number)
   if (found === undefined || !isScalar(found.node)) return undefined;
   const at = found.at === 'key' ? [...found.path, String(found.node.value)] : found.path;
   const subject = { snapshot, file, role, value: readableValue(document), path: at };
-  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)].map(
-    (each) => withoutSecrets(snapshot, each),
+  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)].map((each) =>
+    withoutSecrets(snapshot, each),
   );
   const range = rangeIn(found.node);
   return paragraphs.length === 0
@@ -121,8 +121,7 @@ function described({ role, value, path: at }: HoverSubject): string[] {
 function asApplied({ snapshot, role, value, path: at }: HoverSubject): string[] {
   const spec = specPlace(role, value, at);
   const address = ownAddress(value);
-  if (role !== 'manifest' || spec === undefined || address === undefined || snapshot.workspace === undefined)
-    return [];
+  if (role !== 'manifest' || spec === undefined || address === undefined || snapshot.workspace === undefined) return [];
   const resource = snapshot.resources.find((each) => each.address === address);
   if (resource === undefined) return [];
   const field = fieldPath(spec.path);
@@ -180,9 +179,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     const resource = snapshot.resources.find((each) => each.address === address);
     if (spec === undefined || resource === undefined) return undefined;
     const { depth, value: joined } = follow(resource.spec, spec.path);
-    return depth === spec.path.length
-      ? `In ${snapshot.workspace?.name}: ${shown(joined as Value)}`
-      : undefined;
+    return depth === spec.path.length ? `In ${snapshot.workspace?.name}: ${shown(joined as Value)}` : undefined;
   },
   $secret: ({ argument }) => `The secret ${String(argument)}. Its value is never shown.`,
 };

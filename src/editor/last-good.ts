@@ -32,9 +32,7 @@ export class LastGood {
   /** A load, with broken parts replaced by their last valid form. */
   after({ project, workspace, read, desired }: Loaded): Good {
     if (project === undefined || read === undefined) return this.#good;
-    const broken = new Set(
-      read.findings.flatMap(({ severity, file }) => (severity === 'error' ? [file] : [])),
-    );
+    const broken = new Set(read.findings.flatMap(({ severity, file }) => (severity === 'error' ? [file] : [])));
     const declared = new Set(read.declarations.map(({ address }) => address));
     const lost = this.#good.declarations.filter(
       ({ address, source }) => broken.has(source.file) && !declared.has(address),

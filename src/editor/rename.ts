@@ -64,12 +64,10 @@ export async function renameAt(
     if ('refused' in found) throw new CannotEdit(found.refused);
     const { kind = '', name } = place;
     const target = parseAddress(newName.trim());
-    if (target !== undefined && target.kind !== kind)
-      throw new CannotEdit(`a rename cannot change the kind ${kind}`);
+    if (target !== undefined && target.kind !== kind) throw new CannotEdit(`a rename cannot change the kind ${kind}`);
     const to = target?.name ?? newName.trim();
     if (to === name) return { edits: [], notes: [] };
-    if (!NAME_PATTERN.test(to))
-      throw new CannotEdit(`${JSON.stringify(to)} is not a valid name: ${NAME_RULE}`);
+    if (!NAME_PATTERN.test(to)) throw new CannotEdit(`${JSON.stringify(to)} is not a valid name: ${NAME_RULE}`);
     return await renamed(snapshot, { kind, from: name, to });
   } catch (error) {
     if (error instanceof CannotEdit) return { refused: error.message };
@@ -107,11 +105,7 @@ async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<R
 type ChangedPlace = Chosen['changed'][number];
 
 /** The new name in place of the old one, with quotes if YAML requires them. */
-function changedName(
-  text: string,
-  { file, is, nameRange }: ChangedPlace,
-  { from, to }: NameChange,
-): PlacedText {
+function changedName(text: string, { file, is, nameRange }: ChangedPlace, { from, to }: NameChange): PlacedText {
   const { start, end } = nameRange;
   const plain = { file, start, end, text: to };
   if (is !== 'declaration' || isJson(text)) return plain;
@@ -138,11 +132,9 @@ function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChan
   const [declaration, again] = declared(from);
   if (declaration === undefined) throw new CannotEdit(`no manifest declares ${kind}/${from}`);
   const { address } = declaration;
-  if (again !== undefined)
-    throw new CannotEdit(`${address} is declared twice, again at ${sourceText(again.source)}`);
+  if (again !== undefined) throw new CannotEdit(`${address} is declared twice, again at ${sourceText(again.source)}`);
   const [taken] = declared(to);
-  if (taken !== undefined)
-    throw new CannotEdit(`${taken.address} is already declared at ${sourceText(taken.source)}`);
+  if (taken !== undefined) throw new CannotEdit(`${taken.address} is already declared at ${sourceText(taken.source)}`);
   return { project, declarations: read.declarations, declaration };
 }
 
@@ -173,9 +165,7 @@ function previousNames(
   const isRestored = listed.includes(to);
   const holder = workspaces.get(`${kind}/${to}`);
   if (holder !== undefined && !isRestored) {
-    throw new CannotEdit(
-      `the state of ${holder} has another record under ${kind}/${to}; choose another name`,
-    );
+    throw new CannotEdit(`the state of ${holder} has another record under ${kind}/${to}; choose another name`);
   }
   const kept = listed.filter((name) => name !== to);
   const isKnown = !isRestored || !isComplete || workspaces.has(`${kind}/${from}`);
@@ -251,16 +241,12 @@ function refuseOtherChanges({ before, after, change, previous }: Renamed): void 
     const old = before.workspaces.find((each) => each.name === name)?.resources ?? [];
     const isThere = resources.some(({ address }) => address === `${kind}/${to}`);
     if (isThere !== old.some(({ address }) => address === `${kind}/${from}`)) {
-      const words = isThere
-        ? 'matches the old name and not the new one'
-        : 'matches the new name and not the old one';
+      const words = isThere ? 'matches the old name and not the new one' : 'matches the new name and not the old one';
       throw new CannotEdit(`workspaces.${name}.skip ${words}; change it first`);
     }
     const fresh = diagnostics.find((each) => !known.has(problemKey(each, change)));
     if (fresh !== undefined)
-      throw new CannotEdit(
-        `${fresh.file}${fresh.line === undefined ? '' : `:${fresh.line}`}: ${fresh.message}`,
-      );
+      throw new CannotEdit(`${fresh.file}${fresh.line === undefined ? '' : `:${fresh.line}`}: ${fresh.message}`);
     const wanted = new Set(old.map((each) => shapeOf(withName(each, { change, previous }))));
     const odd = resources.find((each) => !wanted.has(shapeOf(each)));
     if (odd !== undefined)
@@ -277,9 +263,7 @@ function problemKey({ severity, code, file, path = '' }: Diagnostic, { kind, fro
 function withName(resource: Resource, { change, previous }: Pick<Renamed, 'change' | 'previous'>): Resource {
   const [from, to] = [`${change.kind}/${change.from}`, `${change.kind}/${change.to}`];
   const spec = mapSpecials(resource.spec, (special) =>
-    special instanceof Reference && special.address === from
-      ? new Reference(change.kind, change.to)
-      : special,
+    special instanceof Reference && special.address === from ? new Reference(change.kind, change.to) : special,
   ) as Resource['spec'];
   if (resource.address !== from) return { ...resource, spec };
   return { ...resource, spec, address: to, name: change.to, previousNames: previous };

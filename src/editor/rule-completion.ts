@@ -23,32 +23,24 @@ interface RuleCursor {
 const ANALYSED_LENGTH = 500;
 
 const CHAIN = /((?:[A-Za-z_]\w*(?:\[[^\][]*\])*\.)*)([A-Za-z_]\w*)?$/;
-const BINDING =
-  /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?:all|exists|exists_one|map|filter)\(\s*([A-Za-z_]\w*)\s*,/g;
+const BINDING = /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?:all|exists|exists_one|map|filter)\(\s*([A-Za-z_]\w*)\s*,/g;
 
 /** Undefined if the cursor is not in a condition. */
-export function ruleCursor(
-  role: FileRole,
-  { path, value, typed, isBlock }: TextCursor,
-): RuleCursor | undefined {
+export function ruleCursor(role: FileRole, { path, value, typed, isBlock }: TextCursor): RuleCursor | undefined {
   const [first, index, last] = path;
   if (role === 'manifest' || first !== 'policies' || path.length !== 3) return undefined;
   if (last !== 'deny' && last !== 'warn') return undefined;
   const rules = isObject(value) && Array.isArray(value.policies) ? value.policies : [];
   const rule: unknown = rules[Number(index)];
   const { on, kind } = isObject(rule) ? rule : {};
-  const variables = variablesOf(
-    on === 'plan' ? 'plan' : 'manifest',
-    typeof kind === 'string' ? kind : undefined,
-  );
+  const variables = variablesOf(on === 'plan' ? 'plan' : 'manifest', typeof kind === 'string' ? kind : undefined);
   const text = isBlock ? typed.slice(typed.indexOf('\n') + 1) : typed;
   const before = text.slice(-ANALYSED_LENGTH).replace(/"[^"]*"|'[^']*'/g, '_');
   const [, chain = '', word = ''] = CHAIN.exec(before) ?? [];
   // No words inside of a quoted text.
   if (/["']/.test(before)) return { words: [], typed: word };
   const known = new Map(variables);
-  for (const [, list = '', name = ''] of before.matchAll(BINDING))
-    known.set(name, itemOf(typeAt(list, known)));
+  for (const [, list = '', name = ''] of before.matchAll(BINDING)) known.set(name, itemOf(typeAt(list, known)));
   if (chain === '')
     return {
       words: [...fieldWords(known), ...calls([...Object.keys(functions), 'has', 'isSecret'])],

@@ -2,11 +2,7 @@ import { fleetJsonSchema } from '../fleet/fleet-schema.ts';
 import { kinds } from '../kinds/index.ts';
 import { metadataSchema } from '../manifests/envelope.ts';
 import { type DocumentPath, follow } from '../manifests/finding.ts';
-import {
-  allManifestsJsonSchema,
-  manifestJsonSchema,
-  plainSchema,
-} from '../manifests/manifest-json-schema.ts';
+import { allManifestsJsonSchema, manifestJsonSchema, plainSchema } from '../manifests/manifest-json-schema.ts';
 import { parseAddress } from '../manifests/resource.ts';
 import { policyFileSchema } from '../project/policy-schema.ts';
 import { projectJsonSchema } from '../project/project-json-schema.ts';
@@ -56,8 +52,7 @@ export class SchemaPlace {
     this.#root = spec === undefined ? schemaOf(role, value) : projectSchema();
     this.#path = spec === undefined ? at : ['defaults', spec.kind, ...spec.path];
     // Follows the existing value as well: one key of an object can restrict the others.
-    this.#value =
-      spec === undefined ? value : within(value, at.slice(0, at.length - spec.path.length), this.#path);
+    this.#value = spec === undefined ? value : within(value, at.slice(0, at.length - spec.path.length), this.#path);
   }
 
   /** The alternative schemas of the value. */
@@ -67,9 +62,7 @@ export class SchemaPlace {
 
   get examples(): readonly Json[] {
     const all = [...this.#found, ...this.takes];
-    return all.flatMap((schema) =>
-      isObject(schema) && Array.isArray(schema.examples) ? schema.examples : [],
-    );
+    return all.flatMap((schema) => (isObject(schema) && Array.isArray(schema.examples) ? schema.examples : []));
   }
 
   /** The fields of the object by name, including those of a value form. */
@@ -118,9 +111,7 @@ export class SchemaPlace {
 function inside(schema: JsonObject, part: string | number): Json | undefined {
   if (typeof part === 'number') return schema.items;
   const { properties, additionalProperties } = schema;
-  return isObject(properties) && Object.hasOwn(properties, part)
-    ? (properties[part] as Json)
-    : additionalProperties;
+  return isObject(properties) && Object.hasOwn(properties, part) ? (properties[part] as Json) : additionalProperties;
 }
 
 /** The alternatives that match the existing value: a value form has only its own keys, and `backend: git` those of git. */
@@ -130,8 +121,7 @@ function narrowed(schemas: readonly JsonObject[], written: unknown): readonly Js
   const left = schemas.filter(({ properties }) => {
     if (!isObject(properties)) return true;
     const form = Object.keys(properties).find((key) => key.startsWith('$'));
-    if (form !== undefined)
-      return keys.every((key) => Object.hasOwn(properties, key) || written[key] === null);
+    if (form !== undefined) return keys.every((key) => Object.hasOwn(properties, key) || written[key] === null);
     if (keys.some((key) => key.startsWith('$') && written[key] !== null)) return false;
     return keys.every((key) => {
       const only = isObject(properties[key]) ? properties[key].const : undefined;

@@ -87,9 +87,7 @@ class EditorServer {
       notice: (text) => {
         const message = this.#redacted(text);
         const type = MessageType.Warning;
-        void this.#send(() =>
-          this.#connection.sendNotification(ShowMessageNotification.type, { type, message }),
-        );
+        void this.#send(() => this.#connection.sendNotification(ShowMessageNotification.type, { type, message }));
       },
       log: (text) => void this.#log(MessageType.Log, text),
       failure: (error) => this.#failed(error),
@@ -206,11 +204,7 @@ class EditorServer {
   }
 
   /** Rejects requests that are out of order, and reports bugs without secrets. */
-  async #answer<T>(
-    schema: ZodType,
-    params: unknown,
-    work: () => T | Promise<T>,
-  ): Promise<T | ResponseError<void>> {
+  async #answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>> {
     if (this.#state === 'new') return new ResponseError(NOT_INITIALIZED, 'not initialized');
     if (this.#state === 'shut down') return new ResponseError(INVALID_REQUEST, 'shut down');
     const problem = paramsProblem(schema, params);
@@ -240,17 +234,12 @@ class EditorServer {
   }
 
   #failed(error: unknown): void {
-    void this.#log(
-      MessageType.Error,
-      error instanceof Error ? (error.stack ?? error.message) : String(error),
-    );
+    void this.#log(MessageType.Error, error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
   #log(type: MessageType, text: string): Promise<void> {
     const message = this.#redacted(text);
-    return this.#send(() =>
-      this.#connection.sendNotification(LogMessageNotification.type, { type, message }),
-    );
+    return this.#send(() => this.#connection.sendNotification(LogMessageNotification.type, { type, message }));
   }
 
   #redacted(text: string): string {

@@ -45,10 +45,7 @@ export function listenToSymbols({ connection, session, answer }: EditorRequests)
   );
 }
 
-function shownSymbol(
-  { name, is, range, nameRange, children }: FileSymbol,
-  document: TextDocument,
-): DocumentSymbol {
+function shownSymbol({ name, is, range, nameRange, children }: FileSymbol, document: TextDocument): DocumentSymbol {
   return {
     name,
     kind: KINDS[is],

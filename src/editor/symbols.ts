@@ -68,16 +68,12 @@ export function resourcesNamed(
   query: string,
   most: number,
 ): readonly (PlaceInFile & { readonly name: string })[] {
-  const fits = snapshot.declarations.filter(({ address }) =>
-    hasLetters(address.toLowerCase(), query.toLowerCase()),
-  );
+  const fits = snapshot.declarations.filter(({ address }) => hasLetters(address.toLowerCase(), query.toLowerCase()));
   const files = Map.groupBy(fits.slice(0, most), ({ source }) => source.file);
   return [...files].flatMap(([file, declared]) => {
     const names = new Set(declared.map(({ address }) => address));
     return placesIn(snapshot, file).flatMap(({ is, kind, name, range }) =>
-      is === 'declaration' && names.has(`${kind}/${name}`)
-        ? [{ name: `${kind}/${name}`, file, ...range }]
-        : [],
+      is === 'declaration' && names.has(`${kind}/${name}`) ? [{ name: `${kind}/${name}`, file, ...range }] : [],
     );
   });
 }

@@ -77,9 +77,7 @@ export function listenToWords({ connection, session, answer, redact }: EditorReq
       const found = await at(params, 'latest');
       if (found === undefined) return [];
       const suggestions = suggestionsAt(found.snapshot, found.file, found.offset);
-      return suggestions.map((each, index) =>
-        completionItem(each, { index, document: found.document, redact }),
-      );
+      return suggestions.map((each, index) => completionItem(each, { index, document: found.document, redact }));
     }),
   );
   connection.onRequest(HoverRequest.type, (params) =>
@@ -124,8 +122,7 @@ export function listenToWords({ connection, session, answer, redact }: EditorReq
       const before = versionsIn(session);
       const renaming = await renameAt(found.snapshot, { ...found, newName: params.newName });
       if ('refused' in renaming) return new ResponseError(REQUEST_FAILED, redact(renaming.refused));
-      if (versionsIn(session) !== before)
-        return new ResponseError(CONTENT_MODIFIED, 'a file changed; rename again');
+      if (versionsIn(session) !== before) return new ResponseError(CONTENT_MODIFIED, 'a file changed; rename again');
       const changes: Record<string, TextEdit[]> = {};
       for (const [file, edits] of Map.groupBy(renaming.edits, (each) => each.file)) {
         const document = documentIn(session, found.snapshot, file);
@@ -167,8 +164,7 @@ export async function openedFile(
   const known = loaded ?? withoutProject(opened.file);
   const file = path.relative(known.folder, opened.file).replaceAll(path.sep, '/');
   const { document } = opened;
-  const textOf = (name: string): string | undefined =>
-    name === file ? document.getText() : known.textOf(name);
+  const textOf = (name: string): string | undefined => (name === file ? document.getText() : known.textOf(name));
   return { snapshot: { ...known, textOf }, file, document };
 }
 
@@ -184,11 +180,7 @@ function withoutProject(file: string): ProjectSnapshot {
   };
 }
 
-export function documentIn(
-  session: EditorSession,
-  { folder, textOf }: ProjectSnapshot,
-  file: string,
-): TextDocument {
+export function documentIn(session: EditorSession, { folder, textOf }: ProjectSnapshot, file: string): TextDocument {
   const real = realPath(path.resolve(folder, file));
   return session.files.ofFile(real)?.document ?? documentOf(session.files.uriOf(real), textOf(file) ?? '');
 }
@@ -237,11 +229,7 @@ function completionItem(
 }
 
 /** The definition of the name at an offset: `metadata.name` of an address, the project file for a variable, the start of a file. */
-export function definitionsAt(
-  snapshot: ProjectSnapshot,
-  file: string,
-  offset: number,
-): readonly PlaceInFile[] {
+export function definitionsAt(snapshot: ProjectSnapshot, file: string, offset: number): readonly PlaceInFile[] {
   const address = addressAt(snapshot, file, offset);
   if (address !== undefined) return declarationsOf(snapshot, address);
   const value = valueAt(snapshot, file, offset);
@@ -260,8 +248,7 @@ export function definitionsAt(
 /** The declarations of a name or a former name; several if it is declared twice. */
 function declarationsOf(snapshot: ProjectSnapshot, { kind, name }: PlacedAddress): readonly PlaceInFile[] {
   const declared = snapshot.declarations.filter(
-    ({ kind: of, metadata }) =>
-      of.name === kind && (metadata.name === name || metadata.previous_names?.includes(name)),
+    ({ kind: of, metadata }) => of.name === kind && (metadata.name === name || metadata.previous_names?.includes(name)),
   );
   const names = new Set(declared.map(({ metadata }) => metadata.name));
   return [...new Set(declared.map(({ source }) => source.file))].flatMap((file) =>

@@ -54,11 +54,7 @@ export function updateAgent(
 }
 
 /** The agent with these fields taken from an earlier version. A field is a path such as `llm_config.temperature`. */
-export function withFieldsOf(
-  agent: StoredAgent,
-  earlier: StoredAgent,
-  fields: readonly string[],
-): StoredAgent {
+export function withFieldsOf(agent: StoredAgent, earlier: StoredAgent, fields: readonly string[]): StoredAgent {
   let kept = agent;
   for (const field of fields) {
     const [root = '', key] = field.split('.');

@@ -67,11 +67,7 @@ class RateLimit {
 }
 
 /** Both forms have whole seconds, so they are rounded up. */
-function retryAfter(
-  form: 'seconds' | 'date' | 'none',
-  end: number,
-  remaining: number,
-): Record<string, string> {
+function retryAfter(form: 'seconds' | 'date' | 'none', end: number, remaining: number): Record<string, string> {
   if (form === 'none') return {};
   if (form === 'seconds') return { 'retry-after': String(Math.ceil(remaining / 1000)) };
   return { 'retry-after': new Date(Math.ceil(end / 1000) * 1000).toUTCString() };

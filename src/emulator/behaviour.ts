@@ -3,13 +3,7 @@ import type { Immutable } from '../values/json.ts';
 import { madeCalls } from './made-calls.ts';
 
 /** The config objects that a response may show. `knowledge_base_config` is accepted and never shown. */
-export const shownConfigs = [
-  'call_config',
-  'llm_config',
-  'prompt_config',
-  'stt_config',
-  'tts_config',
-] as const;
+export const shownConfigs = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
 export type ShownConfig = (typeof shownConfigs)[number];
 
 const shown = z.array(z.enum(shownConfigs));
@@ -104,9 +98,7 @@ export const emulatorBehaviour = z.strictObject({
   /** `odd`: sizes are text, previous cursors are unusable, and a page that is not full has no next cursor. */
   meta: z.enum(['documented', 'odd']).default('documented'),
   /** Name of the previous cursor; `documented` is `previous_cursor` for the version list, `prev_cursor` for the others. */
-  previousCursorSpelling: z
-    .enum(['documented', 'prev_cursor', 'previous_cursor', 'both'])
-    .default('documented'),
+  previousCursorSpelling: z.enum(['documented', 'prev_cursor', 'previous_cursor', 'both']).default('documented'),
   errorStyle: z.enum(['message', 'errors', 'detail', 'html']).default('errors'),
   /** How many reads a new record is hidden from: reads by id, with a 404, and of the list of numbers. */
   showsNewAfterReads: z.int().min(0).default(0),

@@ -181,11 +181,7 @@ function withoutUndefined<T extends object>(value: T): Partial<T> {
 }
 
 /** Stores a new or changed record. Throws a 422 for an invalid field. */
-function putRecord<Name extends CollectionName>(
-  world: World,
-  collection: Name,
-  fields: unknown,
-): Stored<Name> {
+function putRecord<Name extends CollectionName>(world: World, collection: Name, fields: unknown): Stored<Name> {
   const record = checkedStrictly(storedSchemas[collection], fields);
   world.records[collection].set(String(record.id), record);
   return record;

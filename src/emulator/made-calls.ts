@@ -53,11 +53,7 @@ export const usualCall = {
 } as const;
 
 /** Makes the calls of the days after a publication, and moves the clock to their end. */
-export function makeCalls(
-  world: World,
-  agent: StoredAgent,
-  { perDay, days, versions, ...given }: MadeCalls,
-): void {
+export function makeCalls(world: World, agent: StoredAgent, { perDay, days, versions, ...given }: MadeCalls): void {
   const rates = { ...usual, ...given, ...versions[String(agent.version)] } as typeof usual;
   const { random, spread } = randomFrom(world.sequence.randomText());
   const published = Date.parse(agent.published_at ?? '');

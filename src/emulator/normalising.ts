@@ -16,10 +16,7 @@ function trimTexts(value: unknown): unknown {
 }
 
 /** A set in the order of the server. */
-export function ordered<T extends string>(
-  items: readonly T[],
-  { reorderSets }: EmulatorBehaviour['normalise'],
-): T[] {
+export function ordered<T extends string>(items: readonly T[], { reorderSets }: EmulatorBehaviour['normalise']): T[] {
   return reorderSets ? [...items].sort() : [...items];
 }
 

@@ -13,8 +13,7 @@ export type ReceivedBody =
 /** Reads the raw body, also that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
 export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
   const { headers } = incoming;
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
-    return { kind: 'none' };
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return { kind: 'none' };
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {

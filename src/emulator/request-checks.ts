@@ -71,11 +71,7 @@ const pageQuery = z.object({
 });
 
 /** The body of a write, with texts trimmed if `trim` is on. Throws a Refusal. */
-export function writtenBody<T>(
-  c: Context<EmulatorEnv>,
-  schema: z.ZodType<T>,
-  { normalise }: EmulatorBehaviour,
-): T {
+export function writtenBody<T>(c: Context<EmulatorEnv>, schema: z.ZodType<T>, { normalise }: EmulatorBehaviour): T {
   return checked(schema, trimmed(bodyOf(c), normalise));
 }
 

@@ -41,9 +41,7 @@ export function requestPipeline(
     if (latency > 0) await pause(latency, parts.closing);
     if (parts.closing.aborted) return withoutAnswer(bindings);
     const fault = (await parts.onRequest?.(received)) ?? parts.emulated.faults.take(received);
-    return fault === undefined
-      ? carryOut()
-      : withFault(fault, { carryOut, bindings, closing: parts.closing });
+    return fault === undefined ? carryOut() : withFault(fault, { carryOut, bindings, closing: parts.closing });
   };
 }
 
@@ -88,8 +86,7 @@ function withoutAnswer({ outgoing }: HttpBindings): Response {
 function statusAnswer({ status, headers, body }: Extract<Fault, { status: number }>): Response {
   const isText = typeof body === 'string';
   const content = body === undefined ? null : isText ? body : JSON.stringify(body);
-  const type =
-    content === null ? {} : { 'content-type': isText ? 'text/plain; charset=utf-8' : 'application/json' };
+  const type = content === null ? {} : { 'content-type': isText ? 'text/plain; charset=utf-8' : 'application/json' };
   return new Response(content, { status, headers: { ...type, ...headers } });
 }
 
@@ -101,11 +98,7 @@ async function pause(milliseconds: number, closing: AbortSignal): Promise<void> 
 const PIECE = 16;
 
 /** Sends the answer in small pieces, with a pause before each. */
-async function sendDripping(
-  answer: Response,
-  outgoing: ServerResponse,
-  pause: () => Promise<void>,
-): Promise<void> {
+async function sendDripping(answer: Response, outgoing: ServerResponse, pause: () => Promise<void>): Promise<void> {
   const body = await writeHead(answer, outgoing);
   for (let sent = 0; sent < body.length && !outgoing.destroyed; sent += PIECE) {
     await pause();

@@ -12,9 +12,7 @@ export function showAgent(
 ): Record<string, unknown> {
   const { api_key: key, versions: __, knowledge_base_config: ___, ...visible } = agent;
   const llm_config =
-    behaviour.showsSecrets && key !== null
-      ? { api_key: `shown-${key.digest}`, ...agent.llm_config }
-      : agent.llm_config;
+    behaviour.showsSecrets && key !== null ? { api_key: `shown-${key.digest}`, ...agent.llm_config } : agent.llm_config;
   const configs = shownConfigs.map((config) => [
     config,
     showConfig(config, { ...agent, llm_config }[config], behaviour),
@@ -96,10 +94,7 @@ export function showCall(call: Stored<'calls'>, { callFigures }: EmulatorBehavio
   };
 }
 
-function showVersionNumber(
-  version: number | null,
-  { versionNumbers }: EmulatorBehaviour,
-): number | string | null {
+function showVersionNumber(version: number | null, { versionNumbers }: EmulatorBehaviour): number | string | null {
   return version === null || versionNumbers === 'number' ? version : String(version);
 }
 

@@ -34,9 +34,7 @@ export class World {
   constructor({ workspaceId, seed, data }: WorldOptions) {
     this.workspaceId = workspaceId;
     this.sequence = new IdsAndClock(seed, data?.sequence);
-    this.records = eachCollection<WorldRecords>((name) =>
-      byId<{ readonly id: string | number }>(data?.records[name]),
-    );
+    this.records = eachCollection<WorldRecords>((name) => byId<{ readonly id: string | number }>(data?.records[name]));
     this.agents = this.records.agents;
     this.numbers = this.records.numbers;
     this.knowledgeBases = this.records['knowledge-bases'];

@@ -14,14 +14,7 @@ import { refuseInvalidContents } from './plan/saved-plan.ts';
 export interface RevalidateInput
   extends Omit<
     PlanRequest,
-    | 'desired'
-    | 'selection'
-    | 'refresh'
-    | 'allowRecreate'
-    | 'evenIfAll'
-    | 'allowReplace'
-    | 'retryIgnored'
-    | 'guards'
+    'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'retryIgnored' | 'guards'
   > {
   readonly saved: PlanDocument;
   /** Secrets by name. Throws `UserError` if one is not set. */
@@ -61,10 +54,9 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
   const now = new Map(planned.plan.document.resources.map((each) => [each.address, each]));
   const moved = written.filter((each) => !isSame(each, now.get(each.address))).map(({ address }) => address);
   if (moved.length > 0) {
-    throw new UserError(
-      `the plan is stale: ${moved.join(', ')} changed on the platform; nothing was written`,
-      { hint: 'Plan again and review the changes.' },
-    );
+    throw new UserError(`the plan is stale: ${moved.join(', ')} changed on the platform; nothing was written`, {
+      hint: 'Plan again and review the changes.',
+    });
   }
   // Reads without the manifest's values must not become state entries.
   const addresses = new Set(written.map(({ address }) => address));
@@ -87,10 +79,9 @@ function refuseOtherState(saved: PlanDocument, state: State): void {
     });
   }
   if (saved.state.serial > state.serial) {
-    throw new UserError(
-      `the state (serial ${state.serial}) is older than the plan (serial ${saved.state.serial})`,
-      { hint: 'Check `state` in voxform.yaml, restore the latest state, then plan again.' },
-    );
+    throw new UserError(`the state (serial ${state.serial}) is older than the plan (serial ${saved.state.serial})`, {
+      hint: 'Check `state` in voxform.yaml, restore the latest state, then plan again.',
+    });
   }
   if (saved.state.serial !== state.serial) {
     throw new UserError(

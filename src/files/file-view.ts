@@ -68,9 +68,7 @@ export class FileView {
 
   /** Names of the given texts in a folder. */
   namesIn(folder: string): readonly string[] {
-    return [...this.#texts.keys()]
-      .filter((file) => path.dirname(file) === folder)
-      .map((file) => path.basename(file));
+    return [...this.#texts.keys()].filter((file) => path.dirname(file) === folder).map((file) => path.basename(file));
   }
 
   /** Returns the same object for equal bytes of a file. */

@@ -45,11 +45,7 @@ interface DraftOptions {
  * Replaces a file in one step that survives a loss of power. After a failure the file is unchanged, and no draft is left, also not of a
  * process that was killed earlier.
  */
-export async function replaceFile(
-  file: string,
-  content: FileContent,
-  options: DraftOptions = {},
-): Promise<void> {
+export async function replaceFile(file: string, content: FileContent, options: DraftOptions = {}): Promise<void> {
   const { files = nodeFiles } = options;
   if (options.draft === undefined) await removeDrafts([file]);
   const draft = await writeBeside(file, content, options);
@@ -73,8 +69,7 @@ export async function writeBeside(
   await using handle = await files.open(draft, 'wx', 0o600);
   try {
     await handle.chmod(mode & 0o7777);
-    for (const piece of typeof content === 'string' ? [Buffer.from(content)] : content)
-      await writeFully(handle, piece);
+    for (const piece of typeof content === 'string' ? [Buffer.from(content)] : content) await writeFully(handle, piece);
     if (isDurable) await handle.sync();
   } catch (error) {
     await files.unlink(draft).catch(() => undefined);
@@ -91,18 +86,13 @@ export async function removeDrafts(targets: Iterable<string>, sort: Sort = 'file
       const [, name = '', writer = ''] = DRAFTS[sort].exec(entry) ?? [];
       if (!names.has(name)) continue;
       const draft = path.join(folder, entry);
-      const isStale = await isAbandoned(draft, { sort, writer: Number.parseInt(writer, 16) }).catch(
-        () => false,
-      );
+      const isStale = await isAbandoned(draft, { sort, writer: Number.parseInt(writer, 16) }).catch(() => false);
       if (isStale) await rm(draft, { recursive: sort === 'folder', force: true }).catch(() => undefined);
     }
   }
 }
 
-async function isAbandoned(
-  draft: string,
-  { sort, writer }: { sort: Sort; writer: number },
-): Promise<boolean> {
+async function isAbandoned(draft: string, { sort, writer }: { sort: Sort; writer: number }): Promise<boolean> {
   const found = await lstat(draft);
   const isSort = sort === 'file' ? found.isFile() : found.isDirectory();
   if (!isSort || (process.getuid !== undefined && found.uid !== process.getuid())) return false;

@@ -73,8 +73,7 @@ export async function controlThrough(file: string): Promise<FleetControl | undef
 /** The part of the listening process's database that states need. */
 export function statesThrough(file: string): Database {
   const ask = calling(file, QUERY);
-  const query: Database['query'] = async (text, values) =>
-    (await ask(text, values)) as readonly DatabaseRow[];
+  const query: Database['query'] = async (text, values) => (await ask(text, values)) as readonly DatabaseRow[];
   // The process has one connection, so statements never overlap. Earlier ones are not rolled back if one fails.
   return { wasReached: true, query, transaction: (work) => work({ query }) };
 }

@@ -116,9 +116,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   ): Promise<string> => {
     await known([address]);
     if (plan.length < SHORTEST)
-      throw misuse(
-        `${JSON.stringify(plan)} is too short for the id of a plan; use at least ${SHORTEST} characters`,
-      );
+      throw misuse(`${JSON.stringify(plan)} is too short for the id of a plan; use at least ${SHORTEST} characters`);
     return database.atomically(async (statements) => {
       await lockRows(statements, [address]);
       const open = await lockCurrentPlan(statements, address);
@@ -145,11 +143,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
 
   const notWaiting = async (
     statements: FleetStatements,
-    {
-      address,
-      plan,
-      open,
-    }: { readonly address: string; readonly plan: string; readonly open: string | undefined },
+    { address, plan, open }: { readonly address: string; readonly plan: string; readonly open: string | undefined },
   ): Promise<UserError> => {
     const [former] = await plansNamed(statements, address, plan);
     const by = former?.decidedBy === undefined ? '' : ` (decided by ${former.decidedBy})`;
@@ -165,10 +159,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   return {
     async status(filter) {
       if (filter.address !== undefined) await known([filter.address]);
-      const [figures, workspaces] = await Promise.all([
-        fleetFigures(database),
-        shownWorkspaces(database, filter),
-      ]);
+      const [figures, workspaces] = await Promise.all([fleetFigures(database), shownWorkspaces(database, filter)]);
       return { ...figures, workspaces };
     },
     unusedPatterns: (patterns) => unusedPatterns(database, patterns),

@@ -117,23 +117,12 @@ function check(
     };
   });
   const settings = Object.entries(sources).map(([name, source]): SourceSettings => {
-    const {
-      git,
-      ref = 'main',
-      path: place = '',
-      projects = ['.'],
-      interval,
-      secrets,
-      allow_commands,
-    } = source;
+    const { git, ref = 'main', path: place = '', projects = ['.'], interval, secrets, allow_commands } = source;
     const secretSources = typeof secrets === 'string' ? undefined : secrets;
-    const secretsFolder =
-      typeof secrets === 'string' ? secrets : secrets?.flatMap((each) => folderIn(each) ?? [])[0];
+    const secretsFolder = typeof secrets === 'string' ? secrets : secrets?.flatMap((each) => folderIn(each) ?? [])[0];
     const common = {
       name,
-      projects: projects.map((each) =>
-        each.startsWith('!') ? `!${plainPattern(each.slice(1))}` : plainPattern(each),
-      ),
+      projects: projects.map((each) => (each.startsWith('!') ? `!${plainPattern(each.slice(1))}` : plainPattern(each))),
       secrets: secretsFolder === undefined ? undefined : path.resolve(folder, secretsFolder),
       secretSources,
       allowsCommands: allow_commands ?? false,
@@ -216,8 +205,7 @@ function sourceProblems(source: SourceSettings, folder: string): Problem[] {
   try {
     const { credentials } = parseGitAddress(text, { cwd: folder, option: 'git' });
     if (credentials === undefined || git instanceof Secret) return [];
-    const message =
-      'git: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }';
+    const message = 'git: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }';
     return [{ code: 'plain-secret', message, ...at }];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

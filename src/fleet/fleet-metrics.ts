@@ -1,9 +1,4 @@
-import {
-  type DeliveryResult,
-  instruments,
-  RUN_DURATIONS,
-  requestStatuses,
-} from '../operator/health/metrics.ts';
+import { type DeliveryResult, instruments, RUN_DURATIONS, requestStatuses } from '../operator/health/metrics.ts';
 import { type RunReport, runResults } from '../operator/run-report.ts';
 import type { FleetFigures } from './rows/status-rows.ts';
 
@@ -14,9 +9,7 @@ import type { FleetFigures } from './rows/status-rows.ts';
 export function createFleetMetrics(version: string, figures: () => Promise<FleetFigures>) {
   const { registry, gauge, counter, histogram } = instruments();
   const workspaces = gauge('voxform_fleet_workspaces', 'Workspaces of the fleet, by status.', ['status']);
-  const processes = gauge('voxform_fleet_processes', 'Processes that serve the fleet, by status.', [
-    'status',
-  ]);
+  const processes = gauge('voxform_fleet_processes', 'Processes that serve the fleet, by status.', ['status']);
   const behind = gauge(
     'voxform_fleet_lateness_seconds',
     'Delay of the most overdue run, queued or not; 0 without one.',
@@ -36,11 +29,9 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
     'Violations of policies in the last plans, by severity.',
     ['severity'],
   );
-  const requests = gauge(
-    'voxform_fleet_drift_requests',
-    'Workspaces by status of their pull request for drift.',
-    ['status'],
-  );
+  const requests = gauge('voxform_fleet_drift_requests', 'Workspaces by status of their pull request for drift.', [
+    'status',
+  ]);
   const runs = counter('voxform_fleet_runs_total', 'Runs of this process, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
   const lateness = histogram(

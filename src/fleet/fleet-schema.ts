@@ -36,8 +36,7 @@ const sourceSecrets = secretsSchema()
   .refine(
     (list) =>
       list.every(
-        (each) =>
-          typeof each !== 'object' || !('folder' in each) || secretsFolder.safeParse(each.folder).success,
+        (each) => typeof each !== 'object' || !('folder' in each) || secretsFolder.safeParse(each.folder).success,
       ),
     { error: 'folder: expected only the placeholders {source} and {project}' },
   );
@@ -156,9 +155,7 @@ export const fleetSchema = z
       .describe('Where projects come from, by name.'),
     workspaces: z
       .record(z.string().min(1), rule)
-      .describe(
-        'Settings by address, SOURCE/PROJECT:WORKSPACE; * matches any text, and the first match wins.',
-      )
+      .describe('Settings by address, SOURCE/PROJECT:WORKSPACE; * matches any text, and the first match wins.')
       .optional(),
     limits: z
       .strictObject({

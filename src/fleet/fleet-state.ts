@@ -12,19 +12,12 @@ const EMBEDDED = 'postgres://voxform@embedded/fleet';
 /** The default location of a workspace's state: the fleet's database, under its address. */
 export function fleetStateLocation(
   fleet: Pick<FleetFile, 'database'>,
-  {
-    source,
-    project,
-    workspace,
-  }: { readonly source: string; readonly project: string; readonly workspace: string },
+  { source, project, workspace }: { readonly source: string; readonly project: string; readonly workspace: string },
 ): StateLocation {
   return fleetStateAt(fleet, fleetAddress(source, project, workspace));
 }
 
-export function fleetStateAt(
-  { database = EMBEDDED }: Pick<FleetFile, 'database'>,
-  name: string,
-): StateLocation {
+export function fleetStateAt({ database = EMBEDDED }: Pick<FleetFile, 'database'>, name: string): StateLocation {
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 
@@ -32,8 +25,7 @@ export function fleetStateAt(
 export function foreignStateProblem(place: StateLocation, own: StateLocation): string | undefined {
   if (place.backend !== 'postgres' || own.backend !== 'postgres' || isSameState(place, own)) return undefined;
   const isOfFleet = place.schema === FLEET_SCHEMA && place.name !== own.name;
-  if (!isOfFleet && attempt(() => addressOf(place.url).location) !== addressOf(EMBEDDED).location)
-    return undefined;
+  if (!isOfFleet && attempt(() => addressOf(place.url).location) !== addressOf(EMBEDDED).location) return undefined;
   return "a project must not use the fleet's own database; remove state, which is then kept there under the workspace's address";
 }
 

@@ -35,19 +35,13 @@ export async function openFleetDatabase(
 }
 
 /** The earlier embedded database of a fleet, for its states, if any. */
-export async function formerDatabase(
-  { database }: FleetFile,
-  home: string,
-): Promise<FleetDatabase | undefined> {
+export async function formerDatabase({ database }: FleetFile, home: string): Promise<FleetDatabase | undefined> {
   const folder = path.join(home, HOME);
   if (database === undefined || !existsSync(path.join(folder, 'data'))) return undefined;
   return embeddedFleetDatabase(folder, 'command');
 }
 
-async function retryWhileInUse<T>(
-  work: () => Promise<T>,
-  isShort: (inUse: DatabaseInUse) => boolean,
-): Promise<T> {
+async function retryWhileInUse<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInUse) => boolean): Promise<T> {
   for (const until = performance.now() + LOCK_TIMEOUT; ; await pause(RETRY_PAUSE)) {
     try {
       return await work();

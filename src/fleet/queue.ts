@@ -49,11 +49,7 @@ export class Queue {
   }
 
   /** @throws UserError if the tables cannot be created or belong to a newer pg-boss. */
-  static async open(
-    database: FleetDatabase,
-    timing: QueueTiming,
-    onError: (error: unknown) => void,
-  ): Promise<Queue> {
+  static async open(database: FleetDatabase, timing: QueueTiming, onError: (error: unknown) => void): Promise<Queue> {
     const boss = new PgBoss({
       db: bossDatabase(database),
       schema: QUEUE_SCHEMA,

@@ -123,8 +123,7 @@ export async function runMember(
     maxBusy: Number.POSITIVE_INFINITY,
     hasNews: () => false,
   });
-  const trigger =
-    row.asked === undefined ? (row.failures > 0 ? 'retry' : 'interval') : TRIGGERS[row.asked.why];
+  const trigger = row.asked === undefined ? (row.failures > 0 ? 'retry' : 'interval') : TRIGGERS[row.asked.why];
   const run = await reconciler.run({
     number: 1,
     triggers: [trigger],
@@ -136,8 +135,7 @@ export async function runMember(
   const own = local.stateOf?.(row.workspace);
   const state = opened?.workspace.state;
   // The page cannot read a sealed state in the database either.
-  const isOutside =
-    state !== undefined && own !== undefined && (state.seal !== undefined || !isSameState(state, own));
+  const isOutside = state !== undefined && own !== undefined && (state.seal !== undefined || !isSameState(state, own));
   const outside = isOutside ? opened?.store.location : undefined;
   return { report, version: inForce, outside, redact: (text) => redactor.redact(text) };
 }

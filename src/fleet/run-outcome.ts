@@ -183,10 +183,7 @@ function outsideOf(
 }
 
 /** For a run without files; without an error, it was stopped before it had any. */
-export function failedOutcome(
-  error: unknown,
-  { since, ...ended }: Ended & { readonly since: Date },
-): FinishedRun {
+export function failedOutcome(error: unknown, { since, ...ended }: Ended & { readonly since: Date }): FinishedRun {
   const report: RunReport = {
     number: 1,
     triggers: [],

@@ -262,11 +262,7 @@ export class FleetServer {
  * Queues the due workspaces of these sources and sets their next times, in one transaction, so that a workspace runs again whatever
  * happens to the job. Returns their number.
  */
-export function scheduleDue(
-  database: FleetDatabase,
-  queue: Queue,
-  sources: readonly string[],
-): Promise<number> {
+export function scheduleDue(database: FleetDatabase, queue: Queue, sources: readonly string[]): Promise<number> {
   return database.atomically(async (statements) => {
     const jobs = await takeDue(statements, sources);
     await queue.put(jobs, statements);

@@ -50,9 +50,7 @@ export function freeSlots(
   const free = slots - running.length;
   if (several.length === 0) return { most: free, without: [] };
   const half = Math.max(1, Math.floor(slots / 2));
-  const runs = running.flatMap(({ groups, age }) =>
-    several.map((sharing) => ({ group: groups[sharing], age })),
-  );
+  const runs = running.flatMap(({ groups, age }) => several.map((sharing) => ({ group: groups[sharing], age })));
   const left = [...Map.groupBy(runs, ({ group }) => group)].map(([group, own]) => {
     const isQuick = quick.has(group) && own.every(({ age }) => age <= SLOW);
     return { group, left: (isQuick ? Math.max(1, slots - 1) : half) - own.length };

@@ -99,8 +99,7 @@ export class SourceFetcher {
     this.#stopAwaiting(names);
     const { added, ended } = this.#reported.changes('conflicts', lines);
     for (const line of added) log.entry('warning', line, { event: 'source-conflict' });
-    if (ended > 0)
-      log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
+    if (ended > 0) log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
   }
 
   #fetchesOf(claims: readonly ClaimedSource[]): readonly SourceFetch[] {

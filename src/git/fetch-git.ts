@@ -1,14 +1,7 @@
 import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { GitAddress } from './git-address.ts';
-import {
-  type GitSetting,
-  gitEnvironment,
-  ISOLATION_SETTINGS,
-  redirectHint,
-  runGit,
-  shortError,
-} from './run-git.ts';
+import { type GitSetting, gitEnvironment, ISOLATION_SETTINGS, redirectHint, runGit, shortError } from './run-git.ts';
 
 export interface FetchOptions {
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -7,9 +7,7 @@ export interface GitAddress {
   /** For messages. */
   readonly shown: string;
   /** Present if the address had a user name and a password; git sends them as a header to that server alone. */
-  readonly credentials:
-    | { readonly server: string; readonly user: string; readonly password: string }
-    | undefined;
+  readonly credentials: { readonly server: string; readonly user: string; readonly password: string } | undefined;
 }
 
 const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
@@ -28,8 +26,7 @@ interface AddressPlace {
 export function parseGitAddress(text: string, { cwd, option }: AddressPlace): GitAddress {
   if (text.trim() === '' || text.startsWith('-') || /\p{Cc}/u.test(text))
     throw refused(option, 'is not a repository address');
-  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text))
-    throw refused(option, 'names a helper program, which is not allowed');
+  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text)) throw refused(option, 'names a helper program, which is not allowed');
   if (text.includes('://')) {
     if (!URL.canParse(text) || /\s/u.test(text)) throw refused(option, 'is not a URL');
     return fromUrl(new URL(text), option);
@@ -42,10 +39,7 @@ export function parseGitAddress(text: string, { cwd, option }: AddressPlace): Gi
 
 function fromUrl(url: URL, option: AddressPlace['option']): GitAddress {
   if (!SCHEMES.includes(url.protocol))
-    throw refused(
-      option,
-      `has the unsupported protocol ${url.protocol}//; use https, http, ssh, git or file`,
-    );
+    throw refused(option, `has the unsupported protocol ${url.protocol}//; use https, http, ssh, git or file`);
   if (url.hostname.startsWith('-') || url.username.startsWith('-'))
     throw refused(option, 'is not a repository address');
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
@@ -64,10 +58,7 @@ function fromUrl(url: URL, option: AddressPlace['option']): GitAddress {
 
 /** True for a text that git can only read as a branch, a tag, a commit or a full ref. */
 export function isRefName(ref: string): boolean {
-  return (
-    /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#-]*$/u.test(ref) &&
-    !/\.\.|\/\/|@\{|\/$|\.$|\.lock(\/|$)|\/\.|^@$/.test(ref)
-  );
+  return /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#-]*$/u.test(ref) && !/\.\.|\/\/|@\{|\/$|\.$|\.lock(\/|$)|\/\.|^@$/.test(ref);
 }
 
 function refused(option: AddressPlace['option'], problem: string): UserError {
@@ -99,17 +90,10 @@ export function remoteServer(address: string): RemoteServer | undefined {
   if (!URL.canParse(address)) return undefined;
   const { protocol, hostname, host, pathname } = new URL(address);
   if (protocol === 'https:' || protocol === 'http:') return serverOf(protocol, hostname, host, pathname);
-  return protocol === 'ssh:' || protocol === 'git:'
-    ? serverOf('https:', hostname, hostname, pathname)
-    : undefined;
+  return protocol === 'ssh:' || protocol === 'git:' ? serverOf('https:', hostname, hostname, pathname) : undefined;
 }
 
-function serverOf(
-  protocol: RemoteServer['protocol'],
-  hostname: string,
-  host: string,
-  path: string,
-): RemoteServer {
+function serverOf(protocol: RemoteServer['protocol'], hostname: string, host: string, path: string): RemoteServer {
   const known = OVER_443.exec(hostname)?.[1];
   const plain = decodeURI(path)
     .replace(/^\/+|\/+$/g, '')

@@ -56,8 +56,7 @@ export class ObjectReader {
     if (known !== undefined) return known;
     const content = await this.content(id, most);
     const entries = content && entriesIn(content, id.length / 2);
-    if (entries !== undefined && entries.length < SMALL && this.#trees.size < MAX_KEPT)
-      this.#trees.set(id, entries);
+    if (entries !== undefined && entries.length < SMALL && this.#trees.size < MAX_KEPT) this.#trees.set(id, entries);
     return entries;
   }
 

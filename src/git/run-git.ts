@@ -43,10 +43,7 @@ const OTHER_REPOSITORY_VARIABLES =
 /**
  * The environment of git with additional settings. They are not arguments, because every user of the machine can read those.
  */
-export function gitEnvironment(
-  env: ProcessEnvironment,
-  settings: readonly GitSetting[] = [],
-): Record<string, string> {
+export function gitEnvironment(env: ProcessEnvironment, settings: readonly GitSetting[] = []): Record<string, string> {
   const own = Object.entries(env).flatMap(([name, value]) =>
     value === undefined || OTHER_REPOSITORY_VARIABLES.test(name) ? [] : [[name, value] as const],
   );

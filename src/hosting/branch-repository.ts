@@ -69,12 +69,10 @@ export class BranchRepository {
     const names = ['HEAD', ...branches.map((branch) => `refs/heads/${branch}`)];
     const listed = await this.#git(['ls-remote', '--symref', '--', REMOTE, ...names]);
     const lines = listed.split('\n').map((line) => line.split('\t'));
-    const [symbolic = ''] =
-      lines.find(([target, name]) => name === 'HEAD' && target?.startsWith('ref: ')) ?? [];
+    const [symbolic = ''] = lines.find(([target, name]) => name === 'HEAD' && target?.startsWith('ref: ')) ?? [];
     const defaultBranch = /^ref: refs\/heads\/(.+)$/.exec(symbolic)?.[1];
     const heads = lines.flatMap(([id = '', name = '']): [string, string][] => {
-      if (name === 'HEAD' && defaultBranch !== undefined && !id.startsWith('ref: '))
-        return [[defaultBranch, id]];
+      if (name === 'HEAD' && defaultBranch !== undefined && !id.startsWith('ref: ')) return [[defaultBranch, id]];
       return name.startsWith('refs/heads/') ? [[name.slice('refs/heads/'.length), id]] : [];
     });
     return { defaultBranch, heads: new Map(heads) };
@@ -83,16 +81,7 @@ export class BranchRepository {
   /** Fetches the newest commits of branches, and their parents. */
   async fetch(branches: readonly string[]): Promise<void> {
     const refs = branches.map((branch) => `+refs/heads/${branch}:refs/heads/${branch}`);
-    await this.#git([
-      'fetch',
-      '--quiet',
-      '--no-tags',
-      '--depth=2',
-      '--no-write-fetch-head',
-      '--',
-      REMOTE,
-      ...refs,
-    ]);
+    await this.#git(['fetch', '--quiet', '--no-tags', '--depth=2', '--no-write-fetch-head', '--', REMOTE, ...refs]);
   }
 
   async files(commit: string, paths: readonly string[]): Promise<ReadonlyMap<string, CommittedFile>> {
@@ -116,9 +105,7 @@ export class BranchRepository {
   async changes(before: string, after: string): Promise<readonly string[]> {
     const options = ['-r', '-z', '--raw', '--no-renames', '--no-abbrev'];
     const printed = await this.#git(['diff-tree', ...options, before, after]);
-    return [...printed.matchAll(/:([^\0]*)\0([^\0]*)\0/g)]
-      .map(([, facts, name]) => `${facts} ${name}`)
-      .sort();
+    return [...printed.matchAll(/:([^\0]*)\0([^\0]*)\0/g)].map(([, facts, name]) => `${facts} ${name}`).sort();
   }
 
   /** Creates a commit without moving a branch. */

@@ -4,8 +4,7 @@ import type { HostKind, HostRequest } from './code-host.ts';
 
 /** GitHub: github.com, ghe.com and GitHub Enterprise Server. */
 export const github: HostKind = {
-  isAt: (hostname) =>
-    hostname === 'github.com' || hostname.endsWith('.ghe.com') || /(^|\.)github\./.test(hostname),
+  isAt: (hostname) => hostname === 'github.com' || hostname.endsWith('.ghe.com') || /(^|\.)github\./.test(hostname),
   apiOf({ protocol, hostname, host }) {
     if (hostname === 'github.com') return 'https://api.github.com';
     return hostname.endsWith('.ghe.com') ? `https://api.${host}` : `${protocol}//${host}/api/v3`;
@@ -29,9 +28,7 @@ export const github: HostKind = {
         const head = encodeURIComponent(`${repository.split('/')[0]}:${branch}`);
         const query = `head=${head}&state=all&sort=created&direction=desc&per_page=30`;
         const found = await client.ask('GET', `${pulls}?${query}`, z.array(pullForm()));
-        return found
-          .filter(({ head: { ref, repo } }) => ref === branch && isOwn(repo?.full_name))
-          .map(requestOf);
+        return found.filter(({ head: { ref, repo } }) => ref === branch && isOwn(repo?.full_name)).map(requestOf);
       },
       open: async ({ branch, base, title, body }) =>
         requestOf(await client.ask('POST', pulls, pullForm(), { title, head: branch, base, body })),

@@ -4,14 +4,7 @@ import { readErrorBody } from '../platform/error-body.ts';
 import type { AttemptResult } from '../platform/exchange.ts';
 import { isSuccess } from '../platform/exchange.ts';
 import { failureWords } from '../platform/failure.ts';
-import {
-  backoff,
-  isLasting,
-  MAX_TRIES,
-  MAX_TRIES_THROTTLED,
-  retryAfter,
-  sendWithRetries,
-} from '../platform/retry.ts';
+import { backoff, isLasting, MAX_TRIES, MAX_TRIES_THROTTLED, retryAfter, sendWithRetries } from '../platform/retry.ts';
 import { type Network, WebClient } from '../platform/web-client.ts';
 import { UserError, type UserErrorOptions } from '../problems/user-error.ts';
 import { parsedJson } from '../values/json.ts';
@@ -94,12 +87,7 @@ export class HostClient {
   }
 
   /** The body of the response. @throws HostProblem */
-  async ask<T>(
-    method: 'GET' | 'POST' | 'PATCH' | 'PUT',
-    path: string,
-    form: z.ZodType<T>,
-    body?: unknown,
-  ): Promise<T> {
+  async ask<T>(method: 'GET' | 'POST' | 'PATCH' | 'PUT', path: string, form: z.ZodType<T>, body?: unknown): Promise<T> {
     const { api, token, kind, network, signal } = this.#options;
     const send = async (): Promise<AttemptResult> => {
       signal.throwIfAborted();

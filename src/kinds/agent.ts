@@ -58,8 +58,7 @@ export const agent: Kind = {
   versions: {
     inCalls: 'agent_id',
     list: (client, id) => client.agents.versions(id),
-    get: ({ agents }, id, version) =>
-      version === 'latest' ? agents.latestVersion(id) : agents.version(id, version),
+    get: ({ agents }, id, version) => (version === 'latest' ? agents.latestVersion(id) : agents.version(id, version)),
   },
 
   mentions: [
@@ -111,8 +110,7 @@ async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention
 async function* mentionedByCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
   let count = 0;
   for await (const { agent_id, start_time } of client.calls.list(asFilter({ from: since?.toISOString() }))) {
-    if (typeof agent_id === 'string')
-      yield { id: agent_id, clause: `it had a call at ${String(start_time)}` };
+    if (typeof agent_id === 'string') yield { id: agent_id, clause: `it had a call at ${String(start_time)}` };
     if (since === undefined && ++count === PER_PAGE) return;
   }
 }

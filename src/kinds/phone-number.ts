@@ -34,8 +34,7 @@ export const phoneNumber: Kind = {
     inbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
     outbound_agent_id: { manual: true, notAtCreate: true, refersTo: 'Agent' },
   },
-  naturalKey: ({ number }) =>
-    typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined,
+  naturalKey: ({ number }) => (typeof number === 'string' ? { field: 'number', key: digitsOf(number) } : undefined),
   naturalKeyOf: ({ number }) => digitsOf(number ?? '') || undefined,
   table: {
     name: 'numbers',

@@ -26,8 +26,7 @@ export const workspaceUser: Kind = {
     agent_ids: { set: true, refersTo: 'Agent' },
   },
   alwaysSent: { role: 'required', modules: 'optional', agent_ids: 'optional' },
-  naturalKey: ({ email }) =>
-    typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined,
+  naturalKey: ({ email }) => (typeof email === 'string' ? { field: 'email', key: lowerCase(email) } : undefined),
   naturalKeyOf: ({ email }) => lowerCase(email ?? '') || undefined,
   table: {
     name: 'users',

@@ -59,8 +59,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
   const redactor = new Redactor();
   const requests = new AbortController();
   const giveUp = (): void => requests.abort(signal?.reason);
-  const say = (level: LogEntry['level']) => (message: string) =>
-    log?.({ level, message: redactor.redact(message) });
+  const say = (level: LogEntry['level']) => (message: string) => log?.({ level, message: redactor.redact(message) });
   return {
     context: {
       cwd: path.resolve(cwd),
@@ -92,9 +91,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
 function redactedError(error: unknown, redact: (text: string) => string): unknown {
   if (error instanceof InvalidManifests || error instanceof InvalidProject) {
     const diagnostics = error.diagnostics.map((each) => ({ ...each, message: redact(each.message) }));
-    return error instanceof InvalidProject
-      ? new InvalidProject(diagnostics)
-      : new InvalidManifests(diagnostics);
+    return error instanceof InvalidProject ? new InvalidProject(diagnostics) : new InvalidManifests(diagnostics);
   }
   const seen = new Set<unknown>();
   for (let next = error; next instanceof Error && !seen.has(next); next = next.cause) {

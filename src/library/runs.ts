@@ -149,11 +149,7 @@ export interface ImpactOptions extends CallOptions, PlatformOptions, ImpactSelec
  * nothing.
  * @throws UserError, InvalidProject, PlatformError
  */
-export function impact(
-  project: Project,
-  address: string,
-  options: ImpactOptions = {},
-): Promise<ImpactDocument> {
+export function impact(project: Project, address: string, options: ImpactOptions = {}): Promise<ImpactDocument> {
   return calling(project, options, async ({ opened }) => {
     const { id, versions } = versionedRecord(address, await stateToRead(opened));
     const { workspace } = opened;

@@ -45,8 +45,7 @@ export function placeholdersIn(
     path.pop();
   };
   const visit = (value: Value, raw: unknown): void => {
-    if (typeof value === 'string' && !(value.includes('${') || value.includes('$', value.indexOf('{') + 1)))
-      return;
+    if (typeof value === 'string' && !(value.includes('${') || value.includes('$', value.indexOf('{') + 1))) return;
     const form = isForm(raw) ? raw : {};
     const { $join: parts } = form;
     if (Array.isArray(parts)) {

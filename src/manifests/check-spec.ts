@@ -79,15 +79,11 @@ function referencesOf({ special, path }: PlacedSpecial): PlacedReference[] {
 function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Problem | undefined {
   if (special instanceof Unset && special.name === '') return undefined;
   const schema = schemaAt(kind.spec, path);
-  if (schema === undefined || ruleOver(kind, path, (rule) => rule.opaque === true) !== undefined)
-    return undefined;
+  if (schema === undefined || ruleOver(kind, path, (rule) => rule.opaque === true) !== undefined) return undefined;
   const name = fieldName(path, 'spec');
   const problem = (code: string, message: string): Problem => ({ code, message, path, at: 'value' });
   if (!takesText(schema)) {
-    return problem(
-      'wrong-type',
-      `${name} must be ${expectation(schema)}, but ${formName(special)} gives text`,
-    );
+    return problem('wrong-type', `${name} must be ${expectation(schema)}, but ${formName(special)} gives text`);
   }
   if (special instanceof Reference) {
     const wanted = ruleOver(kind, path, (rule) => rule.refersTo !== undefined)?.refersTo;

@@ -12,8 +12,7 @@ export const API_VERSION = 'voxform/v1';
 
 const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 
-export const recordId = () =>
-  z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
+export const recordId = () => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
 
 /** The part of a manifest that describes the resource and is never sent. */
 export const metadataSchema = described('Name and settings of the resource in this project.', {
@@ -58,9 +57,7 @@ export const envelopeSchema = z.strictObject({
 export function manifestSchema(kind: KindSchema) {
   return envelopeSchema.extend({
     kind: z.literal(kind.name).describe(kind.description),
-    spec: kind.spec.describe(
-      'The managed fields, as the API names them. A field that is left out is not managed.',
-    ),
+    spec: kind.spec.describe('The managed fields, as the API names them. A field that is left out is not managed.'),
   });
 }
 

@@ -91,8 +91,7 @@ class PatternSearch {
 
   run(): void {
     const isWhole = this.#base === '';
-    if (isWhole || isFolder(path.join(this.#root, this.#base)))
-      this.#walk(this.#base, this.#real(this.#base));
+    if (isWhole || isFolder(path.join(this.#root, this.#base))) this.#walk(this.#base, this.#real(this.#base));
     else if (this.#matches(this.#base)) this.#add(this.#base, this.#real(this.#base));
     while (this.#links.length > 0) for (const link of this.#links.splice(0).sort()) this.#follow(link);
   }

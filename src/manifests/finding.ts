@@ -51,10 +51,7 @@ export function formatPath(path: DocumentPath): string {
 }
 
 /** The number of existing parts of the path, and the value there. */
-export function follow(
-  root: unknown,
-  path: DocumentPath,
-): { readonly depth: number; readonly value: unknown } {
+export function follow(root: unknown, path: DocumentPath): { readonly depth: number; readonly value: unknown } {
   let value = root;
   for (const [depth, part] of path.entries()) {
     const has =

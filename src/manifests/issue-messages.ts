@@ -65,8 +65,7 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
       return { code: 'wrong-type', ...wrongType(field) };
     case 'invalid_value': {
       const isQuoted = issue.values.some((each) => typeof each !== 'string' && String(each) === value);
-      const near =
-        typeof value === 'string' && !isQuoted ? suggestion(value, issue.values.map(String)) : NO_HINT;
+      const near = typeof value === 'string' && !isQuoted ? suggestion(value, issue.values.map(String)) : NO_HINT;
       return {
         code: 'not-allowed',
         message: `${name} must be ${expectation(schema)}, is ${shown(value)}${isQuoted ? '; remove the quotes' : near.text}`,
@@ -80,10 +79,8 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
         return { code: 'out-of-range', message: `${name} must be a list of ${bound}, has ${value.length}` };
       }
       const wanted = expectation(schema);
-      if (value === '' && wanted === 'text')
-        return { code: 'out-of-range', message: `${name} must not be empty` };
-      const size =
-        typeof value === 'string' && value !== '' ? `has ${[...value].length}` : `is ${shown(value)}`;
+      if (value === '' && wanted === 'text') return { code: 'out-of-range', message: `${name} must not be empty` };
+      const size = typeof value === 'string' && value !== '' ? `has ${[...value].length}` : `is ${shown(value)}`;
       return { code: 'out-of-range', message: `${name} must be ${wanted}, ${size}` };
     }
     case 'custom':
@@ -146,10 +143,8 @@ export function expectation(schema: unknown): string {
   if (schema instanceof z.ZodBoolean) return 'true or false';
   if (schema instanceof z.ZodArray) return 'a list';
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'an object';
-  if (schema instanceof z.ZodEnum)
-    return `one of ${schema.options.map((option) => JSON.stringify(option)).join(', ')}`;
-  if (schema instanceof z.ZodLiteral)
-    return [...schema.values].map((value) => JSON.stringify(value)).join(' or ');
+  if (schema instanceof z.ZodEnum) return `one of ${schema.options.map((option) => JSON.stringify(option)).join(', ')}`;
+  if (schema instanceof z.ZodLiteral) return [...schema.values].map((value) => JSON.stringify(value)).join(' or ');
   if (schema instanceof z.ZodUnion) return [...new Set(schema.options.map(expectation))].join(' or ');
   return 'a value';
 }

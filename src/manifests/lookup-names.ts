@@ -15,9 +15,7 @@ export function lookupNamesIn(workspace: { readonly [setting: string]: unknown }
     Object.entries(NAME_SETTINGS).map(([kind, setting]) => {
       const names = workspace[setting];
       const entries = isObject(names) ? Object.entries(names) : [];
-      const texts = entries.flatMap(([key, name]) =>
-        typeof name === 'string' ? [[key, name] as const] : [],
-      );
+      const texts = entries.flatMap(([key, name]) => (typeof name === 'string' ? [[key, name] as const] : []));
       return [kind, Object.fromEntries(texts)];
     }),
   );
@@ -30,11 +28,7 @@ export function nameOnPlatform(names: LookupNames | undefined, kind: string, nam
 }
 
 /** The names that a manifest can use for a record, the preferred one first; none if its name means another record. */
-export function namesInManifests(
-  names: LookupNames | undefined,
-  kind: string,
-  name: string,
-): readonly string[] {
+export function namesInManifests(names: LookupNames | undefined, kind: string, name: string): readonly string[] {
   const mapped = names?.[kind] ?? {};
   const keys = Object.keys(mapped).filter((key) => mapped[key] === name);
   return Object.hasOwn(mapped, name) ? keys : [...keys, name];

@@ -105,11 +105,7 @@ function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): Jso
 }
 
 /** The schema of a field with its value forms. Description and examples stay where editors look for them. */
-function valueSchema(
-  kind: KindSchema,
-  { description, examples, ...schema }: JsonObject,
-  path: string,
-): JsonObject {
+function valueSchema(kind: KindSchema, { description, examples, ...schema }: JsonObject, path: string): JsonObject {
   return {
     ...(description !== undefined && { description }),
     ...(examples !== undefined && { examples }),

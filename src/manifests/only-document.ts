@@ -10,8 +10,7 @@ export function onlyDocument(
   const { documents, problems } = parseDocuments(text);
   const [first, second] = documents;
   const wrong: Omit<Finding, 'severity' | 'file'>[] = [...problems];
-  if (first === undefined && wrong.length === 0)
-    wrong.push({ code: 'empty-file', message: 'the file is empty' });
+  if (first === undefined && wrong.length === 0) wrong.push({ code: 'empty-file', message: 'the file is empty' });
   if (second !== undefined) {
     const message = `${name} must have one document only`;
     wrong.push({ code: 'extra-document', message, line: second.line, column: 1 });

@@ -28,10 +28,7 @@ const MAX_WAITING = 3;
 const YOUNG_GENERATION_MIB = 16;
 
 /** In the bundle, the file of the thread is above this chunk. */
-const THREAD = new URL(
-  import.meta.url.endsWith('.ts') ? './parse-worker.ts' : '../parse-worker.js',
-  import.meta.url,
-);
+const THREAD = new URL(import.meta.url.endsWith('.ts') ? './parse-worker.ts' : '../parse-worker.js', import.meta.url);
 
 /**
  * Parses texts in a second thread beside this one, if there are enough of them and a free core. The main thread parses texts that the

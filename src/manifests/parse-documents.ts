@@ -91,12 +91,7 @@ function syntaxProblems(document: Document.Parsed, explained: SyntaxProblems): O
 
 function isEmpty(document: Document.Parsed): boolean {
   const { contents } = document;
-  return (
-    contents !== null &&
-    'value' in contents &&
-    contents.value === null &&
-    contents.range[0] === contents.range[1]
-  );
+  return contents !== null && 'value' in contents && contents.value === null && contents.range[0] === contents.range[1];
 }
 
 /** Characters. The parser needs about one kilobyte per token, so shorter texts need no counting. */

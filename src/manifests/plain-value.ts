@@ -1,14 +1,4 @@
-import {
-  type Alias,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  type Pair,
-  type Scalar,
-  type YAMLMap,
-} from 'yaml';
+import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from 'yaml';
 import { isObject, type Json } from '../values/json.ts';
 import { type DocumentPath, type OffsetProblem, quoted } from './finding.ts';
 

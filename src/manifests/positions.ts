@@ -1,14 +1,4 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Pair,
-  type YAMLMap,
-} from 'yaml';
+import { type Document, isAlias, isMap, isPair, isScalar, isSeq, LineCounter, type Pair, type YAMLMap } from 'yaml';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { type DocumentPlace, type Finding, formatPath } from './finding.ts';
 import { parseYaml } from './parse-yaml.ts';
@@ -37,10 +27,7 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
 }
 
 /** Converts findings to diagnostics, in the same order. */
-export function placed(
-  findings: readonly Finding[],
-  absolute: (file: string) => string,
-): readonly Diagnostic[] {
+export function placed(findings: readonly Finding[], absolute: (file: string) => string): readonly Diagnostic[] {
   const diagnostics = new Map<Finding, Diagnostic>();
   for (const [file, ofFile] of Map.groupBy(findings, (finding) => finding.file)) {
     const position = ofFile.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
@@ -149,7 +136,5 @@ function isEmptyScalar(node: unknown): boolean {
 
 function startOf(node: unknown): number | undefined {
   const target = isPair(node) ? node.key : node;
-  return isAlias(target) || isScalar(target) || isMap(target) || isSeq(target)
-    ? target.range?.[0]
-    : undefined;
+  return isAlias(target) || isScalar(target) || isMap(target) || isSeq(target) ? target.range?.[0] : undefined;
 }

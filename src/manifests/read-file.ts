@@ -34,10 +34,7 @@ export function readTextFile(file: string, inside?: string): FileText {
 export function readFileBytes(file: string, inside?: string): FileBytes {
   try {
     if (inside !== undefined && !isInside(realPathOf(file), inside)) {
-      return problem(
-        'outside-project',
-        'the file is outside the project folder; symbolic links must stay inside it',
-      );
+      return problem('outside-project', 'the file is outside the project folder; symbolic links must stay inside it');
     }
   } catch (error) {
     return unreadable(error);
@@ -73,9 +70,7 @@ export function readBeginning(file: string): string | undefined {
   const view = fileView();
   if (view === undefined) return beginningOnDisk(file);
   const text = view.textOf(realPath(file))?.subarray(0, BEGINNING);
-  return text === undefined
-    ? view.asked('beginning', file, () => beginningOnDisk(file))
-    : looseUtf8.decode(text);
+  return text === undefined ? view.asked('beginning', file, () => beginningOnDisk(file)) : looseUtf8.decode(text);
 }
 
 /** Bytes. */
@@ -112,10 +107,7 @@ function readOpen(descriptor: number): FileBytes {
 /** True if `file` is `folder` or inside it. Both must be real, absolute paths. */
 export function isInside(file: string, folder: string): boolean {
   const relative = path.relative(folder, file);
-  return (
-    relative === '' ||
-    !(relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative))
-  );
+  return relative === '' || !(relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative));
 }
 
 /** The path without symbolic links; unchanged if it does not exist. */
@@ -167,10 +159,7 @@ export function decoded(file: FileBytes): FileText {
 }
 
 function tooLarge(bytes: number): Failed {
-  return problem(
-    'file-too-large',
-    `the file has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES}); split it`,
-  );
+  return problem('file-too-large', `the file has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES}); split it`);
 }
 
 function folderError(): Failed {
@@ -189,10 +178,7 @@ export function withoutFinalNewline(text: string): string {
   return text.replace(/\r?\n$/, '');
 }
 
-export function lineAndColumn(
-  text: string,
-  offset: number,
-): { readonly line: number; readonly column: number } {
+export function lineAndColumn(text: string, offset: number): { readonly line: number; readonly column: number } {
   const lines = text.slice(0, offset).split('\n');
   return { line: lines.length, column: (lines.at(-1) ?? '').length + 1 };
 }

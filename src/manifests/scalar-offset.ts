@@ -21,8 +21,7 @@ export function scalarOffset(node: unknown, text: string, offset: number): numbe
     while (at < end && at - from < indent && /[ \t]/.test(text.charAt(at))) at += 1;
     return at;
   };
-  const lineBreak = (at: number): number =>
-    text.startsWith('\r\n', at) ? 2 : text.startsWith('\n', at) ? 1 : 0;
+  const lineBreak = (at: number): number => (text.startsWith('\r\n', at) ? 2 : text.startsWith('\n', at) ? 1 : 0);
 
   let at = lineBegin(begin);
   let index = 0;

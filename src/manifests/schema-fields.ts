@@ -16,8 +16,7 @@ export function bare(schema: unknown): unknown {
 export function schemaAt(root: unknown, path: DocumentPath): unknown {
   let schema = bare(root);
   for (const part of path) {
-    if (schema instanceof z.ZodDiscriminatedUnion)
-      schema = schema.options.find((each) => hasField(each, part));
+    if (schema instanceof z.ZodDiscriminatedUnion) schema = schema.options.find((each) => hasField(each, part));
     if (schema instanceof z.ZodObject)
       schema = bare(Object.hasOwn(schema.shape, part) ? schema.shape[part] : undefined);
     else if (schema instanceof z.ZodArray) schema = bare(schema.element);

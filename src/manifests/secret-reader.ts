@@ -69,10 +69,7 @@ export class SecretReader {
    * Reads these secrets, again if they were read before; by default those named so far.
    * @throws UserError if a source cannot be asked.
    */
-  async read(
-    names: Iterable<string> = this.#unread,
-    { signal, offline = false }: ReadOptions = {},
-  ): Promise<void> {
+  async read(names: Iterable<string> = this.#unread, { signal, offline = false }: ReadOptions = {}): Promise<void> {
     const wanted = [...new Set(names)];
     const sources = offline ? this.sources.filter(({ isLocal }) => isLocal) : this.sources;
     const read = await Promise.allSettled(wanted.map((name) => found(sources, name, signal)));

@@ -128,8 +128,7 @@ export class SyntaxProblems {
     }
     if (code === 'MULTILINE_IMPLICIT_KEY' || message.startsWith('Implicit map keys')) {
       const glued = /^[\w$.-]+:(?=[^\s/])/.exec(rest);
-      if (glued !== null)
-        return { message: 'a space is missing after this colon', offset: at + glued[0].length - 1 };
+      if (glued !== null) return { message: 'a space is missing after this colon', offset: at + glued[0].length - 1 };
       return { message: 'no colon on this line; expected "key: value"', offset: at };
     }
     const flow = message.startsWith('Unexpected scalar at node end') && this.#textAfter(tokens, at);

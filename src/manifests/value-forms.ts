@@ -118,11 +118,7 @@ class Evaluator {
     if (form === '$literal') return argument as Json;
     if (form === '$join') return this.#join(raw);
     if (typeof argument !== 'string' || argument === '') {
-      return this.#fail(
-        'bad-form',
-        `${form} needs a text, such as { ${form}: ${EXAMPLES[form] ?? 'name'} }`,
-        form,
-      );
+      return this.#fail('bad-form', `${form} needs a text, such as { ${form}: ${EXAMPLES[form] ?? 'name'} }`, form);
     }
     switch (form) {
       case '$ref':
@@ -191,9 +187,7 @@ class Evaluator {
     }
     const value = vars[name] as Value;
     if (mustBeSet) {
-      const missing = specials(value).find(
-        (leaf) => leaf instanceof Unset || (leaf instanceof Secret && !leaf.isSet),
-      );
+      const missing = specials(value).find((leaf) => leaf instanceof Unset || (leaf instanceof Secret && !leaf.isSet));
       if (missing instanceof Secret)
         return this.#fail('missing-secret', `the secret ${missing.name} is not set`, '$var');
       if (missing instanceof Unset) {
@@ -220,10 +214,7 @@ class Evaluator {
     return joined(parts, separator);
   }
 
-  #taken<T extends Value>(
-    form: string,
-    result: { readonly value: T } | { code: string; message: string },
-  ): Value {
+  #taken<T extends Value>(form: string, result: { readonly value: T } | { code: string; message: string }): Value {
     return 'value' in result ? result.value : this.#fail(result.code, result.message, form);
   }
 
@@ -231,9 +222,7 @@ class Evaluator {
   #fail(code: string, message: string, key?: string, fix?: Fix): Value {
     const path = key === undefined ? [...this.#path] : [...this.#path, key];
     const at =
-      key === undefined || EXAMPLES[key] !== undefined || key === 'default' || key === 'separator'
-        ? 'value'
-        : 'key';
+      key === undefined || EXAMPLES[key] !== undefined || key === 'default' || key === 'separator' ? 'value' : 'key';
     this.problems.push({ code, message, path, at, fix });
     this.hasSpecials = true;
     return new Unset('');

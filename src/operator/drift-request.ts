@@ -85,9 +85,7 @@ async function nextMemory({
     const problem = within.aborted
       ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
       : // Removes the hint to try again, because the next run does.
-        context.redactor.redact(
-          messageOf(until === 0 ? error : (error as Error).message, facts.opened.reach),
-        );
+        context.redactor.redact(messageOf(until === 0 ? error : (error as Error).message, facts.opened.reach));
     return { kept: memory.kept, failures, problem, retryAt };
   }
 }

@@ -37,10 +37,7 @@ export class WatchedFiles implements FileWatch {
 
   async watch(inputs: InputFiles): Promise<boolean> {
     const targets = targetsOf(this.#options.folder, inputs);
-    const key = JSON.stringify([
-      targets.trees,
-      [...targets.folders].map(([name, own]) => [name, ...(own ?? ['*'])]),
-    ]);
+    const key = JSON.stringify([targets.trees, [...targets.folders].map(([name, own]) => [name, ...(own ?? ['*'])])]);
     if (key === this.#key && !this.#isStale) return false;
     this.#key = key;
     this.#isStale = false;

@@ -43,10 +43,7 @@ interface LoadingOptions {
 }
 
 /** The manifests of a version with all secrets read, or their problems. Throws only for bugs. */
-export async function loadVersion(
-  context: RunContext,
-  { version, local, last }: LoadingOptions,
-): Promise<LoadResult> {
+export async function loadVersion(context: RunContext, { version, local, last }: LoadingOptions): Promise<LoadResult> {
   const { env } = context;
   let inputs: InputFiles = {
     folders: [],

@@ -12,14 +12,7 @@ import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { denialWords } from '../runs/judged-plan.ts';
-import type {
-  AppliedChange,
-  DriftedResource,
-  Hold,
-  Invalid,
-  MissingResource,
-  RunReport,
-} from './run-report.ts';
+import type { AppliedChange, DriftedResource, Hold, Invalid, MissingResource, RunReport } from './run-report.ts';
 import { StateLocked } from './state-locked.ts';
 
 /** An error in one line, with its hint. */

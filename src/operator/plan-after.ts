@@ -46,8 +46,7 @@ export function statusAfter(report: RunReport, isRejected = false): RunStatus | 
   if (hold?.why === 'approval' && !isRejected) return 'waiting';
   const left = leftIn(planAfter(report));
   // Plans do not contain drift that waits for acceptance.
-  const isOpen = (address: string): boolean =>
-    request !== undefined || left.some((each) => each.address === address);
+  const isOpen = (address: string): boolean => request !== undefined || left.some((each) => each.address === address);
   if (drift.some(({ address }) => isOpen(address))) return 'drifted';
   return left.length > 0 ? 'pending' : 'in-sync';
 }

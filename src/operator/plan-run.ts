@@ -34,9 +34,7 @@ export async function planRun(
   const drift = driftOf(first.plan);
   if (!keepsDrift) return { ...first, drift };
   const kept = withoutConflicts(drift);
-  const moved = new Map(
-    kept.resources.map(({ address, changes }) => [address, changes.map(({ path }) => path)]),
-  );
+  const moved = new Map(kept.resources.map(({ address, changes }) => [address, changes.map(({ path }) => path)]));
   const desired = resources.map((each) => {
     const paths = moved.get(each.address) ?? [];
     return paths.length === 0 ? each : { ...each, ignoreDrift: [...each.ignoreDrift, ...paths] };

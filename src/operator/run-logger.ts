@@ -66,8 +66,7 @@ export class RunLogger implements RunObserver {
       const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
       this.#say('warning', `cannot fetch the source${stays}: ${message}`, { event: 'fetch-failed' });
     }
-    if (ended > 0 && problem.length === 0)
-      this.#say('info', 'the source can be fetched again', { event: 'fetched' });
+    if (ended > 0 && problem.length === 0) this.#say('info', 'the source can be fetched again', { event: 'fetched' });
     if (commit === undefined || commit === this.#commit) return;
     this.#commit = commit;
     this.#say('info', `using commit ${short(commit)}`, { event: 'commit', commit });
@@ -85,8 +84,7 @@ export class RunLogger implements RunObserver {
         problems: lines.length,
       });
     }
-    if (ended > 0 && invalid === undefined)
-      this.#say('info', 'the manifests are valid again', { event: 'valid' });
+    if (ended > 0 && invalid === undefined) this.#say('info', 'the manifests are valid again', { event: 'valid' });
     const texts = warnings.map((each) => `${placeOf(each)}  ${each.message}`);
     for (const text of this.#reported.changes('warning', texts).added)
       this.#say('warning', text, { event: 'manifest-warning' });
@@ -96,8 +94,7 @@ export class RunLogger implements RunObserver {
     if (error === undefined) return;
     const message = messageOf(error, reach);
     const isNews =
-      this.#reported.changes('error', [`${errorKey(error)}${busy?.isLong ? ' for long' : ''}`]).added.length >
-      0;
+      this.#reported.changes('error', [`${errorKey(error)}${busy?.isLong ? ' for long' : ''}`]).added.length > 0;
     if (result === 'interrupted') return;
     if (!isExpected(error) && error instanceof Error && isNews) {
       const stack = error.stack ?? '';
@@ -127,8 +124,7 @@ export class RunLogger implements RunObserver {
 
   #request({ request }: RunReport): void {
     const { kept, problem } = request ?? {};
-    for (const text of this.#reported.changes('request-problem', problem === undefined ? [] : [problem])
-      .added)
+    for (const text of this.#reported.changes('request-problem', problem === undefined ? [] : [problem]).added)
       this.#say('warning', `no pull request for the drift: ${text}`, { event: 'request-failed' });
     const words = kept && requestWords(kept);
     for (const text of this.#reported.changes('request', words === undefined ? [] : [words]).added)
@@ -139,9 +135,7 @@ export class RunLogger implements RunObserver {
     const { hold, plan, reach } = report;
     const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
     const key =
-      hold === undefined || !isNeeded
-        ? []
-        : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
+      hold === undefined || !isNeeded ? [] : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
     const isNews = this.#reported.changes('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
     const isRefused = hold.why === 'guard' || hold.why === 'policy';
@@ -172,16 +166,11 @@ export class RunLogger implements RunObserver {
 
   /** Manual steps, and warnings of the platform. */
   #manualSteps({ plan, missing, reach }: RunReport): void {
-    const open = (plan?.resources ?? []).filter(({ action }) =>
-      pendingActions.some((each) => each === action),
-    );
+    const open = (plan?.resources ?? []).filter(({ action }) => pendingActions.some((each) => each === action));
     // Without the time, so that an unchanged condition is not news in the next run.
     const lost = new Map(missing.map((each) => [each.address, missingMessage(each)]));
     const texts = new Map(
-      open.map((each) => [
-        lost.get(each.address) ?? `${each.address} is ${each.action}: ${each.reason}`,
-        each,
-      ]),
+      open.map((each) => [lost.get(each.address) ?? `${each.address} is ${each.action}: ${each.reason}`, each]),
     );
     for (const text of this.#reported.changes('by-hand', [...texts.keys()]).added) {
       const resource = texts.get(text);
@@ -192,8 +181,8 @@ export class RunLogger implements RunObserver {
     const found = this.#reported.changes('missing', [...lost.values()]);
     if (found.ended > 0 && missing.length === 0)
       this.#say('info', 'no more missing records', { event: 'missing-gone' });
-    const warnings = wordedWarnings(plan?.warnings ?? [], reach, { full: false }).map(
-      ({ address, message }) => (address === null ? message : `${address}: ${message}`),
+    const warnings = wordedWarnings(plan?.warnings ?? [], reach, { full: false }).map(({ address, message }) =>
+      address === null ? message : `${address}: ${message}`,
     );
     for (const text of this.#reported.changes('plan-warning', warnings).added)
       this.#say('warning', text, { event: 'plan-warning' });

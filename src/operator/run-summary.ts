@@ -5,8 +5,7 @@ import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
 export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
-  const known =
-    kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);
+  const known = kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);
   return { ...known, problem: problem ?? null };
 }
 
@@ -31,9 +30,7 @@ export function runSummary(report: RunReport): JsonObject {
     fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, reach),
     error: error === undefined ? null : messageOf(error, reach),
     resources:
-      report.plan === undefined
-        ? {}
-        : Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
+      report.plan === undefined ? {} : Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
     drift: report.drift.map(({ address, fields }) => ({ address, fields: [...fields] })),
     missing: report.missing.map(({ address, id, since }) => ({
       address,

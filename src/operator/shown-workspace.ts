@@ -115,9 +115,7 @@ export function heldText({ status, plan, rejected, last }: ShownWorkspace): stri
   if (status === 'in-sync' || plan !== null) return undefined;
   if (rejected !== null) return `the plan was rejected by ${rejected.by}`;
   const { hold } = lastRunOf(last);
-  return hold !== null && Object.hasOwn(holdWords, hold)
-    ? holdWords[hold as keyof typeof holdWords]
-    : undefined;
+  return hold !== null && Object.hasOwn(holdWords, hold) ? holdWords[hold as keyof typeof holdWords] : undefined;
 }
 
 const MAX_SUMMARY = 200;

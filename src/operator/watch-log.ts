@@ -32,10 +32,7 @@ export class RepeatFilter {
   }
 
   /** New conditions of a topic, and the number of ended ones. */
-  changes(
-    topic: string,
-    keys: readonly string[],
-  ): { readonly added: readonly string[]; readonly ended: number } {
+  changes(topic: string, keys: readonly string[]): { readonly added: readonly string[]; readonly ended: number } {
     const before = this.#topics.get(topic) ?? new Set<string>();
     const now = new Map(keys.map((key) => [hash('sha256', key, 'base64url').slice(0, KEPT), key]));
     this.#topics.set(topic, new Set(now.keys()));

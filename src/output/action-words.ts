@@ -1,11 +1,6 @@
 import { type ApplyReport, type ResourceResult, renamedBy } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
-import {
-  isNotApplied,
-  type PlanDocument,
-  type PlannedResource,
-  renamedIn,
-} from '../engine/plan/plan-document.ts';
+import { isNotApplied, type PlanDocument, type PlannedResource, renamedIn } from '../engine/plan/plan-document.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { plural } from './plural.ts';
 
@@ -60,9 +55,7 @@ export const pendingActions = ['manual', 'blocked', 'unknown'] as const satisfie
 export const shownActions: readonly Action[] = [...appliedActions, ...pendingActions];
 
 /** The resources of each action, in the plan's order. */
-export function byAction(
-  resources: readonly PlannedResource[],
-): (action: Action) => readonly PlannedResource[] {
+export function byAction(resources: readonly PlannedResource[]): (action: Action) => readonly PlannedResource[] {
   const groups = Map.groupBy(resources, (resource) => resource.action);
   return (action) => groups.get(action) ?? [];
 }
@@ -87,9 +80,7 @@ export function countWords(found: Readonly<Record<string, number>>): string[] {
 /** `2 created, 1 closed`: executed actions, also those that no plan has. */
 export function doneWords(done: Readonly<Record<string, number>>): string[] {
   const past = (action: string) => `${action}${action.endsWith('e') ? 'd' : 'ed'}`;
-  return Object.entries(done).map(
-    ([action, count]) => `${count} ${wordsByName[action]?.done ?? past(action)}`,
-  );
+  return Object.entries(done).map(([action, count]) => `${count} ${wordsByName[action]?.done ?? past(action)}`);
 }
 
 /** The closing sentences of a plan, such as `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
@@ -102,9 +93,7 @@ export function planSummary(plan: PlanDocument): string[] {
   );
   const kept = notAppliedIn(resources);
   const noop = summary.noop - kept - renames;
-  const later = appliedActions
-    .flatMap(byAction(resources))
-    .filter(({ steps = [] }) => steps.length > 0).length;
+  const later = appliedActions.flatMap(byAction(resources)).filter(({ steps = [] }) => steps.length > 0).length;
   const rest = listOf(
     counts(summary, pendingActions),
     later > 0 && `${later} manual afterwards`,
@@ -119,9 +108,7 @@ export function planSummary(plan: PlanDocument): string[] {
   return [
     'No changes.',
     ...(kept === 0 ? [] : [`${kept} not applied by the platform.`]),
-    ...(noop === 0
-      ? []
-      : [`${inSync}${unverified === 0 ? '' : ` (${plural(unverified, 'field')} unverified)`}.`]),
+    ...(noop === 0 ? [] : [`${inSync}${unverified === 0 ? '' : ` (${plural(unverified, 'field')} unverified)`}.`]),
   ];
 }
 
@@ -131,9 +118,8 @@ function listOf(...parts: readonly (string | false)[]): string {
 
 /** Resources without a change, for one field of which the platform kept its own value. */
 export function notAppliedIn(resources: readonly PlannedResource[]): number {
-  return resources.filter(
-    (each) => each.action === 'noop' && each.previous_address === undefined && isNotApplied(each),
-  ).length;
+  return resources.filter((each) => each.action === 'noop' && each.previous_address === undefined && isNotApplied(each))
+    .length;
 }
 
 export interface AppliedWrite {
@@ -164,10 +150,7 @@ export function skippedIn(
 /** The remaining steps for a person, also for written resources. */
 export function leftIn(report: ApplyReport): PlannedResource[] {
   const halfDone = appliedIn(report).filter(isHalfDone);
-  return [
-    ...pendingActions.flatMap(byAction(report.plan.resources)),
-    ...halfDone.map(({ resource }) => resource),
-  ];
+  return [...pendingActions.flatMap(byAction(report.plan.resources)), ...halfDone.map(({ resource }) => resource)];
 }
 
 /** Written, with a remaining step that no endpoint can do. */
@@ -218,8 +201,7 @@ export function appliedCounts(report: ApplyReport): string {
     if (unrecordedStep(entry) !== undefined) return `${done} but not recorded`;
     return entry.result.status === 'done' ? done : entry.result.status;
   });
-  const order = (word: string) =>
-    word === 'skipped' ? 3 : word === 'failed' ? 2 : word.includes(' ') ? 1 : 0;
+  const order = (word: string) => (word === 'skipped' ? 3 : word === 'failed' ? 2 : word.includes(' ') ? 1 : 0);
   return [...Map.groupBy(words, (word) => word)]
     .sort(([a], [b]) => order(a) - order(b))
     .map(([word, { length }]) => `${length} ${word}`)

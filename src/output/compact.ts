@@ -29,10 +29,7 @@ interface CompactOptions {
 export const FEWEST_SHARING = 3;
 
 /** All statements about the resources, in order; common ones first. */
-export function compacted(
-  resources: readonly PlannedResource[],
-  { views, full = false }: CompactOptions,
-): Statement[] {
+export function compacted(resources: readonly PlannedResource[], { views, full = false }: CompactOptions): Statement[] {
   const known = new Map<string, FieldView>();
   const alone = resources.map((resource) => statementOf(resource, { ...views, known }));
   if (full || resources.length < FEWEST_SHARING) return alone;
@@ -236,9 +233,7 @@ interface Hunk {
 }
 
 function hunksOf(lines: readonly DiffLine[]): Hunk[] {
-  const starts = lines.flatMap(({ sign }, index) =>
-    index === 0 || sign === '@' || sign === '~' ? [index] : [],
-  );
+  const starts = lines.flatMap(({ sign }, index) => (index === 0 || sign === '@' || sign === '~' ? [index] : []));
   return starts.map((start, index) => {
     const own = lines.slice(start, starts[index + 1]);
     const core = own.slice(...coreOf(own)).map(({ sign, text }) => [sign, text]);

@@ -45,9 +45,7 @@ function linksText({ heading, titles, rows, resources }: LinkTable, style: Style
 }
 
 function fieldsText({ title, explanation, fields }: FieldList, style: Style): string {
-  const lines = fields.map(({ address, paths }) =>
-    style.prose(`${address}: ${paths.join(', ')}`, { indent: 4 }),
-  );
+  const lines = fields.map(({ address, paths }) => style.prose(`${address}: ${paths.join(', ')}`, { indent: 4 }));
   return section(style.prose(explanation, { lead: `${style.bold(title)}: `, format: style.dim }), lines);
 }
 
@@ -86,10 +84,7 @@ export function comparisonMarkdown(
     const forms = () => details(said, words);
     if (page.isFull) page.omit();
     // A single resource needs no overview.
-    else
-      page.add(
-        ...forms().map((form) => (blocks.length > 1 ? form : form.replace('<details>', '<details open>'))),
-      );
+    else page.add(...forms().map((form) => (blocks.length > 1 ? form : form.replace('<details>', '<details open>'))));
   }
   const fields = unknown.fields.map(
     ({ address, paths }) => `- ${markdownCode(address)}: ${paths.map(markdownCode).join(', ')}`,

@@ -45,17 +45,13 @@ export function workspaceComparison(diff: DiffDocument, verbose = false): Compar
   const groups = [false, true].flatMap((declared) => {
     const suffix = declared ? ' as declared' : '';
     const different = resources.flatMap((resource) => {
-      const fields = resource.fields.filter(
-        (field) => field.verdict === 'different' && field.declared === declared,
-      );
+      const fields = resource.fields.filter((field) => field.verdict === 'different' && field.declared === declared);
       return fields.length === 0 ? [] : [{ ...resource, fields }];
     });
     const only = (verdict: ResourceDifference['verdict']) =>
       resources.filter((each) => each.verdict === verdict && each.declared === declared);
     const how = declared ? 'the manifests differ between the two' : 'not as the manifests declare';
-    const why = declared
-      ? 'skipped in the other workspace'
-      : 'missing from the other workspace, which declares it';
+    const why = declared ? 'skipped in the other workspace' : 'missing from the other workspace, which declares it';
     return [
       { symbol: '~', heading: `Different${suffix}`, explanation: how, found: different },
       { symbol: '-', heading: `Only in ${first.name}${suffix}`, explanation: why, found: only('only_first') },
@@ -106,16 +102,11 @@ export function draftComparison(diff: DraftDiffDocument, verbose = false): Compa
   return {
     title: `versions ${address}`,
     command: `voxform versions ${address} --diff published`,
-    sides: [
-      ...(before === null ? [] : [before]),
-      { sign: '+', name: 'draft', about: `updated ${at(updated)}` },
-    ],
+    sides: [...(before === null ? [] : [before]), { sign: '+', name: 'draft', about: `updated ${at(updated)}` }],
     groups: [groupOf({ symbol: '~', heading: 'Changed', found }, verbose)],
-    unknown: fieldList(
-      'Unknown',
-      'the platform does not show these fields, so that publishing may change them too',
-      [{ address, paths: unknown }],
-    ),
+    unknown: fieldList('Unknown', 'the platform does not show these fields, so that publishing may change them too', [
+      { address, paths: unknown },
+    ]),
     unverified: fieldList('Unverified', '', []),
     summary: [draftSummary(diff)],
     isClean: changes.length === 0 && published !== null,
@@ -123,8 +114,7 @@ export function draftComparison(diff: DraftDiffDocument, verbose = false): Compa
 }
 
 function draftSummary({ address, published, changes, unknown }: DraftDiffDocument): string {
-  if (published === null)
-    return `${address} was never published: publishing makes its whole draft the first version.`;
+  if (published === null) return `${address} was never published: publishing makes its whole draft the first version.`;
   if (changes.length > 0) return `Publishing ${address} would change ${plural(changes.length, 'field')}.`;
   return `Publishing ${address} would change nothing${unknown.length === 0 ? '' : ' that can be compared'}.`;
 }
@@ -210,8 +200,7 @@ export interface LinkTable {
 function linkTables(resources: readonly PlannedResource[], views: FieldViewOptions): LinkTable[] {
   const linked = resources.filter(
     ({ kind, changes }) =>
-      changes.length > 0 &&
-      changes.every(({ path }) => kinds.get(kind)?.fields[path]?.refersTo !== undefined),
+      changes.length > 0 && changes.every(({ path }) => kinds.get(kind)?.fields[path]?.refersTo !== undefined),
   );
   const alike = Map.groupBy(linked, ({ kind, changes }) => JSON.stringify([kind, changes]));
   const single = [...alike.values()].filter((same) => same.length < FEWEST_SHARING).flat();
@@ -255,9 +244,7 @@ function changeOf({ path, sensitive, first, second }: FieldDifference): PlannedC
 /** Notes on a difference: the workspace that deviates from its manifests, and values from the state. */
 function notesOf({ first, second, sensitive }: FieldDifference, names: readonly [string, string]): string[] {
   return [first, second].flatMap(({ standing, verified }, side) => {
-    const said = [STANDINGS[standing], verified || sensitive ? '' : 'unverified'].filter(
-      (word) => word !== '',
-    );
+    const said = [STANDINGS[standing], verified || sensitive ? '' : 'unverified'].filter((word) => word !== '');
     return said.length === 0 ? [] : [`${escapeControls(names[side] ?? '')}: ${said.join(', ')}`];
   });
 }

@@ -11,11 +11,7 @@ import { displayWidth, wrapWords } from './text-width.ts';
  * A line for each, `file:line:column  message`, in the given order, and a closing count; empty without diagnostics. A secret or variable
  * that is not set has one line. With excerpts, lines wrap and each is followed by its excerpt.
  */
-export function renderDiagnostics(
-  diagnostics: readonly Diagnostic[],
-  style: Style,
-  excerpt?: Excerpt,
-): string {
+export function renderDiagnostics(diagnostics: readonly Diagnostic[], style: Style, excerpt?: Excerpt): string {
   if (diagnostics.length === 0) return '';
   const lines = byCause(diagnostics).map(([diagnostic, ...alike]) => {
     const warns = diagnostic.severity === 'warning';

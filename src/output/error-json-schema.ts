@@ -8,9 +8,7 @@ export const errorDocument = z
       message: z.string().describe('The message.'),
       hint: z.string().optional().describe('How to fix it.'),
       exit_code: z.int().describe('Exit code of the command.'),
-      diagnostics: z
-        .array(diagnosticSchema)
-        .describe('Problems in the project file and the manifests, in file order.'),
+      diagnostics: z.array(diagnosticSchema).describe('Problems in the project file and the manifests, in file order.'),
       request: z
         .object({
           method: z.string(),

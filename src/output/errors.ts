@@ -26,8 +26,7 @@ interface ErrorOptions {
 
 /** An error for a person, with its hint; a bug with its stack and what to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
-  if (!(error instanceof UserError || error instanceof PlatformError))
-    return unexpected(error, style, options);
+  if (!(error instanceof UserError || error instanceof PlatformError)) return unexpected(error, style, options);
   const text = expected(error, hintOf(error, options.reach, options.baseUrl), style, options);
   const requestId = error instanceof PlatformError ? error.facts.requestId : undefined;
   return requestId === undefined || error.message.includes(requestId)
@@ -49,11 +48,7 @@ function expected(
   return `${lines.join('\n')}\n`;
 }
 
-function unexpected(
-  error: unknown,
-  style: Style,
-  { command, issues, redact = String }: ErrorOptions,
-): string {
+function unexpected(error: unknown, style: Style, { command, issues, redact = String }: ErrorOptions): string {
   const summary = redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
   const where = issues === undefined ? 'Please report it' : `Please report it at ${issues}`;
   return [

@@ -113,11 +113,7 @@ function turned({ before, after, fingerprints, ...rest }: PlannedChange): Planne
   };
 }
 
-function secretBody(
-  { fingerprints }: PlannedChange,
-  isNew: boolean,
-  { secrets }: FieldViewOptions,
-): FieldBody {
+function secretBody({ fingerprints }: PlannedChange, isNew: boolean, { secrets }: FieldViewOptions): FieldBody {
   const { before, after } = fingerprints ?? {};
   const numbered = (fingerprint: string) => `(secret #${secrets(fingerprint)})`;
   if (before === undefined) {
@@ -154,9 +150,7 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
     };
   }
   const becomes = after === undefined ? '(not set)' : whole ? valueText(after) : clipped(valueText(after));
-  return was === undefined
-    ? { form: 'value', after: becomes }
-    : { form: 'change', before: was, after: becomes };
+  return was === undefined ? { form: 'value', after: becomes } : { form: 'change', before: was, after: becomes };
 }
 
 interface LongForm {

@@ -112,10 +112,7 @@ interface Holder<O extends StepOwner> {
 }
 
 /** By kind: unknown creates without candidates, if many have one. */
-function unconfirmedOf(
-  resources: readonly PlannedResource[],
-  { reach, dashboard }: StepOptions,
-): SharedStep[] {
+function unconfirmedOf(resources: readonly PlannedResource[], { reach, dashboard }: StepOptions): SharedStep[] {
   const byKind = Map.groupBy(resources.filter(isUnconfirmed), ({ kind }) => kind);
   return [...byKind].flatMap(([kind, creates]): SharedStep[] =>
     creates.length < FEWEST_IN_TABLE
@@ -157,10 +154,7 @@ export function stepsOfMany<O extends StepOwner>(
   });
 }
 
-function listUrl(
-  [first]: readonly Holder<StepOwner>[],
-  dashboard: PlanDocument['dashboard'],
-): string | undefined {
+function listUrl([first]: readonly Holder<StepOwner>[], dashboard: PlanDocument['dashboard']): string | undefined {
   return first && recordUrl({ dashboard }, { kind: first.resource.kind, id: null });
 }
 
@@ -179,9 +173,7 @@ function sharedStep<O extends StepOwner>(
     return { text, resources, command: 'plan', table: tableOf(holders, noun) };
   }
   if (step.action !== 'publish') return { text: `${who}: ${stepText(step, reach)}`, resources, command };
-  const [until] = holders.flatMap(({ step: each }) =>
-    each.action === 'publish' ? (each.meanwhile ?? []) : [],
-  );
+  const [until] = holders.flatMap(({ step: each }) => (each.action === 'publish' ? (each.meanwhile ?? []) : []));
   const text = `Publish ${who} in the dashboard${until === undefined ? '' : ` (${until})`}`;
   return { text, resources, command: 'status --only unpublished' };
 }

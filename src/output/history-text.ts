@@ -52,9 +52,7 @@ export function runText(run: PastRun, style: Style): string {
   ];
   const known = facts.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]));
   const width = Math.max(...known.map(([name]) => name.length));
-  const lines = known.map(([name, value]) =>
-    style.prose(value, { lead: `${style.bold(name.padEnd(width))}  ` }),
-  );
+  const lines = known.map(([name, value]) => style.prose(value, { lead: `${style.bold(name.padEnd(width))}  ` }));
   const table = resources.map(({ address, action, from, id, paths, result, error: why }) => [
     from === undefined ? address : `${from} -> ${address}`,
     action,
@@ -83,8 +81,7 @@ const MOST_WAIVED = 5;
 const resourceColumns = [...whole('ADDRESS', 'ACTION', 'RESULT', 'ID'), { title: 'CHANGED', prose: true }];
 
 export function changesOf({ resources = [], more = 0, error, moved_from, moved_to }: PastRun): string {
-  if (moved_from !== undefined)
-    return escapeControls(`moved from ${moved_from}, which keeps the earlier runs`);
+  if (moved_from !== undefined) return escapeControls(`moved from ${moved_from}, which keeps the earlier runs`);
   if (moved_to !== undefined) return escapeControls(`moved to ${moved_to}`);
   const counts = [
     ...doneWords(nameCounts(resources.flatMap(({ action, result }) => (result === 'done' ? action : [])))),

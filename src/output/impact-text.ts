@@ -50,9 +50,7 @@ export function impactTables({ versions }: ImpactDocument, zone: TimeZone): Impa
       (each) => [timeText(each.published_at, zone), each.calls.toLocaleString('en')],
     ),
     ...shares,
-    table('median, 95th percentile', measured, (each) =>
-      measures.map((measure) => quantilesText(each, measure)),
-    ),
+    table('median, 95th percentile', measured, (each) => measures.map((measure) => quantilesText(each, measure))),
   ];
 }
 
@@ -98,9 +96,7 @@ function shareText(version: ImpactVersion, field: ShareField, value: string): st
   const shares = version.shares[field];
   const share = Object.hasOwn(shares, value) ? shares[value] : undefined;
   const percent = (part: number): string => (part * 100).toFixed(1);
-  return share === undefined
-    ? '0'
-    : `${percent(share.share)}% (${percent(share.low)} to ${percent(share.high)})`;
+  return share === undefined ? '0' : `${percent(share.share)}% (${percent(share.low)} to ${percent(share.high)})`;
 }
 
 /** Median and 95th percentile, e.g. `2:59, p95 7:07`. */
@@ -163,9 +159,7 @@ function isClear({ verdict }: Difference): boolean {
 
 /** The differences, shares before medians; rare values only if they differ. @param versions of the document */
 function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
-  const sides = [compared.from, compared.to].map((wanted) =>
-    versions.find(({ version }) => version === wanted),
-  );
+  const sides = [compared.from, compared.to].map((wanted) => versions.find(({ version }) => version === wanted));
   const row = (title: string, difference: Difference, said: string, of: (side: ImpactVersion) => string) => ({
     cells: [title, ...sides.map((side) => (side === undefined ? '-' : of(side))), said],
     difference,
@@ -177,9 +171,7 @@ function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
     );
     return relevant.map(([value, difference]) => {
       const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
-      return row(`${field}=${value}`, difference, said, (side) =>
-        shareText(side, field, value).replace(/ .*/, ''),
-      );
+      return row(`${field}=${value}`, difference, said, (side) => shareText(side, field, value).replace(/ .*/, ''));
     });
   });
   const medians = measures.map((measure) => {
@@ -187,9 +179,7 @@ function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
     const text = (each: number) =>
       signed(isDuration || Math.abs(each) >= 10 ? Math.round(each) : Number(each.toPrecision(2)));
     const said = differenceText(compared[measure], text, isDuration ? ' s' : '');
-    return row(`median ${measure}`, compared[measure], said, (side) =>
-      measureText(measure, side[measure].median),
-    );
+    return row(`median ${measure}`, compared[measure], said, (side) => measureText(measure, side[measure].median));
   });
   return [...shares, ...medians];
 }
@@ -217,8 +207,7 @@ const MOST_VALUES = 8;
 export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]): string[] {
   const counts = new Map<string, number>();
   for (const { shares } of versions)
-    for (const [value, { count }] of Object.entries(shares[field]))
-      counts.set(value, (counts.get(value) ?? 0) + count);
+    for (const [value, { count }] of Object.entries(shares[field])) counts.set(value, (counts.get(value) ?? 0) + count);
   return [...counts]
     .sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
     .slice(0, MOST_VALUES)

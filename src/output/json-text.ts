@@ -17,9 +17,7 @@ export function snakeCased(document: object): Json & object {
 function renamed(value: Json): Json {
   if (Array.isArray(value)) return value.map(renamed);
   if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, part]) => [spelled(name), renamed(part as Json)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [spelled(name), renamed(part as Json)]));
 }
 
 function spelled(name: string): string {

@@ -122,9 +122,7 @@ export function tableLine(cells: readonly string[]): string {
 
 /** A fenced block of safe lines. Its fence is longer than any run of backticks in them. */
 export function fenced(language: string, lines: readonly string[]): string {
-  const longest = lines
-    .flatMap((line) => line.match(/`+/g) ?? [])
-    .reduce((most, run) => Math.max(most, run.length), 2);
+  const longest = lines.flatMap((line) => line.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
   const fence = '`'.repeat(longest + 1);
   return [fence + language, ...lines, fence].join('\n');
 }

@@ -85,13 +85,8 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
   });
   const applied = counts(plan.summary, appliedActions);
   const rest = counts(plan.summary, [...shownActions.filter((action) => !writes.has(action)), 'noop']);
-  const texts = [
-    applied === '' ? 'Nothing to write.' : `Plan: ${applied}.`,
-    ...(rest === '' ? [] : [`${rest}.`]),
-  ];
-  const guards = plan.guards.map((guard) =>
-    style.prose(guardText(guard), { lead: `  ${style.error('x')} ` }),
-  );
+  const texts = [applied === '' ? 'Nothing to write.' : `Plan: ${applied}.`, ...(rest === '' ? [] : [`${rest}.`])];
+  const guards = plan.guards.map((guard) => style.prose(guardText(guard), { lead: `  ${style.error('x')} ` }));
   const violations = renderViolations(plan, style, { full });
   return [
     ...lines,
@@ -141,9 +136,7 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   const statuses = [...results.values()].map(({ status }) => status);
   const texts = [
     said === '' ? 'Nothing was written.' : `${said}.`,
-    ...(interrupted === undefined
-      ? []
-      : [`Interrupted by ${interrupted}: requests in flight were finished.`]),
+    ...(interrupted === undefined ? [] : [`Interrupted by ${interrupted}: requests in flight were finished.`]),
     ...(halted === undefined ? [] : [`Stopped early: ${halted}.`]),
     statuses.every((status) => status === 'done')
       ? `Run voxform plan -w ${to} to check.`

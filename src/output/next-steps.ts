@@ -100,9 +100,7 @@ const MOST_LISTED = 3;
 const importWords = {
   candidate: ({ id, mentions = [], agrees = [], differs = [] }) => {
     const but =
-      differs.length === 0
-        ? ''
-        : `; ${listed(differs, MOST_LISTED)} ${differs.length === 1 ? 'differs' : 'differ'}`;
+      differs.length === 0 ? '' : `; ${listed(differs, MOST_LISTED)} ${differs.length === 1 ? 'differs' : 'differ'}`;
     return `Possibly ${id}: ${mentions.join(', ')}; ${listed(agrees, MOST_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is`;
   },
   found: () => 'If you find it in the dashboard',
@@ -110,8 +108,7 @@ const importWords = {
   succeeded: () => 'Import the record, then plan again',
   closed: () => 'To manage it again',
   former: ({ id }) => `Its former record ${id} is back on the platform. To manage it`,
-  returned: ({ instead_of: other }) =>
-    other === undefined ? 'To manage it' : `To manage it instead of ${other}`,
+  returned: ({ instead_of: other }) => (other === undefined ? 'To manage it' : `To manage it instead of ${other}`),
   unsaved: () => 'Note the id. Once the state can be written again',
   odd_answer: () => 'It counts as an unknown create. Look for the record in the dashboard, then',
 } satisfies Record<Import['reason'], (step: Import) => string>;
@@ -157,8 +154,7 @@ export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, re
   let wasOpen = false;
   const texts = steps.map((step, place) => {
     const text = stepText(step, reach);
-    const isOpen =
-      (place < steps.length - 1 || url !== undefined) && worded(step, reach).command !== undefined;
+    const isOpen = (place < steps.length - 1 || url !== undefined) && worded(step, reach).command !== undefined;
     const continued = wasOpen ? text.charAt(0).toLowerCase() + text.slice(1) : text;
     wasOpen = isOpen;
     return continued + (isOpen ? ';' : '');

@@ -85,9 +85,7 @@ export function recoveredText(
   { taken, declined, matches, unanswered, missed, reach, dashboard }: Recovered,
   style: Style,
 ): string {
-  const untaken = matches.filter(
-    ({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address),
-  );
+  const untaken = matches.filter(({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address));
   const used = new Set([...taken].map(([address, id]) => idKey(kindOf(address), id)));
   const findable = untaken.filter((match) => keyFieldOf(match) !== undefined);
   const others = untaken.filter((match) => keyFieldOf(match) === undefined);

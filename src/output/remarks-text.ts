@@ -31,9 +31,7 @@ export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkO
   return paragraphs([
     section(
       style.bold('Notes'),
-      options.quiet
-        ? []
-        : noteTexts(plan, options).map((said) => style.prose(said, { indent: 2, lead: '- ' })),
+      options.quiet ? [] : noteTexts(plan, options).map((said) => style.prose(said, { indent: 2, lead: '- ' })),
     ),
     renderGuards(plan, style),
     renderViolations(plan, style, options),
@@ -42,11 +40,7 @@ export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkO
 }
 
 /** Warnings under a heading; empty without any. After an apply, without those about erased fields, which the plan above has. */
-export function renderWarnings(
-  warnings: readonly PlanWarning[],
-  style: Style,
-  options: RemarkOptions,
-): string {
+export function renderWarnings(warnings: readonly PlanWarning[], style: Style, options: RemarkOptions): string {
   const { full, reach, applied = false } = options;
   const relevant = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
   const said = wordedWarnings(relevant, reach, { full, lists: '--full' });
@@ -63,11 +57,7 @@ export function renderSteps(shared: readonly SharedStep[], style: Style): string
   return section(style.bold('Manual steps'), lines);
 }
 
-export function renderShared(
-  shared: SharedStep<StepOwner>,
-  style: Style,
-  options: SharedStepOptions = {},
-): string {
+export function renderShared(shared: SharedStep<StepOwner>, style: Style, options: SharedStepOptions = {}): string {
   const indent = 2;
   const line = style.prose(sharedStepText(shared, options), { indent, lead: '[ ] ' });
   if (shared.table === undefined) return line;
@@ -84,9 +74,7 @@ export function renderShared(
 }
 
 function renderGuards({ guards }: PlanDocument, style: Style): string {
-  const lines = guards.map((guard) =>
-    style.prose(guardText(guard), { lead: `${style.error('x')} `, indent: 2 }),
-  );
+  const lines = guards.map((guard) => style.prose(guardText(guard), { lead: `${style.error('x')} `, indent: 2 }));
   return section(style.bold(style.error('Guards: apply refuses this plan')), lines);
 }
 
@@ -145,9 +133,7 @@ export interface ViolationGroup {
 const ORDER = ['denied', 'waived', 'warning'] as const;
 
 /** Denials first. */
-export function violationGroups({
-  violations = [],
-}: Pick<PlanDocument, 'violations'>): readonly ViolationGroup[] {
+export function violationGroups({ violations = [] }: Pick<PlanDocument, 'violations'>): readonly ViolationGroup[] {
   const groups = Map.groupBy(violations, ({ rule, policy_file, message, severity, waived }) =>
     JSON.stringify([rule, policy_file, message, severity, waived]),
   );
@@ -192,24 +178,16 @@ export function namedViolations(
   readonly named: readonly Violation[];
   readonly more: number;
 } {
-  const named =
-    full || violations.length <= NAMED_VIOLATIONS + 1 ? violations : violations.slice(0, NAMED_VIOLATIONS);
+  const named = full || violations.length <= NAMED_VIOLATIONS + 1 ? violations : violations.slice(0, NAMED_VIOLATIONS);
   return { named, more: violations.length - named.length };
 }
 
 /** Under a heading; empty without violations. */
-export function renderViolations(
-  document: PlanDocument,
-  style: Style,
-  { full }: { readonly full: boolean },
-): string {
+export function renderViolations(document: PlanDocument, style: Style, { full }: { readonly full: boolean }): string {
   const marks = { denied: style.error('x'), waived: '-', warning: style.warn('!') };
   const blocks = violationGroups(document).map((group) => {
     const { named, more } = namedViolations(group, full);
-    const lines = [
-      ...named.map(violationSubject),
-      ...(more > 0 ? [`and ${more} more (--full lists them)`] : []),
-    ];
+    const lines = [...named.map(violationSubject), ...(more > 0 ? [`and ${more} more (--full lists them)`] : [])];
     return [
       style.prose(group.said, { lead: `${marks[group.status]} `, indent: 2 }),
       ...lines.map((line) => style.prose(line, { indent: 6 })),

@@ -53,15 +53,10 @@ export function details(said: Statement, words: RowWords): readonly string[] {
 
 /** Imports without changes, one line each, with a shorter form. */
 export function adoptionList(resources: readonly PlannedResource[], words: RowWords): readonly string[] {
-  const lines = resources.map(({ address, id }) =>
-    `${escapeControls(address)} ${escapeControls(id ?? '')}`.trimEnd(),
-  );
+  const lines = resources.map(({ address, id }) => `${escapeControls(address)} ${escapeControls(id ?? '')}`.trimEnd());
   const block = (content: string) =>
     `<details>\n<summary>${resources.length} resources: ${words.action}</summary>\n\n${content}\n\n</details>`;
-  return [
-    block(fenced('', lines)),
-    block(markdownText(addressList(resources.map(({ address }) => address)))),
-  ];
+  return [block(fenced('', lines)), block(markdownText(addressList(resources.map(({ address }) => address))))];
 }
 
 function withNames(said: Statement, words: RowWords, names: string): readonly string[] {
@@ -77,9 +72,7 @@ function withNames(said: Statement, words: RowWords, names: string): readonly st
       .join('; '),
     ...resources.map(({ url }) => markdownLink(url)),
     ...(elsewhere === 0 ? [] : [`Plus ${plural(elsewhere, 'change')} above, shared with others.`]),
-    ...routeRemarks(said, { verbose: resources.length === 1 }).map((remark) =>
-      markdownText(sentenceOf(remark)),
-    ),
+    ...routeRemarks(said, { verbose: resources.length === 1 }).map((remark) => markdownText(sentenceOf(remark))),
     ...notices.map((notice) => `Note: ${markdownText(notice)}`),
     ...(released.length === 0 ? [] : [`No longer managed: ${released.map(markdownCode).join(', ')}`]),
   ].filter((text) => text !== '');

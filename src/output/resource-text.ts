@@ -24,10 +24,7 @@ interface ResourceTextOptions {
 }
 
 /** A heading with its count and common statements, then the resources; empty without resources. */
-export function renderGroup(
-  group: ReportGroup,
-  { style, views, full, tables = [] }: ResourceTextOptions,
-): string {
+export function renderGroup(group: ReportGroup, { style, views, full, tables = [] }: ResourceTextOptions): string {
   const { heading, resources, isPlain } = group;
   if (resources.length === 0) return '';
   const shared = views.verbose || resources.every(isPlain) ? undefined : sharedReason(resources);
@@ -37,8 +34,7 @@ export function renderGroup(
     format: style.dim,
   });
   const isWhole = full || views.verbose;
-  const says = (resource: PlannedResource) =>
-    views.verbose || (resource.reason !== explanation && !isPlain(resource));
+  const says = (resource: PlannedResource) => views.verbose || (resource.reason !== explanation && !isPlain(resource));
   const inTables = new Set(tables.flatMap((table) => table.resources));
   const single = resources.filter((resource) => !inTables.has(resource));
   const listed = isWhole ? [] : single.filter(isListed);
@@ -97,9 +93,7 @@ function renderSaid(said: Statement, group: ReportGroup, { style, views, says }:
   }
   const isSaid = reason !== '' && resource !== undefined && says(resource);
   return [
-    ...(resources.length === 1
-      ? resources.map((each) => headLine(each, group, style))
-      : headOf(said, group, style)),
+    ...(resources.length === 1 ? resources.map((each) => headLine(each, group, style)) : headOf(said, group, style)),
     ...(isSaid ? [remark(reason)] : []),
     ...renderFields(fields, style, detailIndent),
     ...(elsewhere === 0 ? [] : [remark(`plus ${plural(elsewhere, 'change')} above, shared with others`)]),
@@ -124,8 +118,7 @@ function headOf({ resources, fields, steps }: Statement, group: ReportGroup, sty
   const { symbol, colorOf } = group;
   const all = resources.length;
   const marks = resources[0]?.adopted ? `${style.action[colorOf]('(imported)')} ` : '';
-  const what =
-    fields.length === 0 ? 'alike' : fields.length === 1 ? 'with the same change' : 'with the same changes';
+  const what = fields.length === 0 ? 'alike' : fields.length === 1 ? 'with the same change' : 'with the same changes';
   const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${marks}${what}`;
   if (steps.length > 0 || !isUpdate(resources)) {
     return [head, ...resources.map((each) => headLine(each, { symbol: '', colorOf }, style))];
@@ -250,9 +243,7 @@ function renderField({ path, body, notes }: FieldView, layout: FieldLayout): str
     if (displayWidth(line) <= style.width) return withNotes(line, said, layout);
   }
   const was =
-    body.form === 'text' && body.before !== undefined
-      ? ` ${style.removed(body.before)} ${style.dim('->')}`
-      : '';
+    body.form === 'text' && body.before !== undefined ? ` ${style.removed(body.before)} ${style.dim('->')}` : '';
   const head = withNotes(`${margin}${path}:${was}`, said, layout);
   return [head, ...blockOf(body, style).flatMap((line) => renderBlockLine(line, layout))].join('\n');
 }

@@ -33,9 +33,7 @@ export function routeRemarks(
     ];
     return [
       linked.length === 0 ? '' : `${now} ${listed(linked)}`,
-      coming.length === 0
-        ? ''
-        : `will ${then} ${listed(coming)} once you link ${them(coming)} in the dashboard`,
+      coming.length === 0 ? '' : `will ${then} ${listed(coming)} once you link ${them(coming)} in the dashboard`,
       leaving.length === 0
         ? ''
         : `will no longer ${then} ${listed(leaving)} once you unlink ${them(leaving)} in the dashboard`,

@@ -55,14 +55,9 @@ export function createStyle({ color, width }: StyleOptions) {
     /** Sentences wrapped to the width, with unsafe characters escaped. */
     prose(text: string, { indent = 0, lead = '', format = String }: ProseLayout = {}): string {
       const hang = indent + displayWidth(lead);
-      const [first = '', ...rest] = wrapWords(
-        escapeControls(text),
-        Math.max(1, Math.min(width, readable) - hang),
-      );
+      const [first = '', ...rest] = wrapWords(escapeControls(text), Math.max(1, Math.min(width, readable) - hang));
       const margin = ' '.repeat(hang);
-      return [' '.repeat(indent) + lead + format(first), ...rest.map((line) => margin + format(line))].join(
-        '\n',
-      );
+      return [' '.repeat(indent) + lead + format(first), ...rest.map((line) => margin + format(line))].join('\n');
     },
   };
 }

@@ -71,9 +71,7 @@ export function tableLayout(
   let widths = columns.map(({ title }, index) =>
     Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
-  const asProse = columns.map(({ prose }, index) =>
-    prose ? leastAsProse(rows.map((row) => row[index])) : 0,
-  );
+  const asProse = columns.map(({ prose }, index) => (prose ? leastAsProse(rows.map((row) => row[index])) : 0));
   const placed = columns.map((column, index) => ({ ...column, index, asProse: asProse[index] ?? 0 }));
   const shown = withoutSpare(placed, widths, style.width);
   const linesOf = () => inLines(sized(shown, widths), style.width);
@@ -114,11 +112,7 @@ function leastAsProse(texts: readonly (string | undefined)[]): number {
 }
 
 /** Omits spare columns until the others fit on one line; keeps all if that does not help. */
-function withoutSpare(
-  all: readonly PlacedColumn[],
-  widths: readonly number[],
-  width: number,
-): readonly PlacedColumn[] {
+function withoutSpare(all: readonly PlacedColumn[], widths: readonly number[], width: number): readonly PlacedColumn[] {
   const fits = (some: readonly PlacedColumn[]): boolean =>
     sized(some, widths).reduce((sum, column) => sum + wanted(column, comfortable) + gap, -gap) <= width;
   let kept = all;
@@ -191,9 +185,7 @@ function fitted(columns: readonly SizedColumn[], room: number): SizedColumn[] {
   const fitting = [...columns];
   let excess = columns.reduce((sum, { width }) => sum + width + gap, -gap) - room;
   while (excess > 0) {
-    const cuttable = fitting.flatMap((column, place) =>
-      column.width > column.least ? [{ column, place }] : [],
-    );
+    const cuttable = fitting.flatMap((column, place) => (column.width > column.least ? [{ column, place }] : []));
     const [widest, second] = cuttable.sort(
       (a, b) =>
         Number(b.column.prose ?? false) - Number(a.column.prose ?? false) ||

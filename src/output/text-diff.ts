@@ -125,19 +125,13 @@ function belongs(stretch: Stretch | undefined, section: readonly string[], { sec
 }
 
 /** The heading that starts the change, or else the one around it. */
-function sectionOf(
-  { after }: Extract<Stretch, { type: 'changed' }>,
-  { now, sections }: Texts,
-): readonly string[] {
+function sectionOf({ after }: Extract<Stretch, { type: 'changed' }>, { now, sections }: Texts): readonly string[] {
   const firstWords = range(after).find((line) => now[line]?.trim() !== '');
   if (firstWords !== undefined && isHeading(now[firstWords] ?? '')) return sections[firstWords] ?? none;
   return sections[Math.max(0, after.start - 1)] ?? none;
 }
 
-function isFolded(
-  { before, after }: Extract<Stretch, { type: 'changed' }>,
-  { old, now, fold }: Texts,
-): boolean {
+function isFolded({ before, after }: Extract<Stretch, { type: 'changed' }>, { old, now, fold }: Texts): boolean {
   return (
     fold &&
     range(before).every((line) => old[line]?.trim() === '') &&
@@ -199,10 +193,7 @@ function changedLines(
   { before, after }: Extract<Stretch, { type: 'changed' }>,
   { old, now, whole }: Texts,
 ): DiffLine[] {
-  const [went, came] = [
-    range(before).map((line) => old[line] ?? ''),
-    range(after).map((line) => now[line] ?? ''),
-  ];
+  const [went, came] = [range(before).map((line) => old[line] ?? ''), range(after).map((line) => now[line] ?? '')];
   const [wentWords, cameWords] = markWords(went, came);
   const line = (sign: '-' | '+', text: string, words: readonly Word[] | undefined): DiffLine => {
     if (words === undefined) return { sign, text: escapeControls(text) };

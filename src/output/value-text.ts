@@ -27,9 +27,7 @@ function flow(value: Json, nested: boolean): string {
 }
 
 function flowObject(value: Readonly<Record<string, unknown>>): string {
-  const entries = Object.keys(value).map(
-    (key) => `${quotedWhereNeeded(key, true)}: ${flow(value[key] as Json, true)}`,
-  );
+  const entries = Object.keys(value).map((key) => `${quotedWhereNeeded(key, true)}: ${flow(value[key] as Json, true)}`);
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
 }
 
@@ -62,16 +60,13 @@ function isLone(value: Readonly<Record<string, unknown>>, key: string): boolean 
 function mentionsSecret(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(mentionsSecret);
   if (!isObject(value)) return false;
-  return Object.keys(value).some(
-    (key) => key === '$secret' || key === '$fingerprint' || mentionsSecret(value[key]),
-  );
+  return Object.keys(value).some((key) => key === '$secret' || key === '$fingerprint' || mentionsSecret(value[key]));
 }
 
 /** A parenthesis is quoted because it marks words of voxform, an arrow because it separates before from after. */
 const startsLikeSyntax = /^[-?:]$|^[-?:] |^[,[\]{}#&*!|>'"%@`(~=<]/;
 const containsSyntax = /: |:$| #|->|\\|^\s|\s$/;
-const looksTyped =
-  /^(true|false|null|yes|no|on|off|[-+]?\.(inf|nan)|[-+]?[\d._]+(e[-+]?\d+)?|0[xob][\da-f_]+)$/i;
+const looksTyped = /^(true|false|null|yes|no|on|off|[-+]?\.(inf|nan)|[-+]?[\d._]+(e[-+]?\d+)?|0[xob][\da-f_]+)$/i;
 
 /** Texts in place of hidden values. From another source they would look the same and do no harm. */
 const standIns: readonly string[] = ['(secret)', '(known after apply)'];

@@ -6,8 +6,7 @@ export function yamlText(value: unknown, options: { readonly sortMapEntries?: bo
   const document = new Document(value, { ...options, aliasDuplicateObjects: false });
   visit(document, {
     Scalar(_, node) {
-      if (isScalar(node) && typeof node.value === 'string' && isUnsafe(node.value))
-        node.type = 'QUOTE_DOUBLE';
+      if (isScalar(node) && typeof node.value === 'string' && isUnsafe(node.value)) node.type = 'QUOTE_DOUBLE';
     },
   });
   return escapeUnsafe(document.toString({ lineWidth: 0 }));

@@ -55,8 +55,7 @@ export class CallComparisons {
     if ([...this.#shown.values()].some((each) => (each.html ?? each.problem) === undefined))
       throw new UserError('Calls are being read already. Try again when that is done.');
     const askedAt = now();
-    const show = (shown: Pick<ShownImpact, 'html' | 'problem'>) =>
-      this.#show(address, { askedAt, askedBy, ...shown });
+    const show = (shown: Pick<ShownImpact, 'html' | 'problem'>) => this.#show(address, { askedAt, askedBy, ...shown });
     show({ html: undefined, problem: undefined });
     void callsHtml(opened, record, askedAt).then(
       (html) => show({ html: redact(html), problem: undefined }),

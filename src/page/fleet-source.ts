@@ -211,8 +211,7 @@ export class FleetSource implements PageSource {
 
   async #closeOrphan({ address, of, because, by }: Omit<ActionRequest, 'action'>): Promise<void> {
     const { document, outside } = await storedState(this.#options.database, address);
-    if (outside !== undefined)
-      throw new UserError(closingOutside(outside.location, of ?? 'ID', { member: address }));
+    if (outside !== undefined) throw new UserError(closingOutside(outside.location, of ?? 'ID', { member: address }));
     const open = document === undefined ? [] : openOrphans(document);
     const orphan = open.find(({ id }) => id === of);
     const reason = closingReasons.find((each) => each === because);

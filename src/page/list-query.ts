@@ -30,9 +30,7 @@ export function unknownIn(parameters: URLSearchParams, sources: readonly string[
   const page = parameters.get('page') || '1';
   const label = parameters.get('label')?.trim() || '=';
   const malformed = [
-    ...(source === undefined || sources.includes(source)
-      ? []
-      : [`There is no source ${JSON.stringify(source)}.`]),
+    ...(source === undefined || sources.includes(source) ? [] : [`There is no source ${JSON.stringify(source)}.`]),
     ...(/^[1-9]\d{0,5}$/.test(page) ? [] : [`Ignored the page ${JSON.stringify(page.slice(0, 255))}.`]),
     ...(label.includes('=') ? [] : ['A label is key=value, such as team=sales.']),
   ];

@@ -30,10 +30,7 @@ export class LiveUpdates {
 
   /** @param whose a person or an address. */
   isFull(whose: string): boolean {
-    return (
-      this.#streams.length >= MOST_STREAMS ||
-      this.#streams.filter((each) => each === whose).length >= MOST_EACH
-    );
+    return this.#streams.length >= MOST_STREAMS || this.#streams.filter((each) => each === whose).length >= MOST_EACH;
   }
 
   close(): void {

@@ -110,9 +110,7 @@ export class PageAnswers {
 
   notFound(c: PageContext): Response | Promise<Response> {
     const isBrowser = (c.req.header('accept') ?? '').includes('text/html');
-    return isBrowser
-      ? this.gone(c, 'This page does not exist.', '/')
-      : c.json({ error: notFound(this.#options) }, 404);
+    return isBrowser ? this.gone(c, 'This page does not exist.', '/') : c.json({ error: notFound(this.#options) }, 404);
   }
 }
 

@@ -51,8 +51,7 @@ export function createPage(options: SiteOptions): Page {
     const allow = methodsOf(c) ?? c.req.method;
     if (!allow.split(', ').includes(c.req.method)) return c.text(`use ${allow}\n`, 405, { allow });
     if (c.req.header('transfer-encoding') !== undefined) return c.text('send the length of the form\n', 411);
-    if (Number(c.req.header('content-length') ?? 0) > MOST_FORM_BYTES)
-      return c.text('the form is too large\n', 413);
+    if (Number(c.req.header('content-length') ?? 0) > MOST_FORM_BYTES) return c.text('the form is too large\n', 413);
     if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('content-type') ?? ''))
       return c.text('send the form as application/x-www-form-urlencoded\n', 415);
     const visitor = await access.visitor(c.env.incoming);

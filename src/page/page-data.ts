@@ -177,15 +177,7 @@ export interface ShownImpact {
   readonly problem: string | undefined;
 }
 
-export const actionNames = [
-  'run',
-  'approve',
-  'reject',
-  'pause',
-  'resume',
-  'close-orphan',
-  'compare-calls',
-] as const;
+export const actionNames = ['run', 'approve', 'reject', 'pause', 'resume', 'close-orphan', 'compare-calls'] as const;
 
 export type ActionName = (typeof actionNames)[number];
 

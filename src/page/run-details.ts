@@ -117,9 +117,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunPart
     plan: plan ?? undefined,
     planState: kept?.state ?? 'gone',
     facts: [
-      ...facts.flatMap(([name, value]): Fact[] =>
-        value === null || value === undefined ? [] : [[name, value]],
-      ),
+      ...facts.flatMap(([name, value]): Fact[] => (value === null || value === undefined ? [] : [[name, value]])),
       ...requestFacts(known.pull_request),
     ],
     problems,
@@ -136,12 +134,7 @@ export function requestFacts(request: LastRun['pull_request']): Fact[] {
   if (request === undefined || request.status === 'none' || request.status === null) return [];
   const { url, status, message } = request;
   const isLink = url !== null && (status === 'open' || status === 'closed');
-  return [
-    [
-      status === 'closed' ? 'Closed pull request' : 'Pull request',
-      isLink ? new URL(url) : (message ?? status),
-    ],
-  ];
+  return [[status === 'closed' ? 'Closed pull request' : 'Pull request', isLink ? new URL(url) : (message ?? status)]];
 }
 
 /** True if the history of the state has this run, because it took the lock. */
@@ -181,9 +174,7 @@ export function detailOfPastRun(run: PastRun): RunDetail {
     id: run.run,
     began: new Date(run.began),
     seconds:
-      ended === undefined || run.result === 'died'
-        ? undefined
-        : (Date.parse(ended) - Date.parse(run.began)) / 1000,
+      ended === undefined || run.result === 'died' ? undefined : (Date.parse(ended) - Date.parse(run.began)) / 1000,
     result: run.result,
     command: run.command,
     who: run.who,

@@ -1,24 +1,11 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type LastRun, lastRunOf } from '../operator/last-run.ts';
-import {
-  heldText,
-  type KeptRun,
-  pauseText,
-  type ShownWorkspace,
-  summaryOf,
-} from '../operator/shown-workspace.ts';
+import { heldText, type KeptRun, pauseText, type ShownWorkspace, summaryOf } from '../operator/shown-workspace.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import { openOrphans } from '../state/state.ts';
 import type { Orphan } from '../state/state-document.ts';
-import type {
-  ActionName,
-  Fact,
-  ResourceRow,
-  ShownProblem,
-  WorkspaceDetail,
-  WorkspaceRow,
-} from './page-data.ts';
+import type { ActionName, Fact, ResourceRow, ShownProblem, WorkspaceDetail, WorkspaceRow } from './page-data.ts';
 import { detailOfKeptRun, detailOfPastRun, isWriteOf, requestFacts } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
@@ -58,8 +45,7 @@ interface KnownWorkspace
 
 /** The number of runs listed for a workspace. */
 export const MOST_RUNS = 50;
-const REJECTED =
-  'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
+const REJECTED = 'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
 
 export function detailOf({ shown, state, kept, past, ...known }: KnownWorkspace): WorkspaceDetail {
   const { paused, vanishedAt, rejected, checkedAt } = shown;
@@ -125,17 +111,14 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
     ['Plan rejected', rejected && new Date(rejected.at)],
     ['Plan rejected by', rejected && pauseText(rejected)],
   ];
-  return known.flatMap(([name, value]): Fact[] =>
-    value === null || value === undefined ? [] : [[name, value]],
-  );
+  return known.flatMap(([name, value]): Fact[] => (value === null || value === undefined ? [] : [[name, value]]));
 }
 
 export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace): ShownProblem[] {
   const { result, error, fetch_problem: fetching, problems, pull_request: request } = lastRunOf(last);
   const isBusy = result === 'busy';
   const isFailed = status === 'failed';
-  const lines = (...all: (string | false | null | undefined)[]) =>
-    all.filter((each) => typeof each === 'string');
+  const lines = (...all: (string | false | null | undefined)[]) => all.filter((each) => typeof each === 'string');
   const inForce = checkedAt === null ? '' : '; the last valid ones stay in force';
   const known: ShownProblem[] = [
     { heading: 'The project cannot be read', lines: lines(problem) },
@@ -162,8 +145,7 @@ export function resourcesOf(
   const known = new Set(planned.flatMap(({ address, previous_address: before }) => [address, before]));
   const others = Object.entries(state?.resources ?? {}).filter(([address]) => !known.has(address));
   const results = new Map(resources.map((each) => [each.address, each]));
-  const status: ResourceRow['status'] =
-    shown.status === 'in-sync' || plan !== undefined ? 'in sync' : 'recorded';
+  const status: ResourceRow['status'] = shown.status === 'in-sync' || plan !== undefined ? 'in sync' : 'recorded';
   const rows: ResourceRow[] = [
     ...statusOf(planned),
     ...others.map(([address, { id }]) => ({ address, id, status, detail: '' })),

@@ -14,8 +14,7 @@ export function workspacePath(path: string): WorkspacePath | undefined {
   const address = before.toReversed().join('/');
   if (word === 'runs' && address !== '' && !last.includes(':')) return { view: 'run', address, id: last };
   const action = actionNames.find((each) => each === last);
-  if (word === 'actions' && address !== '' && action !== undefined)
-    return { view: 'action', address, action };
+  if (word === 'actions' && address !== '' && action !== undefined) return { view: 'action', address, action };
   if (parts.at(-3) === 'resources' && parts.length > 3 && !last.includes(':')) {
     return { view: 'resource', address: parts.slice(0, -3).join('/'), resource: parts.slice(-2).join('/') };
   }

@@ -52,11 +52,9 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     if (!may(person, action)) return answers.forbidden(c, action, pathOf(address));
     if (!access.isOwnForm(c.var.visitor, form.get('form'))) return answers.badForm(c, pathOf(address));
     const lack = lackOf({ action, of, because });
-    if (lack !== undefined)
-      return answers.note(c, 400, { heading: 'Not done', text: lack, back: pathOf(address) });
+    if (lack !== undefined) return answers.note(c, 400, { heading: 'Not done', text: lack, back: pathOf(address) });
     const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
-    const back =
-      action === 'compare-calls' && of !== undefined ? pathOf(address, 'resources', of) : pathOf(address);
+    const back = action === 'compare-calls' && of !== undefined ? pathOf(address, 'resources', of) : pathOf(address);
     try {
       await source.act({ action, address, of, because, by });
       return c.redirect(back, 303);

@@ -184,8 +184,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
       const uncertainty = changes.count === 1 ? SINGLE_COMPARISON_ERROR : 2 * changes.error;
       const fewest = limit < FIRST_LIMIT ? MIN_COMPARISONS_BELOW : 1;
       if (isBusy || changes.mean + uncertainty / 2 < 0.5) this.#fail(isBusy);
-      else if (changes.count >= fewest && changes.mean - uncertainty > 0.5)
-        this.#accept(changes.mean * step, isBusy);
+      else if (changes.count >= fewest && changes.mean - uncertainty > 0.5) this.#accept(changes.mean * step, isBusy);
       else if (changes.count < MAX_COMPARISONS) this.#change(limit);
       else this.#fail(isBusy);
     }
@@ -264,9 +263,7 @@ class Sample {
   }
 
   get error(): number {
-    return this.count < 2
-      ? Number.POSITIVE_INFINITY
-      : Math.sqrt(this.#squares / (this.count - 1) / this.count);
+    return this.count < 2 ? Number.POSITIVE_INFINITY : Math.sqrt(this.#squares / (this.count - 1) / this.count);
   }
 
   add(value: number): this {

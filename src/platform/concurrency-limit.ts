@@ -5,9 +5,7 @@ export type Concurrency = number | 'auto';
 export const MAX_CONCURRENCY = 256;
 
 export function isConcurrency(value: unknown): value is Concurrency {
-  return (
-    value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_CONCURRENCY)
-  );
+  return value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_CONCURRENCY);
 }
 
 /** The response time of one request. Requests of one sort take equally long on an idle platform. */

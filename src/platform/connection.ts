@@ -11,8 +11,7 @@ import { type ProxySettings, proxyAuthorization } from './proxy.ts';
 export function parseBaseUrl(text: string): URL {
   if (!URL.canParse(text)) throw invalidBaseUrl('is not a URL');
   const url = new URL(text);
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw invalidBaseUrl('is neither http nor https');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidBaseUrl('is neither http nor https');
   if (url.username !== '' || url.password !== '') throw invalidBaseUrl('contains a user name or a password');
   if (url.search !== '' || url.hash !== '') throw invalidBaseUrl('has a query or a fragment');
   if (/\/api\/v1\/*$/.test(url.pathname)) throw invalidBaseUrl('ends in /api/v1');
@@ -116,9 +115,7 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 /** `?per_page=100&cursor=…`, or nothing. */
 export function queryText(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined
-      ? []
-      : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value).toWellFormed())}`],
+    value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value).toWellFormed())}`],
   );
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`;
 }

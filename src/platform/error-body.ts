@@ -63,23 +63,13 @@ function plain(text: string): Complaint {
 }
 
 /** Keys of lists of details, and of an object that wraps them. */
-const LISTS = [
-  'errors',
-  'issues',
-  'violations',
-  'invalid-params',
-  'invalid_params',
-  'details',
-  'detail',
-  'message',
-];
+const LISTS = ['errors', 'issues', 'violations', 'invalid-params', 'invalid_params', 'details', 'detail', 'message'];
 const WRAPPERS = ['error', 'errors', 'fault', 'data', 'response', 'detail', 'message'];
 
 function fromJson(value: unknown, depth: number): readonly Complaint[] {
   if (typeof value === 'string') return value.trim() === '' ? [] : [plain(value)];
   if (depth > 3) return [];
-  if (Array.isArray(value))
-    return value.slice(0, MAX_COMPLAINTS).flatMap((item) => fromJson(item, depth + 1));
+  if (Array.isArray(value)) return value.slice(0, MAX_COMPLAINTS).flatMap((item) => fromJson(item, depth + 1));
   if (!isObject(value)) return [];
   const own = ownComplaint(value);
   const inner = innerComplaints(value, depth);
@@ -125,9 +115,7 @@ function ownComplaint(value: Readonly<Record<string, unknown>>): Complaint {
     firstText(value, ['code', 'error_code', 'errorCode', 'error', 'type']) ??
     (isObject(value.extensions) ? firstText(value.extensions, ['code']) : undefined);
   const code =
-    named !== undefined && named !== text && /^[\w.:-]+$/.test(named) && !/^https?:/.test(named)
-      ? named
-      : undefined;
+    named !== undefined && named !== text && /^[\w.:-]+$/.test(named) && !/^https?:/.test(named) ? named : undefined;
   return { field: fieldOf(value), text, code };
 }
 
@@ -171,8 +159,7 @@ function fieldOf(value: Readonly<Record<string, unknown>>): string | undefined {
       (step) => (typeof step === 'string' && step !== '' && step !== '#') || typeof step === 'number',
     );
     // FastAPI begins with the part of the request, JSON:API with its envelope.
-    while (named.length > 1 && ['body', 'query', 'data', 'attributes'].includes(String(named[0])))
-      named.shift();
+    while (named.length > 1 && ['body', 'query', 'data', 'attributes'].includes(String(named[0]))) named.shift();
     if (named.length > 0) return named.join('.');
   }
   return undefined;

@@ -78,11 +78,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#startedAt = performance.now();
   }
 
-  onResponseStart(
-    _controller: Dispatcher.DispatchController,
-    status: number,
-    headers: IncomingHttpHeaders,
-  ): void {
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     this.#sent = true;
     if (status < 200) return;
     this.#status = status;

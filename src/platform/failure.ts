@@ -5,12 +5,7 @@ import type { AttemptResult } from './exchange.ts';
 import { DAMAGED } from './inflate.ts';
 import { nameOfStatus, networkReason, proxyRefusal } from './network-reason.ts';
 import { oneLine } from './plain-text.ts';
-import {
-  type ExchangeFacts,
-  PlatformError,
-  type PlatformErrorReason,
-  type RequestOutcome,
-} from './platform-error.ts';
+import { type ExchangeFacts, PlatformError, type PlatformErrorReason, type RequestOutcome } from './platform-error.ts';
 import { ProxyFailure, type ProxySettings } from './proxy.ts';
 import { knownField } from './records/request-fields.ts';
 import { isClosedLocalPort, isGatewayResponse, type Method } from './retry.ts';
@@ -92,10 +87,7 @@ function errorOf(
 }
 
 /** The request id of the platform or a gateway. */
-export function requestIdOf(
-  headers: IncomingHttpHeaders,
-  redact: (text: string) => string,
-): string | undefined {
+export function requestIdOf(headers: IncomingHttpHeaders, redact: (text: string) => string): string | undefined {
   for (const name of ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray']) {
     const value = headers[name];
     const id = oneLine(Array.isArray(value) ? (value[0] ?? '') : (value ?? ''), 100, redact);
@@ -119,9 +111,7 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
     return errorOf(call, 'gateway', { facts: { status, detail, requestId }, message });
   }
   const known =
-    status === 407 && call.proxy
-      ? proxyRefusal(call.proxy, { status, target: call.host })
-      : KEY_WORDS[status];
+    status === 407 && call.proxy ? proxyRefusal(call.proxy, { status, target: call.host }) : KEY_WORDS[status];
   const words = [known, detail ?? (KEY_WORDS[status] === undefined ? nameOfStatus(status) : undefined)]
     .filter((word) => word !== undefined)
     .join(': ');

@@ -139,9 +139,7 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
       // The platform may report a missing version in this way too.
       if (id === undefined) refuseEmpty(request, answer);
       const isKnown = known !== undefined && digest === known.digest;
-      const record = isKnown
-        ? (known.record as T)
-        : readRecord(schema, request, { unexpectedFields, answer });
+      const record = isKnown ? (known.record as T) : readRecord(schema, request, { unexpectedFields, answer });
       if (id !== undefined) refuseOther(record, { id, request, answer });
       if (digest !== undefined && !isKnown) memory?.set(path, { digest, record });
       workspaceCheck.admits(record);
@@ -257,10 +255,7 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
 }
 
 /** The records of a list without those of other workspaces. */
-async function* own<T extends object>(
-  records: AsyncIterable<T>,
-  workspaceCheck: WorkspaceCheck,
-): AsyncGenerator<T> {
+async function* own<T extends object>(records: AsyncIterable<T>, workspaceCheck: WorkspaceCheck): AsyncGenerator<T> {
   for await (const record of records) if (workspaceCheck.admits(record)) yield record;
 }
 

@@ -67,10 +67,7 @@ async function decoderOf(encoding: string, body: Buffer): Promise<Readable | und
 type End = 'whole' | 'too-large' | 'damaged';
 
 /** The bytes of a stream up to a limit, which protects against decompression bombs. */
-async function readUpTo(
-  most: number,
-  stream: Readable,
-): Promise<{ readonly bytes: Buffer; readonly end: End }> {
+async function readUpTo(most: number, stream: Readable): Promise<{ readonly bytes: Buffer; readonly end: End }> {
   const chunks: Buffer[] = [];
   let size = 0;
   let end: End = 'whole';

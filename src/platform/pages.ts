@@ -62,10 +62,7 @@ export async function* pages<T>(
     if (page.isRestarted === true) cursors.clear();
     // Checked before the records: a repeated page would return them twice.
     if (page.next !== undefined && !cursors.add(page.next))
-      throw neverEnding(
-        page.path,
-        'the platform returned the same cursor twice, so the list would never end',
-      );
+      throw neverEnding(page.path, 'the platform returned the same cursor twice, so the list would never end');
     for (const item of page.items) if (keys.add(keyOf(item))) yield item;
     cursor = page.next;
     if (cursor === undefined) return;
@@ -100,9 +97,5 @@ class Latest<T> {
 }
 
 function neverEnding(path: string, problem: string): PlatformError {
-  return new PlatformError(
-    'cursor-loop',
-    { method: 'GET', path, outcome: 'not-done' },
-    `GET ${path}: ${problem}`,
-  );
+  return new PlatformError('cursor-loop', { method: 'GET', path, outcome: 'not-done' }, `GET ${path}: ${problem}`);
 }

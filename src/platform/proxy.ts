@@ -22,8 +22,7 @@ export interface ProxySettings {
  */
 export function proxyFor(target: URL, env: ProcessEnvironment): ProxySettings | undefined {
   const [variable, text] = setting(env, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
-  if (text === '' || isLoopback(target.host) || isExempt(target, setting(env, 'NO_PROXY')[1]))
-    return undefined;
+  if (text === '' || isLoopback(target.host) || isExempt(target, setting(env, 'NO_PROXY')[1])) return undefined;
   const address = text.includes('://') ? text : `http://${text}`;
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {

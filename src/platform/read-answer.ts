@@ -36,11 +36,7 @@ export function readRecord<T>(
 /** Throws `PlatformError` `malformed` unless the record is the requested one. */
 export function refuseOther(
   record: { readonly id: string },
-  {
-    id,
-    request,
-    answer,
-  }: { readonly id: string; readonly request: RequestLine; readonly answer: TransportAnswer },
+  { id, request, answer }: { readonly id: string; readonly request: RequestLine; readonly answer: TransportAnswer },
 ): void {
   if (record.id === id) return;
   throw unexpected(request, answer, `the response has another record, ${JSON.stringify(record.id)}`);
@@ -111,11 +107,7 @@ function nextCursor(
   // A larger number has lost precision.
   if (typeof next === 'number' && Math.abs(next) <= Number.MAX_SAFE_INTEGER) return String(next);
   if (next !== undefined && next !== false && next !== '') {
-    throw unexpected(
-      request,
-      answer,
-      '`meta.next_cursor` has an unexpected form, so the list may be incomplete',
-    );
+    throw unexpected(request, answer, '`meta.next_cursor` has an unexpected form, so the list may be incomplete');
   }
   const isPartlyFilled = (typeof size === 'number' || typeof size === 'string') && count < Number(size);
   if (count === 0 || isPartlyFilled || isWhole) return undefined;
@@ -132,14 +124,10 @@ function dataOf(request: RequestLine, { status, requestId, body }: TransportAnsw
 function admitted<T>(
   schema: z.ZodType<T>,
   value: unknown,
-  {
-    unexpectedFields,
-    refuse,
-  }: { readonly unexpectedFields: UnexpectedFields; refuse(problem: string): PlatformError },
+  { unexpectedFields, refuse }: { readonly unexpectedFields: UnexpectedFields; refuse(problem: string): PlatformError },
 ): T {
   const parsed = schema.safeParse(value);
-  if (parsed.success)
-    return unexpectedFields === 'kept' ? withDroppedFields(value, parsed.data) : parsed.data;
+  if (parsed.success) return unexpectedFields === 'kept' ? withDroppedFields(value, parsed.data) : parsed.data;
   if (!isObject(value)) throw refuse('not a record');
   const fields = new Set(parsed.error.issues.map((issue) => issue.path[0]));
   const rest = Object.fromEntries(Object.entries(value).filter(([key]) => !fields.has(key)));

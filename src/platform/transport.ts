@@ -162,8 +162,7 @@ export class Transport {
     };
     const { result, attempts, tooLong } = await sendWithRetries(send, {
       mayRetry: (result, attempts) =>
-        (this.#hasAnswered || !isClosedLocalPort(this.#host, result)) &&
-        isRetried(call.method, result, attempts),
+        (this.#hasAnswered || !isClosedLocalPort(this.#host, result)) && isRetried(call.method, result, attempts),
       requestedPause: (result) => pauseOfRefusal(result, this.#now()),
       budget: { left: this.#maxWaitSeconds * 1000 },
       // During a pause, the throttle delays all requests. After any other failure, only this request waits.
@@ -261,8 +260,7 @@ export class Transport {
     const { status } = result;
     const requestId = requestIdOf(result.headers, this.#redact);
     const digest = request.lastDigest === undefined ? undefined : hash('sha256', result.body);
-    if (digest !== undefined && digest === request.lastDigest)
-      return { status, body: undefined, requestId, digest };
+    if (digest !== undefined && digest === request.lastDigest) return { status, body: undefined, requestId, digest };
     const contentType = result.headers['content-type'];
     const decoded = decodeJson(result.body, { contentType, redact: this.#redact });
     if ('problem' in decoded) {

@@ -26,10 +26,7 @@ export function tunnelConnector(options: TunnelOptions): buildConnector.connecto
 }
 
 /** @throws ProxyFailure */
-function openTunnel(
-  target: string,
-  { proxy, connectMilliseconds, secureContext }: TunnelOptions,
-): Promise<Socket> {
+function openTunnel(target: string, { proxy, connectMilliseconds, secureContext }: TunnelOptions): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const { request } = proxy.origin.startsWith('https:') ? https : http;
   const connectRequest = request(proxy.origin, {
@@ -53,9 +50,7 @@ function openTunnel(
     const words = proxyRefusal(proxy, { status: statusCode, target });
     reject(new ProxyFailure(isPassing ? 'PROXY_FAILED' : 'PROXY_REFUSED', words));
   });
-  connectRequest.once('timeout', () =>
-    connectRequest.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })),
-  );
+  connectRequest.once('timeout', () => connectRequest.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })));
   connectRequest.once('error', (error) => {
     const reason = networkReason(errorCode(error)) ?? `failed: ${errorCode(error) ?? error.message}`;
     reject(new ProxyFailure('PROXY_FAILED', `the proxy ${proxy.shown} ${reason}`));

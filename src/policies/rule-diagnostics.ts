@@ -24,9 +24,7 @@ export async function withPolicies(
   const { resources, diagnostics, sources } = desired;
   const isValid = diagnostics.every(({ severity }) => severity !== 'error');
   const objections = isValid ? await judge(rules, resources, { workspace, signal }) : [];
-  const found: readonly Diagnostic[] = violationsOf(objections, { root: project.root, sources }).map(
-    diagnosticOf,
-  );
+  const found: readonly Diagnostic[] = violationsOf(objections, { root: project.root, sources }).map(diagnosticOf);
   return { ...desired, diagnostics: [...diagnostics, ...own, ...found].sort(compareDiagnostics) };
 }
 

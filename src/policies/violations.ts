@@ -17,10 +17,7 @@ interface Places {
 }
 
 /** Violations with their lines in the manifests; for a rule without a result, also its own line. */
-export function violationsOf(
-  objections: readonly Objection[],
-  { root, sources }: Places,
-): readonly Violation[] {
+export function violationsOf(objections: readonly Objection[], { root, sources }: Places): readonly Violation[] {
   const inProject = (file: string): string => path.join(root, file);
   const places = placed(
     objections.map((objection) => manifestFinding(objection, sources)),
@@ -57,14 +54,7 @@ function idOf({ source, index }: Rule, address: Address): string {
 }
 
 /** The violation as a diagnostic of the manifests. */
-export function diagnosticOf({
-  rule,
-  severity,
-  address,
-  message,
-  source,
-  path: field,
-}: Violation): Diagnostic {
+export function diagnosticOf({ rule, severity, address, message, source, path: field }: Violation): Diagnostic {
   return {
     severity: severity === 'deny' ? 'error' : 'warning',
     code: 'policy',

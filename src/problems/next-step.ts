@@ -91,9 +91,7 @@ export const nextStep = z
       address,
       because: z
         .enum(['missing', 'not_created', 'not_in_run'])
-        .describe(
-          'Its record is missing, does not exist yet, or does not exist yet and is not part of the run.',
-        ),
+        .describe('Its record is missing, does not exist yet, or does not exist yet and is not part of the run.'),
       path: z.string().optional().describe('The only field that waits.'),
     }),
     step('resolve_first', 'Resolve the unknown create of another resource, then plan again.', { address }),
@@ -109,10 +107,7 @@ export const nextStep = z
     step('lift_guards', 'Apply the plan although these guards stop it.', { guards: z.array(z.enum(guards)) }),
     step('waive', 'Lift what these policies deny, for one run.', {
       rules: z.array(z.string()).describe('Names of policies.'),
-      saved_plan: z
-        .literal(true)
-        .optional()
-        .describe('Present if the plan was saved: waive them in a new one.'),
+      saved_plan: z.literal(true).optional().describe('Present if the plan was saved: waive them in a new one.'),
     }),
     step('keep_record', 'If it was renamed: keep its record.', {
       id: z.string().nullable().describe('Null if its create is unknown.'),

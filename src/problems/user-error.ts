@@ -57,7 +57,5 @@ export function advice(texts: TemplateStringsArray, ...values: readonly Advice[]
 /** The text, with commands that name the workspace. */
 export function adviceText(given: Advice, reach?: Reach): string {
   const parts = [given].flat();
-  return parts
-    .map((each) => (typeof each === 'string' ? each : commandFor(`voxform ${each.command}`, reach)))
-    .join('');
+  return parts.map((each) => (typeof each === 'string' ? each : commandFor(`voxform ${each.command}`, reach))).join('');
 }

@@ -8,13 +8,7 @@ import { readTextFile } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { attempt } from '../problems/attempt.ts';
 import { suggestion } from '../problems/suggest.ts';
-import {
-  backendOf,
-  placeOf,
-  type StateLocation,
-  type StateSettings,
-  stateSchema,
-} from '../state/state-location.ts';
+import { backendOf, placeOf, type StateLocation, type StateSettings, stateSchema } from '../state/state-location.ts';
 import { distinct, isObject, type Json, type JsonObject } from '../values/json.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
@@ -163,8 +157,7 @@ function crossChecks(
     if (forbidden !== undefined)
       problems.push({ code: 'foreign-state', message: forbidden, path: at.slice(0, -1), at: 'value' });
     const named = context.local && backendOf(place).folderOf?.(place);
-    const foreign =
-      named && context.local && pathProblem(`state.${named.setting}`, named.path, context.local);
+    const foreign = named && context.local && pathProblem(`state.${named.setting}`, named.path, context.local);
     if (foreign) {
       const setting = [...at.slice(0, -1), named.setting];
       problems.push({ code: 'outside-folder', message: foreign, path: setting, at: 'value' });
@@ -174,9 +167,7 @@ function crossChecks(
     if (owner === undefined) owners.set(key, name);
     else {
       const own =
-        state === undefined && everyState !== undefined
-          ? '; write {workspace} into it'
-          : '; each needs its own';
+        state === undefined && everyState !== undefined ? '; write {workspace} into it' : '; each needs its own';
       const message = `the workspaces ${owner} and ${name} have the same state ${placeWord}${own}`;
       problems.push({ code: 'shared-state', message, path: at, at: 'value' });
     }
@@ -195,8 +186,7 @@ function stateLocation(
   { root, local }: ProjectContext,
 ): StateLocation {
   const { seal, ...place } = settings ?? {};
-  if (Object.keys(place).length === 0 && local?.stateOf !== undefined)
-    return { ...local.stateOf(workspace), seal };
+  if (Object.keys(place).length === 0 && local?.stateOf !== undefined) return { ...local.stateOf(workspace), seal };
   return placeOf(settings, { workspace, root: local?.root ?? root, source: local?.source });
 }
 
@@ -262,10 +252,7 @@ function withoutOwnFiles(
   const own = [file, ...states.map((state) => path.relative(root, state).replaceAll(path.sep, '/'))];
   const globs = patterns.filter((pattern) => !pattern.startsWith('!'));
   const matches = picomatch(globs.map((pattern) => pattern.replace(/^(\.\/+)+/, '')));
-  return [
-    ...patterns,
-    ...own.filter((each) => matches(each)).map((each) => `!${each.replace(/[^\w./-]/g, '\\$&')}`),
-  ];
+  return [...patterns, ...own.filter((each) => matches(each)).map((each) => `!${each.replace(/[^\w./-]/g, '\\$&')}`)];
 }
 
 const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;
@@ -274,10 +261,7 @@ const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED 
  * The certificates of a PEM file, or the problem with it.
  * @param inside the real path of a folder that must contain the file; undefined for any place.
  */
-function readCertificates(
-  file: string,
-  inside?: string,
-): { readonly pem: string } | { readonly problem: string } {
+function readCertificates(file: string, inside?: string): { readonly pem: string } | { readonly problem: string } {
   const read = readTextFile(file, inside);
   if ('problem' in read) return { problem: read.problem.message };
   const blocks = read.text.match(BLOCK) ?? [];

@@ -11,8 +11,7 @@ export const dashboardTemplate = lazily(() =>
     .string()
     .max(500)
     .refine((text) => isTemplate(text), {
-      error:
-        'expected an http or https URL with {id} after its host, such as https://app.example.com/agents/{id}',
+      error: 'expected an http or https URL with {id} after its host, such as https://app.example.com/agents/{id}',
     })
     .meta(about('Address of a record in the dashboard, with {id}.', 'https://app.example.com/agents/{id}')),
 );

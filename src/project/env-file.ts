@@ -22,11 +22,7 @@ export function withEnvFile(folder: string, env: Environment): Environment {
   const found = variablesIn(path.join(folder, ENV_FILE), 'Correct the file, or run with --no-env-file.');
   if (found === undefined) return env;
   const added = Object.entries(found).filter(([name]) => !CONTROL_VARIABLES.test(name));
-  return Object.assign(
-    Object.create(null) as Record<string, string | undefined>,
-    Object.fromEntries(added),
-    set(env),
-  );
+  return Object.assign(Object.create(null) as Record<string, string | undefined>, Object.fromEntries(added), set(env));
 }
 
 function set(env: Environment): Environment {

@@ -57,8 +57,7 @@ export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFil
       const { mark, text } = editableFile(root, path.join(root, file));
       const formatted = formattedText(file, text, kinds);
       if ('problems' in formatted) for (const problem of formatted.problems) report(file, problem);
-      else if (formatted.text !== text)
-        edits.push({ file, before: mark + text, after: mark + formatted.text });
+      else if (formatted.text !== text) edits.push({ file, before: mark + text, after: mark + formatted.text });
     } catch (error) {
       if (!(error instanceof CannotEdit)) throw error;
       report(file, { code: 'unreadable-file', message: error.message });

@@ -58,12 +58,9 @@ export class Keychain implements SecretSource {
       // Not installed where it has no build for the platform.
       return await work(await import('@napi-rs/keyring'));
     } catch (error) {
-      throw new UserError(
-        `the key store of this machine cannot be used: ${errorMessage(error).split('\n')[0]}`,
-        {
-          hint: 'On Linux, it needs a Secret Service such as gnome-keyring or KWallet in an unlocked session. Without one, set the secrets in the environment or in .env.',
-        },
-      );
+      throw new UserError(`the key store of this machine cannot be used: ${errorMessage(error).split('\n')[0]}`, {
+        hint: 'On Linux, it needs a Secret Service such as gnome-keyring or KWallet in an unlocked session. Without one, set the secrets in the environment or in .env.',
+      });
     }
   }
 }

@@ -196,10 +196,7 @@ function includedFile({ inputs, folderOf }: FormsContext, form: JsonObject): str
 }
 
 /** Secrets and variables of a workspace's settings that are not set. */
-function settingFindings(
-  { file }: ProjectConfig,
-  { name, apiKey, secrets, unset = [] }: WorkspaceConfig,
-): Finding[] {
+function settingFindings({ file }: ProjectConfig, { name, apiKey, secrets, unset = [] }: WorkspaceConfig): Finding[] {
   if (file === undefined) return [];
   const finding = (setting: string, problem: Pick<Finding, 'code' | 'message'>): Finding =>
     findingOf({ ...problem, path: ['workspaces', name, setting], at: 'value' }, file);
@@ -224,9 +221,7 @@ function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Inputs): Fin
     return used.flatMap(({ form, at }): Finding[] => {
       if (form === undefined || typeof form === 'string') return [];
       const read = inputs.named(form);
-      return 'code' in read
-        ? [findingOf({ ...read, path: ['notify', index, ...at], at: 'value' }, file)]
-        : [];
+      return 'code' in read ? [findingOf({ ...read, path: ['notify', index, ...at], at: 'value' }, file)] : [];
     });
   });
 }

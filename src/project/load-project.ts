@@ -51,10 +51,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<ProjectC
     settings,
   });
   const own = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
-  const workspaces = Object.entries(project.workspaces).map(([name, config]) => [
-    name,
-    { ...config, ...own },
-  ]);
+  const workspaces = Object.entries(project.workspaces).map(([name, config]) => [name, { ...config, ...own }]);
   return { ...project, file: undefined, workspaces: Object.fromEntries(workspaces) };
 }
 
@@ -81,9 +78,7 @@ function noProject(root: string): UserError {
   });
 }
 
-interface ProjectPlace
-  extends Omit<LoadProjectOptions, 'cwd' | 'cacheFolder'>,
-    Pick<ProjectConfig, 'documents'> {
+interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd' | 'cacheFolder'>, Pick<ProjectConfig, 'documents'> {
   /** The project folder, a real path. */
   readonly root: string;
   readonly file: string | undefined;

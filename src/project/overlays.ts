@@ -81,8 +81,7 @@ export class Overlays {
     const findings = this.#defaultsFindings(inputs);
     const dashboardKeys = [...kinds.values()].map(({ dashboardKey }) => dashboardKey);
     for (const { name, skip, dashboard = {} } of Object.values(project.workspaces)) {
-      for (const problem of skippedKinds(skip, this.#options))
-        findings.push(this.#skipFinding(name, problem));
+      for (const problem of skippedKinds(skip, this.#options)) findings.push(this.#skipFinding(name, problem));
       for (const key of Object.keys(dashboard)) {
         if (dashboardKeys.includes(key)) continue;
         const { text, fix } = suggestion(key, dashboardKeys);

@@ -35,10 +35,7 @@ const policySchema = lazily(() =>
         'CEL condition: a resource for which it is true stops apply.',
         '!has(spec.call_config.max_call_duration_ms)',
       ),
-      warn: condition(
-        'CEL condition: a resource for which it is true gets a warning.',
-        'now.getDayOfWeek() == 5',
-      ),
+      warn: condition('CEL condition: a resource for which it is true gets a warning.', 'now.getDayOfWeek() == 5'),
       message: z
         .string()
         .min(1)

@@ -105,8 +105,7 @@ const workspaceSchema = (has: Sections) =>
       .string()
       .min(1)
       .meta({
-        description:
-          'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
+        description: 'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
         examples: ['certificates/company.pem'],
       })
       .optional(),

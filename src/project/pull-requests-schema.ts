@@ -58,8 +58,7 @@ export const pullRequestsSchema = lazily(() =>
         .max(200)
         .superRefine(checkPlaceholders)
         .meta({
-          description:
-            'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',
+          description: 'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',
           examples: ['Accept drift of {workspace}'],
         }),
       token: secretOrEnvForm().meta({

@@ -163,17 +163,12 @@ function declaredIn(
   }
   const [problem] = problems;
   const unread =
-    problem !== undefined && hasUnread(parsed)
-      ? { file, line: problem.line, column: problem.column, text }
-      : unnamed;
+    problem !== undefined && hasUnread(parsed) ? { file, line: problem.line, column: problem.column, text } : unnamed;
   return { declarations, findings, unread };
 }
 
 /** The findings without possible consequences of unreadable files. A warning for each such file counts the ones left out. */
-export function withoutConsequences(
-  findings: readonly Finding[],
-  unread: readonly UnreadFile[],
-): readonly Finding[] {
+export function withoutConsequences(findings: readonly Finding[], unread: readonly UnreadFile[]): readonly Finding[] {
   if (unread.length === 0) return findings;
   const left = new Map<UnreadFile, Set<Address>>();
   const kept = findings.filter(({ absent }) => {

@@ -63,9 +63,7 @@ export class CommandSource implements SecretSource {
   #argumentsFor(name: string): string[] {
     const values: Readonly<Record<string, string>> = { name, ...this.options.values };
     const [, ...args] = this.options.command;
-    return args.map((each) =>
-      each.replace(/\{(name|workspace|project)\}/g, (_, key: string) => values[key] ?? ''),
-    );
+    return args.map((each) => each.replace(/\{(name|workspace|project)\}/g, (_, key: string) => values[key] ?? ''));
   }
 
   #secretIn(
@@ -85,8 +83,7 @@ export class CommandSource implements SecretSource {
     if (!isObject(all)) throw this.#failure(args, 'did not print a JSON object');
     const value = Object.hasOwn(all, name) ? all[name] : undefined;
     if (value === undefined || value === '') return undefined;
-    if (typeof value !== 'string')
-      throw this.#failure(args, `printed a JSON object in which ${name} is not text`);
+    if (typeof value !== 'string') throw this.#failure(args, `printed a JSON object in which ${name} is not text`);
     return { value };
   }
 
@@ -122,8 +119,7 @@ export class CommandSource implements SecretSource {
       started.child.stdin.end();
       out = await outputOf(started, () => ending.abort(this.#failure(args, 'printed more than 1 MiB')));
       const { code, complaint } = await started.ended;
-      if (code !== 0)
-        throw this.#failure(args, `failed with exit code ${code}`, this.#safeLines(complaint, out));
+      if (code !== 0) throw this.#failure(args, `failed with exit code ${code}`, this.#safeLines(complaint, out));
       return out;
     } catch (error) {
       const code = errorCode(error);

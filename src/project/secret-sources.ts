@@ -1,12 +1,7 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
 import { isInside, readTextFile, realPath, withoutFinalNewline } from '../manifests/read-file.ts';
-import {
-  type Environment,
-  EnvironmentSource,
-  type Result,
-  type SecretSource,
-} from '../manifests/secret-reader.ts';
+import { type Environment, EnvironmentSource, type Result, type SecretSource } from '../manifests/secret-reader.ts';
 import { durationSeconds } from './duration.ts';
 import { variablesIn } from './env-file.ts';
 import { Keychain } from './keychain.ts';
@@ -68,8 +63,7 @@ class EnvFileSource implements SecretSource {
 
   /** @throws UserError for a file that cannot be read. */
   find(name: string): Result<string> | undefined {
-    if (this.inside !== undefined && !isInside(realPath(this.file), realPathOf(this.inside)))
-      return undefined;
+    if (this.inside !== undefined && !isInside(realPath(this.file), realPathOf(this.inside))) return undefined;
     const value = variablesIn(this.file)?.[name];
     return value === undefined || value === '' ? undefined : { value };
   }

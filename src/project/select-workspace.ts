@@ -50,9 +50,7 @@ function named({ workspaces }: ProjectConfig, name: string | undefined): Workspa
 /** The same limits as in the project file. */
 function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Overrides): void {
   if (override.apiKey !== undefined && isPlaceholder(override.apiKey)) {
-    throw new UserError(
-      'VOXFORM_API_KEY still has the placeholder of an export; replace it with the real key',
-    );
+    throw new UserError('VOXFORM_API_KEY still has the placeholder of an export; replace it with the real key');
   }
   const url = override.baseUrl === undefined ? undefined : baseUrlSchema().safeParse(baseUrl);
   if (url?.error !== undefined) {
@@ -63,9 +61,7 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
   }
   const id = override.workspaceId === undefined ? undefined : workspaceIdSchema().safeParse(workspaceId);
   if (id?.error !== undefined) {
-    throw new UserError(
-      `VOXFORM_WORKSPACE_ID: ${id.error.issues[0]?.message}, is ${JSON.stringify(workspaceId)}`,
-    );
+    throw new UserError(`VOXFORM_WORKSPACE_ID: ${id.error.issues[0]?.message}, is ${JSON.stringify(workspaceId)}`);
   }
 }
 
@@ -85,10 +81,7 @@ export function selectWorkspaces(project: ProjectConfig, { names, env }: SelectS
  * Reads the secrets that the settings of these workspaces name.
  * @throws UserError if the base URL, the workspace id or the API key of any of them is missing.
  */
-export async function readCredentials(
-  workspaces: readonly WorkspaceConfig[],
-  signal?: AbortSignal,
-): Promise<void> {
+export async function readCredentials(workspaces: readonly WorkspaceConfig[], signal?: AbortSignal): Promise<void> {
   await Promise.all(workspaces.map(({ secrets }) => secrets.read(undefined, { signal })));
   const missing = workspaces.flatMap(missingIn);
   if (missing.length === 0) return;

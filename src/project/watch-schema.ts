@@ -51,9 +51,7 @@ export interface ApplyWindow {
 }
 
 /** The apply windows of the project file, in the form that the program uses. */
-export function windowsFrom(
-  watch: z.infer<ReturnType<typeof watchSchema>> | undefined,
-): readonly ApplyWindow[] {
+export function windowsFrom(watch: z.infer<ReturnType<typeof watchSchema>> | undefined): readonly ApplyWindow[] {
   return (watch?.windows ?? []).map(({ cron, time_zone, duration }) => ({
     cron,
     timeZone: time_zone ?? 'UTC',

@@ -4,12 +4,7 @@ import { Inputs } from '../manifests/inputs.ts';
 import { isForm } from '../manifests/layers.ts';
 import { lookupNamesIn } from '../manifests/lookup-names.ts';
 import { isInside } from '../manifests/read-file.ts';
-import {
-  type Environment,
-  EnvironmentSource,
-  SecretReader,
-  type SecretSource,
-} from '../manifests/secret-reader.ts';
+import { type Environment, EnvironmentSource, SecretReader, type SecretSource } from '../manifests/secret-reader.ts';
 import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
@@ -60,16 +55,10 @@ interface ProjectSettings {
   readonly secrets?: Json | undefined;
 }
 
-export function readSettings(
-  raw: JsonObject,
-  place: SettingsPlace,
-  every: ProjectSettings = {},
-): WorkspaceSettings {
+export function readSettings(raw: JsonObject, place: SettingsPlace, every: ProjectSettings = {}): WorkspaceSettings {
   const { root, env } = place;
   const problems: Problem[] = [];
-  const secrets = new SecretReader(
-    place.sources ?? secretSources(raw, { ...place, every: every.secrets, problems }),
-  );
+  const secrets = new SecretReader(place.sources ?? secretSources(raw, { ...place, every: every.secrets, problems }));
   const inputs = new Inputs({ root, env, secrets, vars: {}, mustBeSet: false });
   const context: FormsContext = {
     inputs,
@@ -125,8 +114,7 @@ export function readSettings(
     delete plain.api_key;
     if (written === undefined) return new Secret('VOXFORM_API_KEY', undefined);
     if (!isHidden(written)) {
-      const message =
-        'api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }';
+      const message = 'api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }';
       problems.push({ code: 'plain-secret', message, path: ['api_key'], at: 'value' });
       return new Secret('', undefined);
     }
@@ -223,8 +211,8 @@ function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
   const { secretSources: fleet } = local ?? {};
   if (fleet === undefined) return [new EnvironmentSource(env), ...inFolder];
   const { settings, folder: fleetFolder } = fleet;
-  return sourcesFrom(settings, { ...allowed, base: fleetFolder, root: fleetFolder }).flatMap(
-    (each): SecretSource[] => (each instanceof FolderSource ? inFolder : [each]),
+  return sourcesFrom(settings, { ...allowed, base: fleetFolder, root: fleetFolder }).flatMap((each): SecretSource[] =>
+    each instanceof FolderSource ? inFolder : [each],
   );
 }
 

@@ -61,8 +61,7 @@ export function acceptable(drift: PlanDocument, addresses: readonly Address[]): 
 }
 
 function unacceptable({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
-  if (referents !== undefined)
-    return `it refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
+  if (referents !== undefined) return `it refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
   if (sensitive) return 'its value is a secret';
   if (!verified || before === undefined) return 'the platform does not show it';
   return undefined;
@@ -95,8 +94,7 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
     const { workspaceId, lookupNames } = workspace;
     const unique = uniqueIds(await readList(lookup, { client, workspaceId }));
     for (const [name, id] of unique)
-      for (const each of namesInManifests(lookupNames, lookup.name, name))
-        records.set(`${lookup.name}/${each}`, id);
+      for (const each of namesInManifests(lookupNames, lookup.name, name)) records.set(`${lookup.name}/${each}`, id);
   }
   return records;
 }

@@ -1,9 +1,4 @@
-import {
-  type ApplyEvent,
-  type ApplyReport,
-  type ResourceResult,
-  renamedBy,
-} from '../engine/apply/apply-report.ts';
+import { type ApplyEvent, type ApplyReport, type ResourceResult, renamedBy } from '../engine/apply/apply-report.ts';
 import { apply } from '../engine/apply/apply-resources.ts';
 import type { LostCreates } from '../engine/apply/writing.ts';
 import type { PlanResult } from '../engine/engine.ts';
@@ -54,13 +49,9 @@ export async function applyPlan({
     secret: await opened.secretsOf(planned.plan.document),
     now,
     onEvent: (event) =>
-      onEvent?.(
-        event.type === 'finished' ? { ...event, result: redactedResult(event.result, redactor) } : event,
-      ),
+      onEvent?.(event.type === 'finished' ? { ...event, result: redactedResult(event.result, redactor) } : event),
   });
-  const results = new Map(
-    [...report.results].map(([address, result]) => [address, redactedResult(result, redactor)]),
-  );
+  const results = new Map([...report.results].map(([address, result]) => [address, redactedResult(result, redactor)]));
   session.note(endingOf({ ...report, results }, planned.plan.document));
   const { stateError } = report;
   const plan = withLinksAfter(report.plan, results);
@@ -78,9 +69,7 @@ function withLinksAfter(plan: PlanDocument, results: ApplyReport['results']): Pl
     const result = results.get(resource.address);
     if (result?.status === 'done') return { ...resource, id: result.id ?? resource.id };
     const next = result?.status === 'failed' ? (result.next ?? []) : [];
-    return next.some(({ action }) => action === 'import')
-      ? { ...resource, action: 'unknown', steps: next }
-      : resource;
+    return next.some(({ action }) => action === 'import') ? { ...resource, action: 'unknown', steps: next } : resource;
   });
   const linked = withDashboardLinks({ ...plan, resources: after }).resources;
   return {
@@ -93,11 +82,7 @@ function withLinksAfter(plan: PlanDocument, results: ApplyReport['results']): Pl
 }
 
 /** Records the commit of the manifests, so that a later apply of older ones is detected. */
-async function recordCommit(
-  opened: OpenWorkspace,
-  session: StateSession,
-  document: PlanDocument,
-): Promise<void> {
+async function recordCommit(opened: OpenWorkspace, session: StateSession, document: PlanDocument): Promise<void> {
   const commit = commitId(await opened.commit());
   if (commit === undefined || commit === session.state.appliedCommit || changesIn(document) === 0) return;
   // Not awaited: it is stored with the first intent. If that fails, the session refuses all later writes.
@@ -105,10 +90,7 @@ async function recordCommit(
 }
 
 /** The result of a run for the history. All tripped guards were lifted, because the plan was applied. */
-function endingOf(
-  report: ApplyReport,
-  { resources, guards, violations = [] }: PlanDocument,
-): Partial<RunEnding> {
+function endingOf(report: ApplyReport, { resources, guards, violations = [] }: PlanDocument): Partial<RunEnding> {
   const { results, interrupted } = report;
   const planned = new Map(resources.map((resource) => [resource.address, resource]));
   const isWhole = [...results.values()].every(({ status }) => status === 'done');

@@ -36,8 +36,7 @@ const nested: ReadonlySet<string> = new Set(['analysis']);
 
 /** A condition such as `session_outcome=escalated` or `duration>=00:05:00`, or the problem with its text. */
 export function callCondition(text: string): CallCondition | { readonly problem: string } {
-  const [, field = '', operator = '', value = ''] =
-    /^\s*(\w+)\s*(>=|<=|!=|=|>|<)\s*(.*?)\s*$/.exec(text) ?? [];
+  const [, field = '', operator = '', value = ''] = /^\s*(\w+)\s*(>=|<=|!=|=|>|<)\s*(.*?)\s*$/.exec(text) ?? [];
   if (operator === '') return { problem: 'expected a condition such as direction=inbound or cost>=0.5' };
   if (!callFields.includes(field)) {
     return { problem: `calls have no field ${field}${didYouMean(field, callFields)}` };

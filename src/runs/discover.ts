@@ -40,9 +40,7 @@ export type DiscoveryNotes = Omit<Discovery, 'records'>;
 
 /** Finds the records of a workspace like `discoverEach`, and returns all of them. */
 export async function discover(input: Discovering): Promise<Discovery> {
-  const records = new Map<string, FoundRecord[]>(
-    [...(input.kinds ?? kinds).keys()].map((kind) => [kind, []]),
-  );
+  const records = new Map<string, FoundRecord[]>([...(input.kinds ?? kinds).keys()].map((kind) => [kind, []]));
   const surroundings = await discoverEach(input, (kind, found) => records.get(kind.name)?.push(found));
   for (const found of records.values()) found.sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
   return { records, ...surroundings };
@@ -109,9 +107,7 @@ async function findById(kind: Kind, search: DiscoverySearch): Promise<void> {
     const seen = await getRecord(kind, { id, client, workspaceId });
     if (seen.status !== 'shown') gaps.push({ kind: kind.name, id, because: why(seen, clauses) });
     else {
-      const published = hidesObjects(kind, seen.record)
-        ? await kind.published?.(client, seen.record)
-        : undefined;
+      const published = hidesObjects(kind, seen.record) ? await kind.published?.(client, seen.record) : undefined;
       take(kind, { record: seen.record, published, mentions: clauses });
     }
     progress.done(1);
@@ -121,9 +117,7 @@ async function findById(kind: Kind, search: DiscoverySearch): Promise<void> {
 
 /** True if the record hides an object that a published version may show. */
 function hidesObjects(kind: Kind, record: ShownRecord): boolean {
-  return Object.keys(kind.spec.shape).some(
-    (root) => kind.fields[root]?.hidden !== true && record[root] === undefined,
-  );
+  return Object.keys(kind.spec.shape).some((root) => kind.fields[root]?.hidden !== true && record[root] === undefined);
 }
 
 function cannotBeListed(areMentioned: boolean): string {
@@ -137,9 +131,7 @@ export function why(seen: Observation, clauses: readonly string[]): string {
   return `not found on the platform (${clauses.join(', ')})`;
 }
 
-export function* idsInState(
-  resources: Iterable<readonly [string, { readonly id: string }]>,
-): Generator<KnownId> {
+export function* idsInState(resources: Iterable<readonly [string, { readonly id: string }]>): Generator<KnownId> {
   for (const [address, { id }] of resources) {
     const kind = kindOf(address);
     if (kinds.has(kind)) yield { kind, id, clause: `the state has it as ${address}` };
@@ -172,10 +164,7 @@ interface MentionSearch {
 }
 
 /** The ids of an unlisted kind: known ones first, then those that other records mention, each with its clauses. */
-export async function mentionedIds(
-  kind: Kind,
-  { client, known, since, missed }: MentionSearch,
-): Promise<MentionsById> {
+export async function mentionedIds(kind: Kind, { client, known, since, missed }: MentionSearch): Promise<MentionsById> {
   const ids = knownOf(kind, known);
   const sources = kind.mentions?.map((source) => source.read(client, since)) ?? [];
   await Promise.all(

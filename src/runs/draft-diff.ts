@@ -40,9 +40,7 @@ export const draftDiffDocument = described('What publishing a draft would change
     .describe('The latest published version; null if there is none.'),
   changes: z
     .array(plannedChange)
-    .describe(
-      'Fields that publishing would change, from the version to the draft; empty if nothing is published.',
-    ),
+    .describe('Fields that publishing would change, from the version to the draft; empty if nothing is published.'),
   unknown: z
     .array(z.string())
     .describe('Fields that cannot be compared, because the platform does not show them on one side.'),
@@ -71,8 +69,7 @@ export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
   const entry = state.resources.get(address);
   const id = entry?.id ?? '';
   const seen = await getRecord(kind, { id, client, workspaceId });
-  if (seen.status === 'foreign')
-    throw foreignRecord(`${kind.name} ${id}`, { actual: seen.workspaceId, workspaceId });
+  if (seen.status === 'foreign') throw foreignRecord(`${kind.name} ${id}`, { actual: seen.workspaceId, workspaceId });
   if (seen.status !== 'shown') {
     throw new UserError(`${address} is missing: the platform has no record ${id}`, {
       hint: advice`Run ${command('plan')} to see what to do about it.`,

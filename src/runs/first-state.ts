@@ -36,17 +36,11 @@ interface OtherStates {
  * this machine and lost. Otherwise everything would be created again.
  * @throws LostState if it is gone, UserError with the command to take it over if it is elsewhere.
  */
-export async function refuseSecondState(
-  beginning: NewState,
-  { marks, elsewhere }: OtherStates,
-): Promise<void> {
+export async function refuseSecondState(beginning: NewState, { marks, elsewhere }: OtherStates): Promise<void> {
   const { project, workspace, store } = beginning;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
   const files = marked.map((mark) => mark.path).filter((each) => path.isAbsolute(each));
-  const byDefault = local.place(
-    {},
-    { workspace: workspace.name, root: project.localRoot ?? project.root },
-  ).path;
+  const byDefault = local.place({}, { workspace: workspace.name, root: project.localRoot ?? project.root }).path;
   const own = backendOf(workspace.state).fileOf(workspace.state);
   const looking = {
     path: own,
@@ -82,9 +76,7 @@ function otherFile({ path: place, records }: OtherState, beginning: NewState): U
 function otherState({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
   const { workspace, store } = beginning;
   const holds =
-    records === undefined
-      ? 'which cannot be read,'
-      : `with ${records} ${records === 1 ? 'record' : 'records'},`;
+    records === undefined ? 'which cannot be read,' : `with ${records} ${records === 1 ? 'record' : 'records'},`;
   return new UserError(
     `no state at ${store.location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     {
@@ -104,8 +96,7 @@ function hintFor(
 
 /** Paths of a project in a repository are relative to the operator's folder, so that its project file is needed there. */
 function inFolder({ root, localRoot, file }: ProjectConfig, command: string, reach: Reach): string {
-  if ((reach !== undefined && 'member' in reach) || localRoot === undefined || file === undefined)
-    return command;
+  if ((reach !== undefined && 'member' in reach) || localRoot === undefined || file === undefined) return command;
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 
@@ -151,12 +142,9 @@ export async function checkStateInCi({ project, workspace, reach, context }: New
   if (tracking === 'untracked' && !existsSync(file)) {
     // A platform on this machine is for trials.
     if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
-    throw new UserError(
-      `no state at ${location} yet, and no other job would see the one that this job creates`,
-      {
-        hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', reach)}`,
-      },
-    );
+    throw new UserError(`no state at ${location} yet, and no other job would see the one that this job creates`, {
+      hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', reach)}`,
+    });
   }
   if (tracking !== 'tracked') return;
   log.warn(

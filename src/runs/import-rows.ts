@@ -49,10 +49,7 @@ interface ReadRows {
  * id of this workspace are skipped.
  * @param origin the file name, and the workspace whose ids are read from a map.
  */
-export function readRows(
-  text: string,
-  origin: { readonly file: string; readonly workspace: string },
-): ReadRows {
+export function readRows(text: string, origin: { readonly file: string; readonly workspace: string }): ReadRows {
   const rows: ImportRow[] = [];
   const problems: RowProblem[] = [];
   const lines = text.split(/\r\n|\r|\n/);
@@ -85,18 +82,15 @@ export function readRows(
     const sameRecord = byRecord.get(`${kind}/${id}`);
     // A killed migration may have written a row twice.
     if (isMap && sameAddress !== undefined && sameAddress === sameRecord) continue;
-    if (sameAddress !== undefined)
-      problems.push({ line, message: `${address} is already on line ${sameAddress}` });
-    else if (sameRecord !== undefined)
-      problems.push({ line, message: `${id} is already on line ${sameRecord}` });
+    if (sameAddress !== undefined) problems.push({ line, message: `${address} is already on line ${sameAddress}` });
+    else if (sameRecord !== undefined) problems.push({ line, message: `${id} is already on line ${sameRecord}` });
     else {
       byAddress.set(address, line);
       byRecord.set(`${kind}/${id}`, line);
       rows.push({ address, id, line });
     }
   }
-  if (rows.length === 0 && problems.length === 0)
-    problems.push({ line: 1, message: 'no rows below the header' });
+  if (rows.length === 0 && problems.length === 0) problems.push({ line: 1, message: 'no rows below the header' });
   return { rows, problems };
 }
 

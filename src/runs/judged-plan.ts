@@ -30,10 +30,7 @@ export async function judgedPlan(planning: Planning): Promise<PlanResult> {
  * Adds the policy violations to a plan.
  * @throws UserError for a waiver of a rule that cannot be waived.
  */
-export async function judged(
-  planned: PlanResult,
-  { opened, desired, waiver }: JudgingPlan,
-): Promise<PlanResult> {
+export async function judged(planned: PlanResult, { opened, desired, waiver }: JudgingPlan): Promise<PlanResult> {
   const { rules } = opened.ruleSet;
   const declared = new Map(desired.map((resource) => [resource.address, resource]));
   const document = withLabels(planned.plan.document, declared);
@@ -61,10 +58,7 @@ export async function judged(
  * waived.
  * @throws UserError if anything changed since, or if the saved plan was denied.
  */
-export async function revalidatedPlan(
-  surroundings: PlanSurroundings,
-  saved: PlanDocument,
-): Promise<PlanResult> {
+export async function revalidatedPlan(surroundings: PlanSurroundings, saved: PlanDocument): Promise<PlanResult> {
   const { opened } = surroundings;
   const secret = await opened.secretsOf(saved);
   const planned = await revalidatePlan({ ...commonInput(surroundings), saved, secret });
@@ -122,10 +116,7 @@ async function violationsIn(
 }
 
 /** @param declared undefined without a manifest: no labels and an empty spec. */
-function subjectOf(
-  planned: PlannedResource,
-  declared: Pick<Resource, 'labels' | 'spec'> | undefined,
-): JudgedSubject {
+function subjectOf(planned: PlannedResource, declared: Pick<Resource, 'labels' | 'spec'> | undefined): JudgedSubject {
   const { address, kind, source } = planned;
   const { labels = {}, spec = {} } = declared ?? {};
   return { address, kind, name: parseAddress(address)?.name ?? '', labels, spec, source, planned };

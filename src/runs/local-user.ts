@@ -10,9 +10,7 @@ import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
 
 /** By the variable that identifies a CI system: the variables with the job's name and address. */
-const systems: Readonly<
-  Record<string, { readonly name: readonly string[]; url(env: ProcessEnvironment): string }>
-> = {
+const systems: Readonly<Record<string, { readonly name: readonly string[]; url(env: ProcessEnvironment): string }>> = {
   GITHUB_RUN_ID: {
     name: ['GITHUB_WORKFLOW', 'GITHUB_JOB'],
     url: ({ GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: run }) =>
@@ -31,11 +29,8 @@ const systems: Readonly<
   },
   SYSTEM_TEAMFOUNDATIONCOLLECTIONURI: {
     name: ['BUILD_DEFINITIONNAME', 'SYSTEM_JOBDISPLAYNAME'],
-    url: ({
-      SYSTEM_TEAMFOUNDATIONCOLLECTIONURI: server,
-      SYSTEM_TEAMPROJECT: project,
-      BUILD_BUILDID: build,
-    }) => `${server}${project}/_build/results?buildId=${build}`,
+    url: ({ SYSTEM_TEAMFOUNDATIONCOLLECTIONURI: server, SYSTEM_TEAMPROJECT: project, BUILD_BUILDID: build }) =>
+      `${server}${project}/_build/results?buildId=${build}`,
   },
   JENKINS_URL: { name: ['JOB_NAME'], url: ({ BUILD_URL: url }) => `${url}` },
 };
@@ -89,9 +84,7 @@ export async function commitOf(git: RepositoryGit | undefined): Promise<string |
     git?.('rev-parse', '--verify', '--quiet', 'HEAD'),
     git?.('diff', '--quiet', 'HEAD', '--', '.', ':(exclude).voxform'),
   ]);
-  return commit?.code === 0
-    ? `${commit.out.toString().trim()}${diff?.code === 1 ? '-dirty' : ''}`
-    : undefined;
+  return commit?.code === 0 ? `${commit.out.toString().trim()}${diff?.code === 1 ? '-dirty' : ''}` : undefined;
 }
 
 /** The commit id without the `-dirty` mark. */

@@ -19,12 +19,7 @@ import { type LoadListener, loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { declarationsOnce, type ReadDeclarations } from '../project/read-declarations.ts';
-import {
-  readCredentials,
-  refuseOverrides,
-  selectWorkspace,
-  selectWorkspaces,
-} from '../project/select-workspace.ts';
+import { readCredentials, refuseOverrides, selectWorkspace, selectWorkspaces } from '../project/select-workspace.ts';
 import type { StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
 import { isObject } from '../values/json.ts';
@@ -64,8 +59,7 @@ export class OpenWorkspace extends StateAccess {
    */
   async desired(listener?: LoadListener): Promise<Desired> {
     const desired = validOnly(await this.declared('live', listener));
-    for (const warning of desired.diagnostics)
-      this.context.log.warn(`${placeOf(warning)}: ${warning.message}`);
+    for (const warning of desired.diagnostics) this.context.log.warn(`${placeOf(warning)}: ${warning.message}`);
     return desired;
   }
 
@@ -101,9 +95,7 @@ export class OpenWorkspace extends StateAccess {
    * The secrets of a plan by name.
    * @throws UserError if one of them is not set.
    */
-  async secretsOf({
-    secrets: fingerprints,
-  }: Pick<PlanDocument, 'secrets'>): Promise<(name: string) => Secret> {
+  async secretsOf({ secrets: fingerprints }: Pick<PlanDocument, 'secrets'>): Promise<(name: string) => Secret> {
     const { secrets } = this.workspace;
     const names = Object.keys(fingerprints);
     const odd = names.find((name) => !isSecretName(name));
@@ -238,10 +230,7 @@ export function openProject(context: RunContext): Promise<ProjectConfig> {
 }
 
 /** Adds all other problems of the project file. Manifests are checked once it is valid. */
-async function withAllProblems(
-  error: InvalidProject,
-  { env, workspace: name }: RunContext,
-): Promise<InvalidProject> {
+async function withAllProblems(error: InvalidProject, { env, workspace: name }: RunContext): Promise<InvalidProject> {
   const diagnostics = await projectDiagnostics(error, { kinds, lookups, env, name });
   return new InvalidProject(
     diagnostics.filter(({ file, severity }) => PROJECT_FILES.includes(file) && severity === 'error'),

@@ -41,10 +41,7 @@ export async function isRightPlatform(
 }
 
 /** Checks whether each orphan still exists, with one list for each listed kind and one read for each other record. */
-export async function checkOrphans(
-  orphans: readonly Orphan[],
-  looking: RecordReads,
-): Promise<OrphanStatus[]> {
+export async function checkOrphans(orphans: readonly Orphan[], looking: RecordReads): Promise<OrphanStatus[]> {
   const { client, workspaceId, concurrency } = looking;
   const existing = new Set<Orphan>();
   const single: Orphan[] = [];

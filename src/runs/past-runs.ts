@@ -7,9 +7,7 @@ import type { Immutable } from '../values/json.ts';
 const pastRun = runRecord().extend({
   result: z
     .enum([...runResults, 'running'])
-    .describe(
-      'running: its lock is held; died: it ended without saying how; its resources are those of its journal.',
-    ),
+    .describe('running: its lock is held; died: it ended without saying how; its resources are those of its journal.'),
 });
 
 export const historyDocument = z
@@ -47,10 +45,7 @@ interface HistorySelection {
 }
 
 /** The newest runs since then that touched the address. */
-export function selectRuns(
-  runs: readonly PastRun[],
-  { address, since, most }: HistorySelection,
-): readonly PastRun[] {
+export function selectRuns(runs: readonly PastRun[], { address, since, most }: HistorySelection): readonly PastRun[] {
   const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const isAbout = ({ resources = [] }: PastRun): boolean =>
     address === undefined || resources.some((each) => each.address === address || each.from === address);

@@ -181,17 +181,12 @@ export async function planWorkspace(planning: Planning): Promise<PlanResult> {
 }
 
 /** Adds a warning about an older state, and a warning or a guard about manifests that may be older than those applied last. */
-async function withStateWarnings(
-  planned: PlanResult,
-  { opened, state }: PlanSurroundings,
-): Promise<PlanResult> {
+async function withStateWarnings(planned: PlanResult, { opened, state }: PlanSurroundings): Promise<PlanResult> {
   const { plan } = planned;
   const { document } = plan;
   const commit = changesIn(document) > 0 ? await olderCommit(opened, state) : undefined;
   const messages = [opened.olderState, commit?.isCertain === false ? commit.message : undefined];
-  const warnings = messages
-    .filter((each) => each !== undefined)
-    .map((message) => ({ address: null, message }));
+  const warnings = messages.filter((each) => each !== undefined).map((message) => ({ address: null, message }));
   const guards: PlanDocument['guards'] =
     commit?.isCertain === true ? [{ guard: 'older_commit', message: commit.message }] : [];
   if (warnings.length + guards.length === 0) return planned;

@@ -31,9 +31,7 @@ export async function recordRescues(
       await rm(rescue.file, { force: true });
       if (records.length > 0) log.info(`recorded from ${rescue.shown}: ${records.join(', ')}`);
       if (rescue.damaged > 0)
-        log.warn(
-          `${rescue.damaged} damaged lines of ${rescue.shown} were lost: plan again to find unknown creates`,
-        );
+        log.warn(`${rescue.damaged} damaged lines of ${rescue.shown} were lost: plan again to find unknown creates`);
     }
   });
 }

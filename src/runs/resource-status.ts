@@ -63,9 +63,7 @@ function detailOf(resource: PlannedResource): string {
     whatDiffers(resource),
     kept.length === 0 ? '' : `kept by the platform: ${kept.join(', ')}`,
     ...notices,
-    unverified.length === 0
-      ? ''
-      : `${unverified.length} ${unverified.length === 1 ? 'field' : 'fields'} unverified`,
+    unverified.length === 0 ? '' : `${unverified.length} ${unverified.length === 1 ? 'field' : 'fields'} unverified`,
   ]
     .filter((part) => part !== '')
     .join('; ');

@@ -166,8 +166,7 @@ export class StateAccess {
     this.#older = older;
     const [rescue] = await rescuesOf(this.#root, state.lineage);
     this.#waiting =
-      rescue &&
-      `${rescue.shown} holds ids that are not in the state yet: the next run that writes records them`;
+      rescue && `${rescue.shown} holds ids that are not in the state yet: the next run that writes records them`;
     return state;
   }
 
@@ -202,9 +201,7 @@ export class StateAccess {
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         const shown = backendOf(place).locationOf(place, this.#root);
-        this.context.log.warn(
-          `cannot check whether a state of this workspace is near ${shown}: ${error.message}`,
-        );
+        this.context.log.warn(`cannot check whether a state of this workspace is near ${shown}: ${error.message}`);
       }
     }
     return undefined;

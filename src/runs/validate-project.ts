@@ -10,8 +10,7 @@ import { type ReadDeclarations, readDeclarations } from '../project/read-declara
 import { selectWorkspaces } from '../project/select-workspace.ts';
 import { strayManifests } from '../project/stray-manifests.ts';
 
-interface ValidateProject
-  extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
+interface ValidateProject extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
   readonly cwd: string;
   readonly cacheFolder?: string | undefined;
   /** `undefined` stands for the workspace that the environment or the project selects. */
@@ -65,10 +64,7 @@ export async function validateProject(options: ValidateProject): Promise<Validat
 }
 
 /** The problems of each workspace that can be found despite an invalid project file. */
-async function diagnosticsDespite(
-  error: InvalidProject,
-  options: ValidateProject,
-): Promise<ValidatedWorkspace[]> {
+async function diagnosticsDespite(error: InvalidProject, options: ValidateProject): Promise<ValidatedWorkspace[]> {
   const wanted = options.names === 'all' ? Object.keys(error.usable?.workspaces ?? {}) : options.names;
   const found = [];
   for (const name of wanted.length === 0 ? [undefined] : wanted) {

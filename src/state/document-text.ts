@@ -86,11 +86,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   }
   const mark = movedMark().safeParse(value);
   if (mark.success) throw new MovedState(name, mark.data);
-  if (
-    isObject(value) &&
-    typeof value.format_version === 'number' &&
-    value.format_version > SEALED_FORMAT_VERSION
-  ) {
+  if (isObject(value) && typeof value.format_version === 'number' && value.format_version > SEALED_FORMAT_VERSION) {
     const writer = typeof value.voxform_version === 'string' ? ` by voxform ${value.voxform_version}` : '';
     throw new UserError(
       `the state ${name} was written${writer} in format ${value.format_version}; this version of voxform reads formats up to ${SEALED_FORMAT_VERSION}`,
@@ -168,8 +164,7 @@ export function parseInParts(bytes: Uint8Array, deepest: number): WrittenState |
 
 function entriesIn(text: string, deepest: number): [address: string, entry: ResourceEntry][] | undefined {
   const value = parsedJson(text);
-  if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text, 1) !== undefined)
-    return undefined;
+  if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text, 1) !== undefined) return undefined;
   const entries: [string, ResourceEntry][] = [];
   for (const [address, entry] of Object.entries(value)) {
     const read = resourceEntry().safeParse(entry);

@@ -44,9 +44,7 @@ export function missingFrom(document: StateContent, other: StateContent): string
 /** An id at two addresses of one kind: each would undo the changes of the other. */
 export function sharedId({
   resources,
-}: Pick<StateContent, 'resources'>):
-  | { readonly id: string; readonly addresses: readonly string[] }
-  | undefined {
+}: Pick<StateContent, 'resources'>): { readonly id: string; readonly addresses: readonly string[] } | undefined {
   const addresses = new Map<string, string>();
   for (const [address, { id }] of Object.entries(resources)) {
     const key = idKey(kindOf(address), id);

@@ -4,9 +4,7 @@ import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 
-export const ciJob = lazily(() =>
-  z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.'),
-);
+export const ciJob = lazily(() => z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.'));
 
 export type CiJob = Immutable<z.infer<ReturnType<typeof ciJob>>>;
 

@@ -29,11 +29,7 @@ export function mergeConflict(conflict: Conflict, parse: (text: string) => State
   return new LostState(`the state ${name} has an unresolved merge conflict`, { hint });
 }
 
-function resolution(
-  text: string,
-  shellName: string,
-  parse: (text: string) => StateDocument,
-): Advice | undefined {
+function resolution(text: string, shellName: string, parse: (text: string) => StateDocument): Advice | undefined {
   const sides = sidesOf(text);
   if (sides === undefined) return undefined;
   let ours: StateDocument;

@@ -34,8 +34,7 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
       const current = await currentOf(target, document);
       if (current !== undefined && !isCopy(current, document)) throw taken(to, current);
       // After an interrupted move, the copy is the newer state.
-      if ((current?.serial ?? 0) < (stored.newer?.serial ?? 0))
-        admitOlder(stored, from.location, session.allowOlder);
+      if ((current?.serial ?? 0) < (stored.newer?.serial ?? 0)) admitOlder(stored, from.location, session.allowOlder);
       if (stored.journal.length > 0)
         await source.commit(document, stored.document?.serial, await deadRunOf(from, source, stored));
       const copy = current ?? (await copied(document, target, { to, version: session.version }));
@@ -55,11 +54,7 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
 }
 
 /** The state to move, with its journal merged. */
-function documentIn(
-  stored: StoredState,
-  store: StateStore,
-  { workspaceId, version }: Move['session'],
-): StateDocument {
+function documentIn(stored: StoredState, store: StateStore, { workspaceId, version }: Move['session']): StateDocument {
   const { document, journal } = stored;
   if (document === undefined) {
     throw new UserError(`there is no state at ${store.location}`, {

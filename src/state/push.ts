@@ -54,17 +54,12 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
       const known = session.allowOlder === undefined ? newer?.serial : undefined;
       refuseStepBack(document, { ...current, serial: known ?? current.serial });
     }
-    if (
-      newer === undefined &&
-      jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current)
-    )
+    if (newer === undefined && jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current))
       return undefined;
     const kept = lost?.ids ?? (current === undefined || force ? [] : retainedFrom(current, options));
     const serial = Math.max(document.serial, current?.serial ?? 0, newer?.serial ?? 0) + 1;
     const since = session.now().toISOString();
-    const managed = new Set(
-      Object.entries(document.resources).map(([address, { id }]) => idKey(kindOf(address), id)),
-    );
+    const managed = new Set(Object.entries(document.resources).map(([address, { id }]) => idKey(kindOf(address), id)));
     const orphans = [
       // A managed record must not be an orphan.
       ...document.orphans.filter(({ kind, id }) => !managed.has(idKey(kind, id))),
@@ -119,10 +114,9 @@ function refuseStepBack(document: StateDocument, current: StateDocument): void {
     });
   }
   if (document.serial < current.serial) {
-    throw new UserError(
-      `the document (serial ${document.serial}) is older than the state (serial ${current.serial})`,
-      { hint },
-    );
+    throw new UserError(`the document (serial ${document.serial}) is older than the state (serial ${current.serial})`, {
+      hint,
+    });
   }
 }
 
@@ -159,10 +153,7 @@ interface QuarantinedState {
  * @returns undefined if it can be read.
  * @throws LostState if it cannot be read, without `force`.
  */
-async function quarantineDamaged(
-  store: StateStore,
-  options: PushOptions,
-): Promise<QuarantinedState | undefined> {
+async function quarantineDamaged(store: StateStore, options: PushOptions): Promise<QuarantinedState | undefined> {
   const { document, forced, force, session } = options;
   const lease = await store.lock({ ...session.lock, isStep: true });
   try {

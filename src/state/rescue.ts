@@ -28,8 +28,7 @@ interface Unsaved {
 }
 
 /** An intent that was not stored was never followed by a request. */
-const isOutcome = ({ event }: JournalEntry): boolean =>
-  event.type !== 'creating' && event.type !== 'updating';
+const isOutcome = ({ event }: JournalEntry): boolean => event.type !== 'creating' && event.type !== 'updating';
 
 /** @returns a warning; undefined if nothing is lost. */
 export async function writeRescue(
@@ -39,9 +38,7 @@ export async function writeRescue(
 ): Promise<string | undefined> {
   const outcomes = entries.filter(isOutcome);
   if (outcomes.length === 0) return undefined;
-  const ids = outcomes.flatMap(({ event }) =>
-    event.type === 'saved' ? [`${event.address} = ${event.entry.id}`] : [],
-  );
+  const ids = outcomes.flatMap(({ event }) => (event.type === 'saved' ? [`${event.address} = ${event.entry.id}`] : []));
   const known = ids.length === 0 ? '' : `: ${ids.join(', ')}`;
   const file = path.join('.voxform', 'rescue', `${run}.jsonl`);
   try {
@@ -97,9 +94,7 @@ export async function rescuesOf(root: string, lineage?: string): Promise<Waiting
       const bytes = await readFile(file).catch((error: unknown) => {
         if (errorCode(error) !== 'ENOENT') throw unreadable(file, error);
       });
-      return bytes === undefined
-        ? []
-        : [{ ...rescueOf(file, bytes), shown: path.join('.voxform', 'rescue', name) }];
+      return bytes === undefined ? [] : [{ ...rescueOf(file, bytes), shown: path.join('.voxform', 'rescue', name) }];
     }),
   );
   const isOurs = ({ entries }: Rescue): boolean => entries.some((entry) => entry.lineage === lineage);
@@ -142,13 +137,11 @@ export async function recordOutcomes(
     if (entry.lineage !== state.lineage) continue;
     const { at, event } = await store.opened(entry);
     if (event.type === 'not-done') {
-      if (isFromBefore(state, event.address, at))
-        await session.record({ type: 'resolved', address: event.address });
+      if (isFromBefore(state, event.address, at)) await session.record({ type: 'resolved', address: event.address });
     } else if (event.type === 'saved' && !isKnown(state, event.address, event.entry.id)) {
       const { address, entry } = event;
       const current = state.resources.get(address);
-      const isFree =
-        current === undefined && (!state.pending.has(address) || isFromBefore(state, address, at));
+      const isFree = current === undefined && (!state.pending.has(address) || isFromBefore(state, address, at));
       if (isFree) await session.record(event);
       else {
         // The address has, or may have, another record by now: this id becomes an orphan.

@@ -11,11 +11,7 @@ export function endingAfter(
   error: unknown,
   { signal, changed }: { readonly signal: AbortSignal | undefined; readonly changed: boolean },
 ): RunEnding {
-  const result = signal?.aborted
-    ? 'interrupted'
-    : changed || !(error instanceof UserError)
-      ? 'failed'
-      : 'refused';
+  const result = signal?.aborted ? 'interrupted' : changed || !(error instanceof UserError) ? 'failed' : 'refused';
   return { result, error: recordedMessage(error) };
 }
 
@@ -50,9 +46,7 @@ export async function deadRunOf(
   if (document === undefined || first === undefined || last === undefined) return undefined;
   // The journal is merged even if the history cannot be read.
   const runs = await store.history().catch(() => []);
-  const writer = runs.findLast(
-    ({ run, began }) => run !== info.id && Date.parse(began) <= Date.parse(first.at),
-  );
+  const writer = runs.findLast(({ run, began }) => run !== info.id && Date.parse(began) <= Date.parse(first.at));
   if (writer === undefined || writer.result !== undefined) return undefined;
   const resources = resourcesIn(document, journal);
   return { id: writer.run, ended: new Date(last.at), outcome: { result: 'died', resources } };

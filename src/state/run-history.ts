@@ -14,10 +14,7 @@ const beginning = lazyObject(() => ({
   who: z.string().describe('user@host'),
   host: z.string(),
   job: ciJob().optional(),
-  commit: z
-    .string()
-    .optional()
-    .describe('Commit of the manifests; -dirty where tracked files differed from it.'),
+  commit: z.string().optional().describe('Commit of the manifests; -dirty where tracked files differed from it.'),
   voxform_version: z.string(),
   began: z.string().describe('ISO 8601.'),
 }));
@@ -48,10 +45,7 @@ const outcome = lazyObject(() => ({
       }),
     )
     .optional(),
-  moved_from: z
-    .string()
-    .optional()
-    .describe('Place that the state was moved from; it keeps the earlier runs.'),
+  moved_from: z.string().optional().describe('Place that the state was moved from; it keeps the earlier runs.'),
   moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
   more: z.int().optional().describe('Resources that are not listed.'),
   approved_by: z.string().optional().describe('Who approved the plan.'),
@@ -83,9 +77,7 @@ export const runRecord = lazily(() =>
   }),
 );
 
-const ending = lazily(() =>
-  outcome().extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') }),
-);
+const ending = lazily(() => outcome().extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') }));
 
 const later = lazily(() => z.union([ending(), unlocking()]));
 
@@ -186,9 +178,7 @@ export const MAX_HISTORY = 1_000_000;
 
 /** The newest complete lines that fit into half of that. */
 export function newestLines(text: string): string {
-  return text.length <= MAX_HISTORY / 2
-    ? text
-    : text.slice(text.indexOf('\n', text.length - MAX_HISTORY / 2) + 1);
+  return text.length <= MAX_HISTORY / 2 ? text : text.slice(text.indexOf('\n', text.length - MAX_HISTORY / 2) + 1);
 }
 
 export function withLine(text: string, line: string): string {

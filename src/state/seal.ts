@@ -19,11 +19,7 @@ import { LostState } from './state-errors.ts';
 /** `state.seal` of the project file. */
 export const sealSettings = lazyStrictObject(() => ({
   recipients: z
-    .array(
-      z
-        .string()
-        .regex(/^age1[02-9ac-hj-np-z]{58}$/, 'expected a public key of age, such as age-keygen prints'),
-    )
+    .array(z.string().regex(/^age1[02-9ac-hj-np-z]{58}$/, 'expected a public key of age, such as age-keygen prints'))
     .min(1)
     .meta({
       description: 'Public keys of age that the state is encrypted for.',
@@ -127,11 +123,7 @@ export class Seal {
   }
 
   async #open(document: SealedDocument, location: string): Promise<StateDocument> {
-    const bytes = await this.#decrypt(
-      unarmored(document.sealed),
-      `the state ${location}`,
-      document.recipients,
-    );
+    const bytes = await this.#decrypt(unarmored(document.sealed), `the state ${location}`, document.recipients);
     const inside = parseState(bytes, location, '');
     const isSame = (['lineage', 'serial', 'workspace_id', 'write'] as const).every(
       (key) => inside[key] === document[key],

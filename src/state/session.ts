@@ -228,9 +228,7 @@ export class StateSession {
     const { serial: expectedSerial } = this.#state;
     const { next, version } = this.#options;
     const mustWrite = this.#changed && this.#failure === undefined;
-    const commit = mustWrite
-      ? { document: documentOf(this.#state, next, version), expectedSerial }
-      : undefined;
+    const commit = mustWrite ? { document: documentOf(this.#state, next, version), expectedSerial } : undefined;
     try {
       const resources = this.#recorded;
       const outcome = { ...(resources.length > 0 && { resources }), ...this.#outcome };
@@ -264,9 +262,7 @@ function problemWith(event: JournalEvent, state: State): string | undefined {
   }
   if (event.type !== 'renamed' || event.from === event.to) return undefined;
   const taken = state.resources.has(event.to) || state.pending.has(event.to);
-  return taken
-    ? `cannot rename ${event.from} to ${event.to}: ${event.to} is already in the state`
-    : undefined;
+  return taken ? `cannot rename ${event.from} to ${event.to}: ${event.to} is already in the state` : undefined;
 }
 
 function slowLock({ id }: LockInfo): UserError {

@@ -21,9 +21,7 @@ export const resourceEntry = lazily(() =>
     observed: leaves().describe(
       'Values shown right after the last apply, by path, if they differ from the recorded ones.',
     ),
-    unobserved: z
-      .array(z.string())
-      .describe('Recorded paths that the platform has not shown since the last apply.'),
+    unobserved: z.array(z.string()).describe('Recorded paths that the platform has not shown since the last apply.'),
     not_applied: z
       .array(z.string())
       .optional()
@@ -31,23 +29,15 @@ export const resourceEntry = lazily(() =>
     read: z
       .array(z.string())
       .optional()
-      .describe(
-        'Config objects that a read after the last update showed completely; absent if there are none.',
-      ),
-    missing_since: z
-      .string()
-      .optional()
-      .describe('ISO 8601. Present while the record is missing from the platform.'),
+      .describe('Config objects that a read after the last update showed completely; absent if there are none.'),
+    missing_since: z.string().optional().describe('ISO 8601. Present while the record is missing from the platform.'),
   }),
 );
 
 export const pendingCreate = lazily(() =>
   described('An unknown create: the record may or may not exist.', {
     since: z.string().describe('When the request was sent, ISO 8601.'),
-    natural_key: z
-      .string()
-      .optional()
-      .describe("The natural key that identifies the record in the platform's lists."),
+    natural_key: z.string().optional().describe("The natural key that identifies the record in the platform's lists."),
     recorded: leaves().describe('Values in the request.'),
     replaces: z.string().optional().describe('Id of the record that the new one replaces.'),
   }),
@@ -63,9 +53,7 @@ export const orphan = lazily(() =>
     natural_key: z
       .string()
       .optional()
-      .describe(
-        "The natural key that identifies the record in the platform's lists; absent if it was not recorded.",
-      ),
+      .describe("The natural key that identifies the record in the platform's lists; absent if it was not recorded."),
     reason: z
       .enum(['forgotten', 'replaced', 'removed', 'gone'])
       .describe(

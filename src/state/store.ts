@@ -103,9 +103,7 @@ export interface StateLease {
 /** Stored with the end of a run, in one write if the store can. */
 export interface Ending {
   /** The arguments of `commit`. */
-  readonly commit?:
-    | { readonly document: StateDocument; readonly expectedSerial: number | undefined }
-    | undefined;
+  readonly commit?: { readonly document: StateDocument; readonly expectedSerial: number | undefined } | undefined;
   /** For the history; default: `done`. */
   readonly outcome?: RunEnding | undefined;
 }

@@ -14,8 +14,7 @@ export function described<Fields extends z.ZodRawShape>(description: string, fie
 
 /* Schemas of objects, created on first use. */
 
-export const lazyObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
-  lazily(() => z.object(fields()));
+export const lazyObject = <Fields extends z.ZodRawShape>(fields: () => Fields) => lazily(() => z.object(fields()));
 export const lazyStrictObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
   lazily(() => z.strictObject(fields()));
 export const lazyLooseObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>

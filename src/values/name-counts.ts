@@ -1,6 +1,4 @@
 /** Counts each name, in order of first appearance. */
 export function nameCounts(names: readonly string[]): Record<string, number> {
-  return Object.fromEntries(
-    [...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]),
-  );
+  return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]));
 }

@@ -25,9 +25,7 @@ export function flatten(
 }
 
 /** The nested form of leaves: the reverse of `flatten`. */
-export function unflatten<T>(
-  leaves: Iterable<readonly [LeafPath, T]>,
-): Record<string, T | Record<string, unknown>> {
+export function unflatten<T>(leaves: Iterable<readonly [LeafPath, T]>): Record<string, T | Record<string, unknown>> {
   const root: Record<string, unknown> = {};
   for (const [path, value] of leaves) {
     const keys = path.split('.');

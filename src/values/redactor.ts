@@ -72,10 +72,7 @@ function* spellings(text: string): Generator<string> {
 
 function* jsonSpellings(text: string): Generator<string> {
   const escaped = escapedForJson(text);
-  const ascii = escaped.replace(
-    /[\u007f-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
+  const ascii = escaped.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   for (const form of [escaped, ascii]) {
     yield form;
     yield form.replaceAll('/', '\\/');

@@ -5,14 +5,7 @@ import { isObject, type Json, type JsonObject, mapParts } from './json.ts';
  * A value of a manifest after files, variables and the environment were read: JSON, in which a leaf may be a
  * secret, a reference to another record, or a text joined from such parts.
  */
-export type Value =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly Value[]
-  | { readonly [key: string]: Value }
-  | Special;
+export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value } | Special;
 
 export type Special = Secret | Reference | Join | Unset;
 
@@ -92,9 +85,7 @@ export class Unset {
 
 export function isSpecial(value: unknown): value is Special {
   if (typeof value !== 'object' || value === null) return false;
-  return (
-    value instanceof Secret || value instanceof Reference || value instanceof Join || value instanceof Unset
-  );
+  return value instanceof Secret || value instanceof Reference || value instanceof Join || value instanceof Unset;
 }
 
 /** The special leaves of a value in order, with those inside of joins. */
@@ -172,9 +163,7 @@ export function joined(parts: readonly Value[], separator: string): string | Joi
 
 /** The value with ids in place of the references that `idOf` knows. */
 export function withReferences(value: Value, idOf: (reference: Reference) => string | undefined): Value {
-  return mapSpecials(value, (special) =>
-    special instanceof Reference ? (idOf(special) ?? special) : special,
-  );
+  return mapSpecials(value, (special) => (special instanceof Reference ? (idOf(special) ?? special) : special));
 }
 
 /**

@@ -93,9 +93,7 @@ describe('the installation', () => {
   it("takes the action's own sources, with what their lock file names", async () => {
     await using ended = await run('install.sh', { INPUT_VOXFORM: 'source' });
     expect(ended.code, ended.text).toBe(0);
-    expect(readFileSync(path.join(ended.folder, 'asked'), 'utf8')).toMatch(
-      `${root} ci --omit=dev --ignore-scripts`,
-    );
+    expect(readFileSync(path.join(ended.folder, 'asked'), 'utf8')).toMatch(`${root} ci --omit=dev --ignore-scripts`);
     const bin = readFileSync(path.join(ended.folder, 'path'), 'utf8').trim();
     expect(execFileSync(path.join(bin, 'voxform'), ['--version'], { encoding: 'utf8' })).toBe(`${VERSION}\n`);
   });

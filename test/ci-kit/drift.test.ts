@@ -33,8 +33,7 @@ async function aDay({ emulator, repository, host, run }: Scheduled): Promise<voi
     const { isOk, log } = await run();
     expect(isOk, log).toBe(true);
     expect(log.toLowerCase()).toContain(said);
-    for (const secret of [API_KEY, TOKEN])
-      expect(log.replaceAll(`::add-mask::${secret}`, '')).not.toContain(secret);
+    for (const secret of [API_KEY, TOKEN]) expect(log.replaceAll(`::add-mask::${secret}`, '')).not.toContain(secret);
   };
   const text = () => host.repository.text('refs/heads/voxform/drift/test', 'manifests/day.yaml');
 

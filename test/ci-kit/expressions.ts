@@ -8,8 +8,7 @@ export interface Status {
 
 type Value = string | number | boolean | object;
 
-const token =
-  /\s+|'(?:[^']|'')*'|\|\||&&|==|!=|[!()]|[A-Za-z_][\w-]*\(\)|[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*|\d+/y;
+const token = /\s+|'(?:[^']|'')*'|\|\||&&|==|!=|[!()]|[A-Za-z_][\w-]*\(\)|[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*|\d+/y;
 
 /** The value of an expression in GitHub's language, as far as the kit uses it: its operators are those of JavaScript. Throws for the rest. */
 function evaluate(text: string, contexts: Contexts, { failed }: Status): Value {
@@ -34,8 +33,7 @@ function evaluate(text: string, contexts: Contexts, { failed }: Status): Value {
     const [found] = token.exec(text) ?? [];
     if (found === undefined) throw new Error(`cannot read ${JSON.stringify(text.slice(from))}`);
     if (found.startsWith("'")) code += JSON.stringify(found.slice(1, -1).replaceAll("''", "'"));
-    else if (/^[A-Za-z_]/.test(found) && !/^(true|false)$/.test(found))
-      code += `read(${JSON.stringify(found)})`;
+    else if (/^[A-Za-z_]/.test(found) && !/^(true|false)$/.test(found)) code += `read(${JSON.stringify(found)})`;
     else code += found;
   }
   return new Function('read', `return ${code}`)(read) as Value;
@@ -43,9 +41,7 @@ function evaluate(text: string, contexts: Contexts, { failed }: Status): Value {
 
 /** A text with its `${{ }}` filled in. */
 export function filled(text: string, contexts: Contexts, status: Status): string {
-  return text.replace(/\$\{\{([\s\S]*?)\}\}/g, (_, inner: string) =>
-    shown(evaluate(inner, contexts, status)),
-  );
+  return text.replace(/\$\{\{([\s\S]*?)\}\}/g, (_, inner: string) => shown(evaluate(inner, contexts, status)));
 }
 
 /** Whether a step or job with this `if` runs: after a failure only if the condition asks how things went. */

@@ -16,9 +16,7 @@ export interface Exchange {
 export abstract class FakeHost implements AsyncDisposable {
   readonly #server = createServer((request, response) => {
     const send: Send = (status, body, headers = {}) =>
-      response
-        .writeHead(status, { 'content-type': 'application/json', ...headers })
-        .end(JSON.stringify(body));
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
     const exchange = { request, response, url: new URL(request.url ?? '/', this.url), send };
     const answered = exchange.url.pathname.includes('.git/') ? this.git(exchange) : this.answer(exchange);
     answered.catch((error) => response.writeHead(500).end(String(error)));
@@ -70,10 +68,7 @@ export abstract class FakeHost implements AsyncDisposable {
 const PAGE_SIZE = 2;
 
 /** The items of the page that is asked for, and where the next one is. */
-export function page(
-  list: readonly unknown[],
-  url: URL,
-): { readonly items: readonly unknown[]; readonly next?: URL } {
+export function page(list: readonly unknown[], url: URL): { readonly items: readonly unknown[]; readonly next?: URL } {
   const number = Number(url.searchParams.get('page') ?? 1);
   const items = list.slice((number - 1) * PAGE_SIZE, number * PAGE_SIZE);
   if (number * PAGE_SIZE >= list.length) return { items };

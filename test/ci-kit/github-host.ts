@@ -96,11 +96,7 @@ export class GithubHost extends FakeHost {
     if (listed !== undefined && method === 'GET') {
       const { items, next } = page(listed, url);
       const body = path === 'actions/artifacts' ? { artifacts: items, total_count: listed.length } : items;
-      return void send(
-        200,
-        body,
-        next === undefined ? {} : { link: `<${next}>; rel="next", <${url}>; rel="last"` },
-      );
+      return void send(200, body, next === undefined ? {} : { link: `<${next}>; rel="next", <${url}>; rel="last"` });
     }
     const [, comment] = /^issues\/comments\/(\d+)$/.exec(path) ?? [];
     const [, pull] = /^issues\/(\d+)\/comments$/.exec(path) ?? [];

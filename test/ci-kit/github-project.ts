@@ -98,11 +98,7 @@ export class GithubProject implements AsyncDisposable {
   }
 
   /** Merges a request as one commit, and runs the workflow on the push of it, or only one of its jobs. */
-  async merge(
-    workflow: Workflow,
-    request: Request,
-    only?: string,
-  ): Promise<Readonly<Record<string, JobEnd>>> {
+  async merge(workflow: Workflow, request: Request, only?: string): Promise<Readonly<Record<string, JobEnd>>> {
     const { repository, host } = this;
     const head = repository.git(['rev-parse', request.branch]);
     repository.git(['fetch', '-q', 'origin']);
@@ -145,11 +141,7 @@ export class GithubProject implements AsyncDisposable {
     return this.#pushed(workflow, sha, only);
   }
 
-  #pushed(
-    workflow: Workflow,
-    sha: string,
-    only: string | undefined,
-  ): Promise<Readonly<Record<string, JobEnd>>> {
+  #pushed(workflow: Workflow, sha: string, only: string | undefined): Promise<Readonly<Record<string, JobEnd>>> {
     const trigger = { event: 'push', ref: 'refs/heads/main', refName: 'main', sha, payload: {} } as const;
     return this.runner.run(workflow, trigger, only);
   }

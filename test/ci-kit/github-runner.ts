@@ -1,13 +1,5 @@
 import { spawn } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Contexts, filled, isDue } from './expressions.ts';
 import { type GithubHost, type Permissions, REPOSITORY, REPOSITORY_ID } from './github-host.ts';
@@ -277,9 +269,7 @@ class RunningJob {
   #upload({ name = '', path: place = '', 'if-no-files-found': missing }: Texts): boolean {
     const found = path.join(this.#workspace, place);
     if (!existsSync(found)) return missing === 'ignore';
-    const files = statSync(found).isFile()
-      ? [found]
-      : readdirSync(found).map((file) => path.join(found, file));
+    const files = statSync(found).isFile() ? [found] : readdirSync(found).map((file) => path.join(found, file));
     const pull = this.#trigger.payload.pull_request as { head: { sha: string } } | undefined;
     this.#host.artifacts.push({
       id: this.#host.nextId(),
@@ -297,9 +287,7 @@ class RunningJob {
   }
 
   #download(name: string, { path: folder = '.', 'run-id': run }: Texts): boolean {
-    const found = this.#host.artifacts.find(
-      (each) => each.name === name && String(each.workflow_run.id) === run,
-    );
+    const found = this.#host.artifacts.find((each) => each.name === name && String(each.workflow_run.id) === run);
     if (found === undefined) return false;
     for (const [file, content] of found.files) {
       writeFileSync(path.join(this.#workspace, folder, file), content);

@@ -54,9 +54,7 @@ describe('the workflow for one workspace', () => {
       expect(comment?.body.startsWith(`${MARKER}### voxform plan`)).toBe(true);
       expect(comment?.body).toContain('Agent/night');
       expect(first.plan?.summary).toContain('Agent/night');
-      expect(first.plan?.log, 'the key under the name that the project has for it').not.toContain(
-        'instead of',
-      );
+      expect(first.plan?.log, 'the key under the name that the project has for it').not.toContain('instead of');
       return first;
     });
 
@@ -77,10 +75,7 @@ describe('the workflow for one workspace', () => {
     );
 
     await step('a plan longer than a comment: parts are left out', async () => {
-      const lines = Array.from(
-        { length: 12 },
-        (_, line) => `${line} Say this slowly. ${'Twice. '.repeat(40)}`,
-      );
+      const lines = Array.from({ length: 12 }, (_, line) => `${line} Say this slowly. ${'Twice. '.repeat(40)}`);
       const manifests = Array.from({ length: 70 }, (_, at) => agentManifest(`agent-${at}`, lines.join('\n')));
       const files = { 'manifests/a.yaml': manifests.join('---\n') };
       const long = await project.propose(workflow, another, files, 'plan');
@@ -91,28 +86,22 @@ describe('the workflow for one workspace', () => {
       expect(comment?.body).toMatch(/\d+ parts? left out/);
     });
 
-    const merged = await step(
-      'the request is merged among forged plans: its own plan is applied',
-      async () => {
-        forgePlans(project, repository.git(['rev-parse', evil.branch]));
-        const merged = await project.merge(workflow, evil);
-        expect(merged.apply?.result, merged.apply?.log).toBe('success');
-        expect(merged.plan?.result).toBe('skipped');
-        expect(project.created()).toEqual(['day', 'night', 'noon']);
-        expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
-        return merged;
-      },
-    );
+    const merged = await step('the request is merged among forged plans: its own plan is applied', async () => {
+      forgePlans(project, repository.git(['rev-parse', evil.branch]));
+      const merged = await project.merge(workflow, evil);
+      expect(merged.apply?.result, merged.apply?.log).toBe('success');
+      expect(merged.plan?.result).toBe('skipped');
+      expect(project.created()).toEqual(['day', 'night', 'noon']);
+      expect(repository.inState('test')).toEqual(['Agent/day', 'Agent/night', 'Agent/noon']);
+      return merged;
+    });
 
-    const stale = await step(
-      'another request is merged, whose plan is stale: nothing is applied',
-      async () => {
-        const stale = await project.merge(workflow, another, 'apply');
-        expect(stale.apply?.result).toBe('failure');
-        expect(stale.apply?.summary).toContain('was not applied');
-        return stale;
-      },
-    );
+    const stale = await step('another request is merged, whose plan is stale: nothing is applied', async () => {
+      const stale = await project.merge(workflow, another, 'apply');
+      expect(stale.apply?.result).toBe('failure');
+      expect(stale.apply?.summary).toContain('was not applied');
+      return stale;
+    });
 
     await step('a push to main without a request: nothing is applied', async () => {
       const dawn = { 'manifests/dawn.yaml': agentManifest('dawn') };
@@ -129,19 +118,15 @@ describe('the workflow for one workspace', () => {
       expect(plan?.summary).toContain('2 to create. 2 manual afterwards, 3 unchanged.');
     });
 
-    await step(
-      'its job may not push any more: an artifact keeps the ids that the state did not get',
-      async () => {
-        posts.isLast = true;
-        const { apply } = await project.merge(workflow, next, 'apply');
-        expect(apply?.result).toBe('failure');
-        const [file] =
-          host.artifacts.find(({ name }) => name === 'voxform-plan-default-rescue-1')?.files.values() ?? [];
-        const ids = [...project.emulator.world.agents.keys()].slice(3);
-        expect(ids).toHaveLength(2);
-        for (const id of ids) expect(Buffer.from(file ?? []).toString()).toContain(id);
-      },
-    );
+    await step('its job may not push any more: an artifact keeps the ids that the state did not get', async () => {
+      posts.isLast = true;
+      const { apply } = await project.merge(workflow, next, 'apply');
+      expect(apply?.result).toBe('failure');
+      const [file] = host.artifacts.find(({ name }) => name === 'voxform-plan-default-rescue-1')?.files.values() ?? [];
+      const ids = [...project.emulator.world.agents.keys()].slice(3);
+      expect(ids).toHaveLength(2);
+      for (const id of ids) expect(Buffer.from(file ?? []).toString()).toContain(id);
+    });
 
     await step('no title or branch ran as a command', () => {
       for (const end of [first.plan, second.plan, merged.apply, stale.apply]) {
@@ -169,10 +154,7 @@ describe('the workflow that promotes', () => {
     await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
     await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));
     await step('a request is proposed: planned on staging', async () => {
-      const manifest = agentManifest('night').replace(
-        /name: night\n {2}prompt/,
-        'name: { $var: words }\n  prompt',
-      );
+      const manifest = agentManifest('night').replace(/name: night\n {2}prompt/, 'name: { $var: words }\n  prompt');
       const files = { 'manifests/night.yaml': manifest };
       const proposed = await project.propose(promotion, another, files, 'plan-staging');
       expect(proposed['plan-staging']?.result, proposed['plan-staging']?.log).toBe('success');

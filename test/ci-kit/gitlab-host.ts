@@ -92,9 +92,7 @@ export class GitlabHost extends FakeHost {
     }
     const [, pipeline] = /^pipelines\/(\d+)\/jobs$/.exec(path) ?? [];
     if (pipeline !== undefined) {
-      return this.jobs
-        .filter((job) => String(job.pipeline) === pipeline)
-        .map(({ id, name }) => ({ id, name }));
+      return this.jobs.filter((job) => String(job.pipeline) === pipeline).map(({ id, name }) => ({ id, name }));
     }
     return path === 'merge_requests/7/notes' ? this.notes : undefined;
   }

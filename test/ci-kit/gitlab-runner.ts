@@ -15,9 +15,7 @@ export interface GitlabJob {
   readonly artifacts?: { readonly paths?: readonly string[] };
 }
 
-export type Template = { readonly variables: Texts } & Readonly<
-  Record<`voxform:${string}` | '.voxform', GitlabJob>
->;
+export type Template = { readonly variables: Texts } & Readonly<Record<`voxform:${string}` | '.voxform', GitlabJob>>;
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -46,11 +44,7 @@ function holds(comparison: string, variables: Texts): boolean {
 /** Runs a job's lines in one shell, in a fresh checkout of a commit, as a runner does. */
 export async function runGitlabJob(
   job: GitlabJob,
-  {
-    repository,
-    host,
-    variables,
-  }: { repository: Repository; host: Pick<GitlabHost, 'url'>; variables: Texts },
+  { repository, host, variables }: { repository: Repository; host: Pick<GitlabHost, 'url'>; variables: Texts },
 ): Promise<GitlabEnd> {
   const home = mkdtempSync(path.join(repository.folder, 'job-'));
   const folder = path.join(home, 'voices');

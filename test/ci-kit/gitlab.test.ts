@@ -45,11 +45,7 @@ describe('the template for GitLab', () => {
     });
     host.repositories = repository.folder;
     const settings = { VOXFORM_API_KEY: API_KEY, VOXFORM_PACKAGE: '', VOXFORM_PROJECT: 'voices' };
-    const run = (
-      name: 'validate' | 'plan' | 'apply',
-      sha: string,
-      variables: Readonly<Record<string, string>>,
-    ) =>
+    const run = (name: 'validate' | 'plan' | 'apply', sha: string, variables: Readonly<Record<string, string>>) =>
       runGitlabJob(job(name), {
         repository,
         host,
@@ -123,9 +119,9 @@ describe('the template for GitLab', () => {
 
     await step('no title or branch ran as a command', () => {
       for (const { folder } of [first.end, end, applied, again]) {
-        expect(
-          readdirSync(folder, { recursive: true }).filter((name) => path.basename(`${name}`) === 'pwned'),
-        ).toEqual([]);
+        expect(readdirSync(folder, { recursive: true }).filter((name) => path.basename(`${name}`) === 'pwned')).toEqual(
+          [],
+        );
       }
     });
   });

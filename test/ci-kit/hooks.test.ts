@@ -15,8 +15,7 @@ interface Hook {
 
 const hooks = shipped<readonly Hook[]>('.pre-commit-hooks.yaml');
 const project = {
-  'voxform.yaml':
-    'version: 1\nworkspaces:\n  test:\n    base_url: http://127.0.0.1:1\n    workspace_id: W1\n',
+  'voxform.yaml': 'version: 1\nworkspaces:\n  test:\n    base_url: http://127.0.0.1:1\n    workspace_id: W1\n',
 };
 
 /** What pre-commit does for `language: script`: the entry in the hook's own checkout, started in the project. */

@@ -61,11 +61,7 @@ it('the job for GitLab does so in its schedule', async () => {
   const own = shipped<Template>('examples/ci/gitlab/impact.yml')['voxform:impact'];
   const job: GitlabJob = { ...template['.voxform'], ...own };
   const scheduled = { CI_PIPELINE_SOURCE: 'schedule', VOXFORM_IMPACT: 'daily' };
-  const starts = [
-    scheduled,
-    { ...scheduled, VOXFORM_IMPACT: '' },
-    { ...scheduled, CI_PIPELINE_SOURCE: 'push' },
-  ];
+  const starts = [scheduled, { ...scheduled, VOXFORM_IMPACT: '' }, { ...scheduled, CI_PIPELINE_SOURCE: 'push' }];
   expect(starts.map((variables) => startOf(job, variables))).toEqual(['on_success', 'never', 'never']);
   await using stack = new AsyncDisposableStack();
   let host: FakeGitlab | undefined;

@@ -54,18 +54,15 @@ it('the workflow of a new project plans what is proposed, and applies what is me
   });
 
   const edit = { 'manifests/day.yaml': agentManifest('day', 'Be brief.') };
-  const { merged, pushed } = await step(
-    'it is merged, and another push meanwhile: that job waits',
-    async () => {
-      hold('POST');
-      const merged = project.merge(workflow, request);
-      await held.reached.promise;
-      const said = waiting();
-      const pushed = project.push(workflow, edit);
-      expect(await said).toContain('https://github.example/acme/voices/actions/runs/');
-      return { merged, pushed };
-    },
-  );
+  const { merged, pushed } = await step('it is merged, and another push meanwhile: that job waits', async () => {
+    hold('POST');
+    const merged = project.merge(workflow, request);
+    await held.reached.promise;
+    const said = waiting();
+    const pushed = project.push(workflow, edit);
+    expect(await said).toContain('https://github.example/acme/voices/actions/runs/');
+    return { merged, pushed };
+  });
 
   await step('the first job ends: the next one goes on', async () => {
     const first = held.goOn;
@@ -105,25 +102,22 @@ it.each([
     says: /FAILED/,
   },
   { reason: 'the action of a copy', install: COPY, result: 'success', says: /^/ },
-])(
-  'the workflow gives a key only to the voxform that was chosen: $reason',
-  async ({ install, result, says }) => {
-    await using project = await GithubProject.open(projectOf);
-    const installed = project.repository.recordNpm();
-    const workflow = workflowFor(install);
-    for (const { steps } of Object.values(workflow.jobs)) {
-      const installs = steps.findIndex(({ name, uses }) => name === 'Install voxform' || uses === COPY);
-      const hasKey = steps.findIndex(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
-      expect(installs).toBeGreaterThan(0);
-      expect(hasKey).toBeGreaterThan(installs);
-    }
-    const { plan } = await project.propose(workflow, request, { 'p.tgz': PACKAGE });
-    expect(plan?.log).toMatch(says);
-    expect(plan?.result).toBe(result);
-    expect(installed()).toEqual([]);
-    expect(plan?.summary.includes('Agent/day')).toBe(result === 'success');
-  },
-);
+])('the workflow gives a key only to the voxform that was chosen: $reason', async ({ install, result, says }) => {
+  await using project = await GithubProject.open(projectOf);
+  const installed = project.repository.recordNpm();
+  const workflow = workflowFor(install);
+  for (const { steps } of Object.values(workflow.jobs)) {
+    const installs = steps.findIndex(({ name, uses }) => name === 'Install voxform' || uses === COPY);
+    const hasKey = steps.findIndex(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
+    expect(installs).toBeGreaterThan(0);
+    expect(hasKey).toBeGreaterThan(installs);
+  }
+  const { plan } = await project.propose(workflow, request, { 'p.tgz': PACKAGE });
+  expect(plan?.log).toMatch(says);
+  expect(plan?.result).toBe(result);
+  expect(installed()).toEqual([]);
+  expect(plan?.summary.includes('Agent/day')).toBe(result === 'success');
+});
 
 it('the workflow runs all jobs in the image that was chosen', () => {
   const image = `registry.example.com/voxform@sha256:${sha256(PACKAGE)}`;

@@ -71,9 +71,7 @@ describe('the manifests of a fleet for Kubernetes', () => {
       one('PodDisruptionBudget').spec.selector.matchLabels,
       pod.topologySpreadConstraints?.[0]?.labelSelector.matchLabels,
     ]).toEqual([labels, labels, labels, labels]);
-    expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(
-      pod.volumes.map(({ name }) => name).sort(),
-    );
+    expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(pod.volumes.map(({ name }) => name).sort());
     for (const { configMap, secret } of pod.volumes) {
       const keys = [...(configMap?.items ?? []), ...(secret?.items ?? [])].map(({ key }) => key);
       const there = configMap ? config.data : secret && secrets.get(secret.secretName);
@@ -86,9 +84,7 @@ describe('the manifests of a fleet for Kubernetes', () => {
       expect(config.data['fleet.yaml']).toContain(`{ $secret: ${variable.name} }`);
     }
     const namespaces = manifests.filter(({ kind }) => kind !== 'Namespace').map((each) => each.metadata);
-    expect(new Set(namespaces.map(({ namespace }) => namespace))).toEqual(
-      new Set([one('Namespace').metadata.name]),
-    );
+    expect(new Set(namespaces.map(({ namespace }) => namespace))).toEqual(new Set([one('Namespace').metadata.name]));
   });
 
   it('ask for health where the process listens', () => {
@@ -139,9 +135,9 @@ describe('the manifests of a fleet for Kubernetes', () => {
       const code = await new Promise((resolve) => running?.once('close', resolve));
       expect(code, log).toBe(0);
       const rows = await database.sql('SELECT name, state FROM voxform_fleet.states');
-      expect(rows.map(({ name, state }) => [name, Object.keys(JSON.parse(String(state)).resources)])).toEqual(
-        [['voices/clients/acme:production', ['Agent/support-line']]],
-      );
+      expect(rows.map(({ name, state }) => [name, Object.keys(JSON.parse(String(state)).resources)])).toEqual([
+        ['voices/clients/acme:production', ['Agent/support-line']],
+      ]);
       expect(log).not.toContain('token-of-the-host');
     } finally {
       running?.kill('SIGKILL');
@@ -181,9 +177,7 @@ function mount(place: string): void {
   mkdirSync(path.join(place, 'etc'));
   writeFileSync(
     path.join(place, 'etc/fleet.yaml'),
-    fleet
-      .replaceAll('/run/secrets/voxform', path.join(place, 'secrets'))
-      .replace('mode: report', 'mode: apply'),
+    fleet.replaceAll('/run/secrets/voxform', path.join(place, 'secrets')).replace('mode: report', 'mode: apply'),
   );
   const items = pod.volumes.flatMap(({ secret }) => secret?.items ?? []);
   for (const item of items) {
@@ -205,10 +199,7 @@ function startPod(place: string, secretsOfFleet: Readonly<Record<string, string>
       .replace(/=0\.0\.0\.0:\d+$/, '=127.0.0.1:0'),
   );
   const env = Object.fromEntries(
-    (container.env ?? []).map((each) => [
-      each.name,
-      'value' in each ? each.value : secretsOfFleet[each.name],
-    ]),
+    (container.env ?? []).map((each) => [each.name, 'value' in each ? each.value : secretsOfFleet[each.name]]),
   );
   const [file = '', ...words] = [...asOrdinaryUser, process.execPath, main, ...args];
   return spawn(file, words, {

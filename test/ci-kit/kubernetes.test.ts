@@ -1,14 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  chmodSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
@@ -67,24 +58,18 @@ describe('the manifests for Kubernetes', () => {
     const labels = deployment.spec.template.metadata.labels;
     expect(deployment.spec.selector.matchLabels).toEqual(labels);
     expect(only('Service').spec.selector).toEqual(labels);
-    expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(
-      pod.volumes.map(({ name }) => name).sort(),
-    );
+    expect(container.volumeMounts.map(({ name }) => name).sort()).toEqual(pod.volumes.map(({ name }) => name).sort());
     const sources = new Map(pod.volumes.map((volume) => [volume.name, volume]));
     expect(sources.get('project')?.configMap?.name).toBe(project.metadata.name);
     expect(sources.get('secrets')?.secret?.secretName).toBe(only('Secret').metadata.name);
-    expect(sources.get('state')?.persistentVolumeClaim?.claimName).toBe(
-      only('PersistentVolumeClaim').metadata.name,
-    );
+    expect(sources.get('state')?.persistentVolumeClaim?.claimName).toBe(only('PersistentVolumeClaim').metadata.name);
     expect(
       sources
         .get('project')
         ?.configMap?.items.map(({ key }) => key)
         .sort(),
     ).toEqual(Object.keys(project.data).sort());
-    const namespaces = manifests
-      .filter(({ kind }) => kind !== 'Namespace')
-      .map((each) => each.metadata.namespace);
+    const namespaces = manifests.filter(({ kind }) => kind !== 'Namespace').map((each) => each.metadata.namespace);
     expect(new Set(namespaces)).toEqual(new Set([only('Namespace').metadata.name]));
   });
 

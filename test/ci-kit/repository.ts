@@ -1,14 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { inject } from 'vitest';
@@ -53,14 +45,7 @@ export class Repository implements Disposable {
   }
 
   git(args: readonly string[], cwd = this.clone): string {
-    const who = [
-      '-c',
-      'user.name=dev',
-      '-c',
-      'user.email=dev@example.com',
-      '-c',
-      'advice.detachedHead=false',
-    ];
+    const who = ['-c', 'user.name=dev', '-c', 'user.email=dev@example.com', '-c', 'advice.detachedHead=false'];
     return execFileSync('git', [...who, ...args], {
       cwd,
       env: this.env,

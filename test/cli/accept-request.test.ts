@@ -177,8 +177,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     const refused = async (env: Readonly<Record<string, string>>, ...flags: string[]): Promise<string> => {
       const done = await project.runWith(env, 'accept', '--pull-request', '--auto-approve', ...flags);
       expect(done.code).toBe(1);
-      for (const token of [TOKEN, ...Object.values(env)])
-        expect(done.stdout + done.stderr).not.toContain(token);
+      for (const token of [TOKEN, ...Object.values(env)]) expect(done.stdout + done.stderr).not.toContain(token);
       return done.stderr.replace(/\s+/g, ' ');
     };
     const rights = name === 'github' ? 'contents: write and pull-requests: write' : 'the scope api';
@@ -193,9 +192,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     host.repository.protect(BRANCH);
     expect(await refused({})).toMatch(/rotected branch|not allowed to push/i);
     host.faults.push({ on: /GET/, answer: { status: 429, headers: { 'retry-after': '600' } } });
-    expect(await refused({}, '--max-wait', '1s')).toMatch(
-      /limits requests until \d{4}-\S+ hint: Try again then/,
-    );
+    expect(await refused({}, '--max-wait', '1s')).toMatch(/limits requests until \d{4}-\S+ hint: Try again then/);
     expect(host.requests).toEqual([]);
   });
 });
@@ -220,8 +217,7 @@ describe('the branch of a request, which no host decides on', () => {
     });
 
     await step('a person writes above the text: it stays', async () => {
-      host.request(number).body =
-        `Please wait for Bob.\r\n\r\n${host.request(number).body.replaceAll('\n', '\r\n')}`;
+      host.request(number).body = `Please wait for Bob.\r\n\r\n${host.request(number).body.replaceAll('\n', '\r\n')}`;
       project.edit('day', { llm_config: { temperature: 0.8 } });
       await project.accept();
       expect(host.request(number).body).toMatch(/^Please wait for Bob\.\n\n<!-- voxform drift/);
@@ -235,9 +231,7 @@ describe('the branch of a request, which no host decides on', () => {
       const { length } = host.writes;
       const told = await project.accept();
       expect(told.code).toBe(1);
-      expect(told.stdout).toContain(
-        `The branch ${BRANCH} has commits of other people, so voxform does not change it`,
-      );
+      expect(told.stdout).toContain(`The branch ${BRANCH} has commits of other people, so voxform does not change it`);
       project.edit('day', { llm_config: { temperature: 0.5 } });
       expect((await project.accept()).code).toBe(0);
       expect(host.writes).toHaveLength(length);

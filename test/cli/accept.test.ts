@@ -121,9 +121,7 @@ describe('accept', () => {
     const dry = await step('--dry-run shows the edits and writes nothing', async () => {
       const dry = await run('accept', '--dry-run');
       expect(dry).toMatchObject({ code: 0, stderr: '' });
-      expect(dry.stdout).toContain(
-        '--- a/manifests/agents.yaml\n+++ b/manifests/agents.yaml\n@@ -3,12 +3,12 @@',
-      );
+      expect(dry.stdout).toContain('--- a/manifests/agents.yaml\n+++ b/manifests/agents.yaml\n@@ -3,12 +3,12 @@');
       expect(await read('manifests/agents.yaml')).toBe(AGENTS);
       return dry;
     });
@@ -170,9 +168,7 @@ describe('accept', () => {
       written: true,
       files: [{ file: 'manifests/agents.yaml' }],
       accepted: [{ address: 'Agent/night', path: 'prompt_config.prompt', value: 'Be silent.' }],
-      refused: [
-        { address: 'Agent/night', path: 'name', why: expect.stringContaining('variable company') as string },
-      ],
+      refused: [{ address: 'Agent/night', path: 'name', why: expect.stringContaining('variable company') as string }],
     });
     expect(await read('manifests/agents.yaml')).toBe(AGENTS.replace('Be quiet.', 'Be silent.'));
     expect(stdout).not.toContain('a-long-secret-key');
@@ -248,11 +244,7 @@ describe('accept', () => {
     });
 
     await step('a link out of the project is refused', async () => {
-      const outside = path.join(
-        workspace.folder.root,
-        '..',
-        `${path.basename(workspace.folder.root)}-outside.yaml`,
-      );
+      const outside = path.join(workspace.folder.root, '..', `${path.basename(workspace.folder.root)}-outside.yaml`);
       await writeFile(outside, await read('manifests/agents.yaml'));
       await rm(at('manifests/agents.yaml'));
       await symlink(outside, at('manifests/agents.yaml'));

@@ -25,16 +25,8 @@ describe('wrong usage', () => {
     [['import', 'Agent/x'], 'import needs ADDRESS and ID', 'an import without an id'],
     [['import', 'Agnet/x', '1'], 'did you mean "Agent"?', 'a misspelt kind'],
     [['state', 'resolve', 'Agent/x'], '--not-created', 'a resolve without its answer'],
-    [
-      ['emulator', '--behaviour', '{"putt":1}'],
-      '--behaviour: unknown setting putt; did you mean "put"?',
-      'a switch',
-    ],
-    [
-      ['emulator', '--behaviour', '{"shows":{"x":1}}'],
-      '--behaviour: shows: unknown setting x',
-      'an inner switch',
-    ],
+    [['emulator', '--behaviour', '{"putt":1}'], '--behaviour: unknown setting putt; did you mean "put"?', 'a switch'],
+    [['emulator', '--behaviour', '{"shows":{"x":1}}'], '--behaviour: shows: unknown setting x', 'an inner switch'],
     [['schema', 'agnet'], 'did you mean "agent"?', 'a misspelt schema'],
   ])('%j', async (args, message) => {
     await using folder = await temporaryFolder();
@@ -105,9 +97,7 @@ describe('failures that a person can mend', () => {
     });
     const { code, stdout } = await workspace.runWith({ VOXFORM_API_KEY: '' }, 'validate');
     expect(code).toBe(1);
-    expect(stdout).toMatch(
-      /manifests\/a\.yaml:8:5 .*"promt".*"prompt"[\s\S]*manifests\/b\.yaml:2:7 .*"Agent"/,
-    );
+    expect(stdout).toMatch(/manifests\/a\.yaml:8:5 .*"promt".*"prompt"[\s\S]*manifests\/b\.yaml:2:7 .*"Agent"/);
     expect(workspace.emulator.requests).toEqual([]);
   });
 
@@ -143,10 +133,7 @@ describe('failures that a person can mend', () => {
     ['import', ['import', 'PhoneNumber/main', '01NOTHERE0000000000000000A']],
   ])('takes no lock for an address that no request can reach: %s', async (_, args) => {
     await using workspace = await testWorkspace({ 'manifests/n.yaml': NUMBER });
-    const { code, stderr } = await workspace.runWith(
-      { VOXFORM_BASE_URL: `${workspace.emulator.url}/api/v1` },
-      ...args,
-    );
+    const { code, stderr } = await workspace.runWith({ VOXFORM_BASE_URL: `${workspace.emulator.url}/api/v1` }, ...args);
     expect(code).toBe(1);
     expect(stderr).toContain('ends in /api/v1');
     expect(existsSync(path.join(workspace.folder.root, '.voxform'))).toBe(false);

@@ -34,9 +34,7 @@ async function byHand(workspace: TestWorkspace): Promise<{ agent: string; unhear
 /** Every file of a folder with its text. */
 async function tree(folder: string): Promise<Record<string, string>> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.join(entry.parentPath, entry.name));
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
   return Object.fromEntries(
     await Promise.all(
       files.sort().map(async (file) => [path.relative(folder, file), await readFile(file, 'utf8')] as const),
@@ -53,11 +51,7 @@ describe('export', () => {
     await using workspace = await testWorkspace(FILES);
     const agent = (name: string, provider: string) =>
       post(workspace, 'agents', { name, llm_config: { provider, model: 'm' } });
-    const ids = [
-      await agent('Own', 'openai'),
-      await agent('Other', 'openai'),
-      await agent('Theirs', 'internal'),
-    ];
+    const ids = [await agent('Own', 'openai'), await agent('Other', 'openai'), await agent('Theirs', 'internal')];
     const url = 'https://hooks.example.com/services/T00/B00/XyZ1xyz2XYZ3xyz4';
     const hook = await post(workspace, 'webhooks', { url });
     const flags = ['--agents', ...ids, '--webhooks', hook];
@@ -75,9 +69,7 @@ describe('export', () => {
     const set = await tree(path.join(workspace.folder.root, 'set'));
     expect(set['manifests/agents/own.yaml']).toMatch(/^ {4}api_key: { \$secret: MODEL_KEY }$/m);
     expect(set['manifests/agents/theirs.yaml']).not.toContain('api_key');
-    expect(set['.env.example']).toMatch(
-      /Required by llm_config.api_key of Agent\/other, and 1 more.\nMODEL_KEY=/,
-    );
+    expect(set['.env.example']).toMatch(/Required by llm_config.api_key of Agent\/other, and 1 more.\nMODEL_KEY=/);
     const validated = await workspace.run('-C', 'set', 'validate');
     expect(validated.code, validated.stdout).toBe(0);
     const mistaken = await workspace.run('export', '--out', 'no', '--api-key-secret', 'VOXFORM_API_KEY');
@@ -197,8 +189,7 @@ describe('export', () => {
   });
 
   it('offers the secrets that the project has, once each', async () => {
-    const withKey = (name: string) =>
-      `${agentManifest(name)}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`;
+    const withKey = (name: string) => `${agentManifest(name)}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`;
     await using workspace = await testWorkspace({
       'manifests/a.yaml': withKey('day'),
       'manifests/b.yaml': withKey('night'),
@@ -320,11 +311,7 @@ describe('the placeholder of an export', () => {
       { OPENAI_API_KEY: 'voxform-export-placeholder' },
       'the secret OPENAI_API_KEY still has the placeholder',
     ],
-    [
-      'of the API key',
-      { VOXFORM_API_KEY: 'voxform-export-placeholder' },
-      'VOXFORM_API_KEY still has the placeholder',
-    ],
+    ['of the API key', { VOXFORM_API_KEY: 'voxform-export-placeholder' }, 'VOXFORM_API_KEY still has the placeholder'],
   ])('%s is never sent', async (_, env, message) => {
     await using workspace = await testWorkspace({
       'manifests/a.yaml': `${agentManifest('a')}  llm_config: { api_key: { $secret: OPENAI_API_KEY } }\n`,

@@ -36,10 +36,7 @@ async function farPlatform(): Promise<FarPlatform> {
   git('init', '-q', '-b', 'main');
   git('remote', 'add', 'origin', remote.root);
   const configure = (state: string) =>
-    workspace.folder.write(
-      'voxform.yaml',
-      projectFile({ ...workspace.emulator, url: BASE_URL }, `state: ${state}\n`),
-    );
+    workspace.folder.write('voxform.yaml', projectFile({ ...workspace.emulator, url: BASE_URL }, `state: ${state}\n`));
   await configure('{ backend: git }');
   const freshMachine = async () => {
     const memory = path.join(root, '.voxform', 'memory');

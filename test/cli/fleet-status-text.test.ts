@@ -30,10 +30,7 @@ const invalid: FleetWorkspace = {
 };
 
 function textOf(workspace: FleetWorkspace, only?: string, more: object = {}): string {
-  const none = Object.fromEntries(workspaceStatuses.map((each) => [each, 0])) as Record<
-    WorkspaceStatus,
-    number
-  >;
+  const none = Object.fromEntries(workspaceStatuses.map((each) => [each, 0])) as Record<WorkspaceStatus, number>;
   const figures = {
     lateness: 0,
     oldestCheckAge: 1,
@@ -63,9 +60,7 @@ it('tells of invalid manifests which commit is in force, and which plan waits al
 });
 
 it('calls no time the age of a check that never was', () => {
-  expect(textOf(invalid, undefined, { oldestCheckAge: 60 })).toMatch(
-    /: 1 invalid; longest unchecked for 60 s$/m,
-  );
+  expect(textOf(invalid, undefined, { oldestCheckAge: 60 })).toMatch(/: 1 invalid; longest unchecked for 60 s$/m);
   const never = textOf(invalid, undefined, { oldestCheckAge: 60, neverChecked: 1 });
   expect(never).toMatch(/: 1 invalid; longest unchecked for 60 s; 1 never checked$/m);
 });

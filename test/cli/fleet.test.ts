@@ -68,8 +68,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
   };
   const until = (what: () => Promise<boolean>): Promise<void> =>
     expect.poll(what, { interval: 50, timeout: 100_000 }).toBe(true);
-  const json = async (...args: string[]) =>
-    JSON.parse((await fleet('status', ...args, '--output', 'json')).stdout);
+  const json = async (...args: string[]) => JSON.parse((await fleet('status', ...args, '--output', 'json')).stdout);
 
   await step('which must have been served once', async () => {
     const { code, stderr } = await fleet('status');
@@ -77,10 +76,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('serve', '--file', 'other.yaml')).stderr).toContain('cannot read');
     const overriding = { ...KEY, VOXFORM_API_KEY: 'x' };
     const refused = await command(['fleet', 'serve'], { cwd: folder.root, env: overriding });
-    expect([refused.code, refused.stderr]).toEqual([
-      64,
-      expect.stringContaining('VOXFORM_API_KEY would apply'),
-    ]);
+    expect([refused.code, refused.stderr]).toEqual([64, expect.stringContaining('VOXFORM_API_KEY would apply')]);
   });
 
   await putEmbedded(path.join(folder.root, '.voxform/fleet'));

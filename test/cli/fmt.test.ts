@@ -28,8 +28,7 @@ metadata: { name: a }
 const BROKEN = 'apiVersion: voxform/v1\nkind: [Agent\nspec: {}\n';
 
 const run = (folder: Folder, ...args: string[]) => command(['fmt', ...args], { cwd: folder.root });
-const read = (folder: Folder, name: string): Promise<string> =>
-  readFile(path.join(folder.root, name), 'utf8');
+const read = (folder: Folder, name: string): Promise<string> => readFile(path.join(folder.root, name), 'utf8');
 
 describe('fmt', () => {
   it('formats the manifests and the project file, and then has nothing to do', async () => {
@@ -46,17 +45,13 @@ describe('fmt', () => {
 
     const diff = await run(folder, '--diff');
     expect(diff.code).toBe(0);
-    expect(diff.stdout).toContain(
-      '--- a/manifests/a.yaml\n+++ b/manifests/a.yaml\n@@ -1,6 +1,6 @@\n # one\n',
-    );
+    expect(diff.stdout).toContain('--- a/manifests/a.yaml\n+++ b/manifests/a.yaml\n@@ -1,6 +1,6 @@\n # one\n');
     expect(await read(folder, 'manifests/a.yaml')).toBe(UNTIDY);
 
     expect(await run(folder)).toMatchObject({ code: 0, stdout: check.stdout });
     expect(await read(folder, 'manifests/a.yaml')).toBe(TIDY);
     expect(await read(folder, 'voxform.yaml')).toBe(VOXFORM);
-    expect(await read(folder, 'manifests/c.json')).toMatch(
-      /^\ufeff\{\r\n {2}"apiVersion": "voxform\/v1",\r\n/,
-    );
+    expect(await read(folder, 'manifests/c.json')).toMatch(/^\ufeff\{\r\n {2}"apiVersion": "voxform\/v1",\r\n/);
     expect(await read(folder, 'notes.yaml')).toBe(UNTIDY);
     expect(await run(folder, '--check')).toMatchObject({ code: 0, stdout: '' });
   });

@@ -250,13 +250,7 @@ describe('get', () => {
     dashboard.recordCall({ agent_id: agent });
     const [titles, row] = (await workspace.run('get', 'numbers')).stdout.split('\n');
     expect(titles?.split(/ {2,}/)).toEqual(['ID', 'NUMBER', 'NICKNAME', 'INBOUND AGENT', 'ADDRESS']);
-    expect(row?.split(/ {2,}/)).toEqual([
-      number,
-      '+12025550120',
-      'Front desk',
-      'Agent/day',
-      'PhoneNumber/main',
-    ]);
+    expect(row?.split(/ {2,}/)).toEqual([number, '+12025550120', 'Front desk', 'Agent/day', 'PhoneNumber/main']);
     expect((await workspace.run('get', 'calls')).stdout).toContain(' Agent/day ');
     expect((await workspace.run('get', 'webhooks')).stdout).toContain('Webhook/hook');
     const raw = await workspace.run('get', 'numbers', '--output', 'csv');

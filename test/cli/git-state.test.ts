@@ -100,8 +100,7 @@ describe('a state that Git keeps', () => {
       // A job has what Git has.
       git(workspace, 'clean', '-q', '-f', '-x', '.voxform');
       if (name !== undefined) await workspace.folder.write('manifests/b.yaml', agentManifest(name));
-      const args =
-        name === undefined ? ['state', 'mv', 'Agent/day', 'Agent/noon'] : ['apply', '--auto-approve'];
+      const args = name === undefined ? ['state', 'mv', 'Agent/day', 'Agent/noon'] : ['apply', '--auto-approve'];
       expect((await workspace.run(...args)).code).toBe(0);
       git(workspace, 'commit', '-q', '-a', '-m', 'state');
     };
@@ -139,8 +138,7 @@ describe('a state that Git keeps', () => {
     git(workspace, 'checkout', '-q', 'main');
     await job(ours);
     expect(() => git(workspace, '-c', `merge.conflictStyle=${case_.style}`, 'merge', 'job')).toThrow();
-    for (const name of [theirs, ours])
-      await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
+    for (const name of [theirs, ours]) await workspace.folder.write(`manifests/${name}.yaml`, agentManifest(name));
 
     const { stdout } = await workspace.run('plan', '--output', 'json');
     const { hint } = JSON.parse(stdout).error as { hint: string };

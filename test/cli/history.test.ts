@@ -67,9 +67,7 @@ it('tells of every run that locked the state what it did and how it ended', asyn
   const told = runs.map(({ command: name, result, resources = [] }) => [
     name,
     result,
-    ...resources.map(
-      (each) => `${each.action} ${each.address} ${each.id === null ? 'no id' : 'id'} ${each.paths}`,
-    ),
+    ...resources.map((each) => `${each.action} ${each.address} ${each.id === null ? 'no id' : 'id'} ${each.paths}`),
   ]);
   expect(told.reverse()).toEqual([
     ['apply', 'done', 'create Agent/day id ', 'create Agent/night id '],
@@ -81,17 +79,11 @@ it('tells of every run that locked the state what it did and how it ended', asyn
     ['import', 'refused'],
     ['apply', 'done'],
   ]);
-  const digest = (JSON.parse(readFileSync(path.join(w.folder.root, 'p.plan'), 'utf8')) as { digest: string })
-    .digest;
+  const digest = (JSON.parse(readFileSync(path.join(w.folder.root, 'p.plan'), 'utf8')) as { digest: string }).digest;
   const applied = runs.filter(({ command: name }) => name === 'apply').reverse();
   const saved = { digest, summary: { update: 1 } };
   const other = { digest: expect.stringMatching(/^[0-9a-f]{32}$/) };
-  expect(applied.map(({ plan }) => plan)).toMatchObject([
-    { ...other, summary: { create: 2 } },
-    saved,
-    saved,
-    other,
-  ]);
+  expect(applied.map(({ plan }) => plan)).toMatchObject([{ ...other, summary: { create: 2 } }, saved, saved, other]);
   expect(runs.find(({ result }) => result === 'refused')?.error).toContain('01ARZ3NDEKTSV4RRFFQ69G5FAV');
   expect(readFileSync(path.join(w.folder.root, HISTORY), 'utf8')).not.toContain('Be quick');
   expect((await runsIn(w, 'Agent/day')).map((run) => run.command)).toEqual(['import', 'state mv', 'apply']);
@@ -143,9 +135,7 @@ it('tells of failures, guards and interrupts, and has no value that an answer re
   for (const error of [wrong?.error, unread?.error]) {
     expect(error).toMatch(/4\d\d .*not_allowed.*prompt_config\.prompt/);
   }
-  expect(readFileSync(path.join(w.folder.root, HISTORY), 'utf8')).not.toMatch(
-    /nobody may|Be kind|test-workspace/,
-  );
+  expect(readFileSync(path.join(w.folder.root, HISTORY), 'utf8')).not.toMatch(/nobody may|Be kind|test-workspace/);
 });
 
 it('tells of what watch applied', async () => {
@@ -210,9 +200,7 @@ it('names the job that holds the lock, also to who ends it, and tells running fr
   expect((await runsIn(w)).map(({ result }) => result)).toEqual(['done', 'died', 'done']);
   const left = await store.lock(lockRequest({ isStep: false }));
   const { stdout } = await w.run('state', 'unlock', left.info.id);
-  expect(stdout).toMatch(
-    /^Released the lock of ci@runner \(nightly .* for .*, lock \S+, last seen \d+ s ago\.$/m,
-  );
+  expect(stdout).toMatch(/^Released the lock of ci@runner \(nightly .* for .*, lock \S+, last seen \d+ s ago\.$/m);
   await left.release().catch(() => undefined);
 });
 
@@ -276,9 +264,7 @@ it('prints a table for 80 columns, and one run with everything', async () => {
   expect(lines.filter((line) => line.length > 80)).toEqual([]);
   expect(lines[0]).toMatch(/^RUN +WHEN \(UTC\) +WHO +COMMAND +RESULT +CHANGES$/);
   expect(lines[1]).toMatch(/^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}\S+ +state rm +refused +the state/);
-  expect(lines.at(-1)).toMatch(
-    /^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}voxform \/ apply +apply +done +2 created$/,
-  );
+  expect(lines.at(-1)).toMatch(/^[\da-f]{8} {2}[-\d]{10} [:\d]{5} {2}voxform \/ apply +apply +done +2 created$/);
   const [refused, applied] = await runsIn(w);
   expect((await w.run('history')).stdout.split('\n')[1]).toMatch(/refused +the state.{25,30}…$/);
   const shown = await w.run('history', 'show', applied?.run.slice(0, 8) ?? '');

@@ -40,9 +40,7 @@ describe('voxform impact', () => {
     expect(asked).toEqual(['/api/v1/agents/versions', ...Array(10).fill('/api/v1/call-histories')]);
 
     const text = (await workspace.run('impact', 'Agent/day')).stdout;
-    expect(text).toMatch(
-      /session_outcome=escalated +\d+\.\d% +\d+\.\d% +-\d+(\.\d)? points \(-[\d.]+ to -[\d.]+\)/,
-    );
+    expect(text).toMatch(/session_outcome=escalated +\d+\.\d% +\d+\.\d% +-\d+(\.\d)? points \(-[\d.]+ to -[\d.]+\)/);
     expect(text.replace(/\s+/g, ' ')).toContain('does not show which version a call used');
     const html = (await workspace.run('impact', 'Agent/day', '--output', 'html')).stdout;
     expect(html).toMatch(/^<!doctype html>/);
@@ -69,21 +67,15 @@ describe('voxform impact', () => {
     const misspelt = await code('session_outcome=escalatd>+5%');
     expect(misspelt.code).toBe(0);
     expect(misspelt.stderr.replace(/\s+/g, ' ')).toContain('did you mean "escalated"?');
-    expect(
-      (await workspace.run('impact', 'Agent/day', '--since', '2026-01-12', '--fail-if', 'duration>+1')).code,
-    ).toBe(0);
+    expect((await workspace.run('impact', 'Agent/day', '--since', '2026-01-12', '--fail-if', 'duration>+1')).code).toBe(
+      0,
+    );
   });
 
   it('reads decimals in text, and fails where a condition rests on values that are no numbers', async () => {
     await using workspace = await twoVersions();
     const figures = async (...flags: string[]) => {
-      const { stdout, stderr, code } = await workspace.run(
-        'impact',
-        'Agent/day',
-        '--output',
-        'json',
-        ...flags,
-      );
+      const { stdout, stderr, code } = await workspace.run('impact', 'Agent/day', '--output', 'json', ...flags);
       return { document: JSON.parse(stdout) as ImpactDocument, stderr, code };
     };
     const numbers = await figures();
@@ -93,9 +85,7 @@ describe('voxform impact', () => {
     workspace.emulator.setBehaviour({ callFigures: 'withUnit' });
     const odd = await figures('--fail-if', 'cost>-9');
     expect(odd.code).toBe(1);
-    expect(odd.stderr.replace(/\s+/g, ' ')).toMatch(
-      /cannot be checked: cost of \d+ of \d+ calls of version 1/,
-    );
+    expect(odd.stderr.replace(/\s+/g, ' ')).toMatch(/cannot be checked: cost of \d+ of \d+ calls of version 1/);
     const [{ calls, cost, unreadable } = {}] = odd.document.versions;
     expect({ cost, unreadable }).toEqual({
       cost: { median: null, p95: null },
@@ -172,12 +162,8 @@ describe('voxform impact', () => {
     });
     const first = await workspace.run('impact', 'Agent/day', '--fail-if', 'cost>1');
     expect(first.code).toBe(0);
-    expect(first.stderr.replace(/\s+/g, ' ')).toContain(
-      '--fail-if is not checked. Only one published version',
-    );
+    expect(first.stderr.replace(/\s+/g, ' ')).toContain('--fail-if is not checked. Only one published version');
     const late = await workspace.run('impact', 'Agent/day', '--since', '2030-01-01');
-    expect(late.stdout).toContain(
-      'Only one version was in use since 2030-01-01: there is nothing to compare.',
-    );
+    expect(late.stdout).toContain('Only one version was in use since 2030-01-01: there is nothing to compare.');
   });
 });

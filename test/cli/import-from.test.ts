@@ -82,9 +82,7 @@ describe('import --from', () => {
     await using workspace = await testWorkspace(FILES);
     await writeFile(path.join(workspace.folder.root, 'utf-16.csv'), new Uint8Array([0xff, 0xfe]));
     const hintOf = async (file: string) =>
-      /hint: *(.*)$/.exec(
-        (await workspace.run('import', '--from', file)).stderr.replaceAll(/\s+/g, ' '),
-      )?.[1];
+      /hint: *(.*)$/.exec((await workspace.run('import', '--from', file)).stderr.replaceAll(/\s+/g, ' '))?.[1];
     expect(await hintOf('lists/nothing.csv')).toBe(
       `Looked for ${path.join(workspace.folder.root, 'lists/nothing.csv')}. `,
     );

@@ -167,9 +167,7 @@ describe('several projects of a repository on GitLab', () => {
     const file = path.join(folder.root, '.gitlab-ci.yml');
     await writeFile(file, 'stages: [test, deploy]\nlint: { script: [make lint] }\n');
     const first = await command(['init', 'a'], { cwd: folder.root });
-    expect(first.stdout).toContain(
-      'Add to .gitlab-ci.yml:\n  include:\n    - local: .gitlab/voxform-a.yml\n',
-    );
+    expect(first.stdout).toContain('Add to .gitlab-ci.yml:\n  include:\n    - local: .gitlab/voxform-a.yml\n');
     await writeFile(file, 'stages: [test, deploy]\ninclude:\n  - local: .gitlab/voxform-a.yml\n');
     const second = await command(['init', 'b'], { cwd: folder.root });
     expect(second.stdout).toContain('Add to .gitlab-ci.yml:\n    - local: .gitlab/voxform-b.yml\n');

@@ -50,10 +50,7 @@ describe('an interrupted plan', () => {
 describe('an interrupted apply', () => {
   it('finishes what is under way, starts nothing new, saves, and goes on from there', async () => {
     const gate = turnstile('POST');
-    await using workspace = await testWorkspace(
-      { 'manifests/a.yaml': AGENTS },
-      { onRequest: gate.onRequest },
-    );
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': AGENTS }, { onRequest: gate.onRequest });
     // In this process: from outside nothing tells that a signal has arrived.
     const interrupts = new Interrupts(() => undefined);
     const ended = command(['apply', '--auto-approve', '--concurrency', '2'], {
@@ -78,10 +75,7 @@ describe('an interrupted apply', () => {
 
   it('stops now when it is told twice, and the journal knows what was sent', async () => {
     const gate = turnstile('POST');
-    await using workspace = await testWorkspace(
-      { 'manifests/a.yaml': AGENTS },
-      { onRequest: gate.onRequest },
-    );
+    await using workspace = await testWorkspace({ 'manifests/a.yaml': AGENTS }, { onRequest: gate.onRequest });
     const { child, ended } = workspace.start(['apply', '--auto-approve', '--concurrency', '2']);
     await gate.arrived;
     child.kill('SIGINT');

@@ -27,30 +27,21 @@ describe('a command with --output json that fails', () => {
     [['nosuch', '--help', '--json'], 64, /unknown command 'nosuch'/, /--help/, 'help of an unknown command'],
     [['fmt', '-o', 'json'], 64, /'-o'/, /fmt --help/, 'a command without JSON'],
     [['plan', '--json', '-destroy'], 64, /-destroy/, /cannot delete/, 'a flag of another tool'],
-    [
-      ['state', 'list', '--output', 'json', 'more'],
-      64,
-      /too many arguments/,
-      /state list --help/,
-      'a word too many',
-    ],
+    [['state', 'list', '--output', 'json', 'more'], 64, /too many arguments/, /state list --help/, 'a word too many'],
     [['plan', '--concurrency', '0', '--output', 'json'], 64, /whole number/, /--help/, 'a bad value'],
     [['status', '--output', 'json', '-w', 'a', '-C', '/nowhere/at/all'], 1, /nowhere/, /-C DIR/, 'no folder'],
-  ] as const)(
-    '%j prints one JSON error, and its message on stderr',
-    async (...[args, exit, message, hint]) => {
-      await using folder = await temporaryFolder();
-      const { code, stdout, stderr } = await command(args, { cwd: folder.root });
-      expect(code).toBe(exit);
-      expect(errorIn(stdout)).toEqual({
-        message: expect.stringMatching(message),
-        hint: expect.stringMatching(hint),
-        exit_code: exit,
-        diagnostics: [],
-      });
-      expect(stderr).toMatch(/^error: /);
-    },
-  );
+  ] as const)('%j prints one JSON error, and its message on stderr', async (...[args, exit, message, hint]) => {
+    await using folder = await temporaryFolder();
+    const { code, stdout, stderr } = await command(args, { cwd: folder.root });
+    expect(code).toBe(exit);
+    expect(errorIn(stdout)).toEqual({
+      message: expect.stringMatching(message),
+      hint: expect.stringMatching(hint),
+      exit_code: exit,
+      diagnostics: [],
+    });
+    expect(stderr).toMatch(/^error: /);
+  });
 
   it('lists the diagnostics of manifests', async () => {
     await using workspace = await testWorkspace({

@@ -19,8 +19,7 @@ const STAGING = '    knowledge_bases: { FAQ: FAQ staging, Prices: Old prices }\n
 /** The agent in both workspaces, where staging has other names for the knowledge bases; and their ids there. */
 async function applied() {
   const both = await twoWorkspaces(manifest('FAQ', 'Hours'), { staging: STAGING });
-  const add = (name: string, { dashboard }: TwoWorkspaces['staging']) =>
-    dashboard.addKnowledgeBase({ name }).id;
+  const add = (name: string, { dashboard }: TwoWorkspaces['staging']) => dashboard.addKnowledgeBase({ name }).id;
   const ids = {
     faq: add('FAQ staging', both.staging),
     hours: add('Hours', both.staging),
@@ -52,8 +51,7 @@ describe('names of knowledge bases in a workspace', () => {
   it('are those that a missing record is to have', async () => {
     await using both = await twoWorkspaces(manifest('FAQ'), { staging: STAGING });
     const plan = await both.run(['plan', '-w', 'staging', '--output', 'json']);
-    const [resource] = (JSON.parse(plan.stdout) as { resources: { action: string; steps: unknown }[] })
-      .resources;
+    const [resource] = (JSON.parse(plan.stdout) as { resources: { action: string; steps: unknown }[] }).resources;
     expect(resource?.action).toBe('manual');
     expect(JSON.stringify(resource?.steps)).toContain('FAQ staging');
   });

@@ -113,9 +113,7 @@ describe('migrate', () => {
     h.hook = () => undefined;
     const again = await h.migrate('--source', 'live', ...flags);
     expect(again, flat(again)).toMatchObject({ code: 0 });
-    expect([h.empty.world.agents.size, h.empty.world.numbers.size, h.empty.world.webhooks.size]).toEqual([
-      2, 1, 1,
-    ]);
+    expect([h.empty.world.agents.size, h.empty.world.numbers.size, h.empty.world.webhooks.size]).toEqual([2, 1, 1]);
     expect(flat(again)).toContain(
       `[ ] In the dashboard of old, delete or disable webhook ${hook} (hooks.example.com).`,
     );
@@ -150,18 +148,12 @@ describe('migrate', () => {
       });
       expect(flat(refused)).toContain('Write number in full');
     }
-    await h.folder.write(
-      'manifests/numbers.yaml',
-      manifests.replace('number: "4930111"', 'number: "+4930111"'),
-    );
+    await h.folder.write('manifests/numbers.yaml', manifests.replace('number: "4930111"', 'number: "+4930111"'));
     const project = h.text('voxform.yaml').trimEnd();
     await h.folder.write('voxform.yaml', `${project}\n    patches: { PhoneNumber/112: { number: "112" } }\n`);
     const confirmed = await h.migrate();
     expect(confirmed, flat(confirmed)).toMatchObject({ code: 0 });
-    expect([...h.empty.world.numbers.values()].map(({ number }) => number).sort()).toEqual([
-      '+4930111',
-      '112',
-    ]);
+    expect([...h.empty.world.numbers.values()].map(({ number }) => number).sort()).toEqual(['+4930111', '112']);
   });
 
   it('writes nothing where the state of the new workspace is an older one', async () => {
@@ -367,9 +359,7 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     const { checklist } = JSON.parse((await h.migrate('--output', 'json')).stdout) as {
       readonly checklist: readonly { readonly text: string }[];
     };
-    const commands = checklist.flatMap(
-      ({ text }) => text.match(/voxform (import|state) .*?(?=voxform|$)/g) ?? [],
-    );
+    const commands = checklist.flatMap(({ text }) => text.match(/voxform (import|state) .*?(?=voxform|$)/g) ?? []);
     expect(commands.map((text) => text.split(' -w new').length)).toEqual([2, 2]);
   });
 

@@ -119,8 +119,7 @@ describe('words of other tools', () => {
 });
 
 describe('help', () => {
-  const all = (parent: Command): readonly Command[] =>
-    parent.commands.flatMap((each) => [each, ...all(each)]);
+  const all = (parent: Command): readonly Command[] => parent.commands.flatMap((each) => [each, ...all(each)]);
   const paths = all(program).map(pathOf);
 
   it.each(paths)('has two examples of %s, each of which is a command line', async (name) => {
@@ -156,10 +155,7 @@ describe('help', () => {
     ['export', '--out <dir> Folder to write, new or empty (required)'],
     ['migrate', '(manifests, live; default: manifests if any)'],
     ['diff', 'workspaces The two workspaces; -w names them too'],
-    [
-      'state push',
-      'Resources missing from the file are no longer managed, and their records go on the orphan list.',
-    ],
+    ['state push', 'Resources missing from the file are no longer managed, and their records go on the orphan list.'],
     ['state', 'Commands: list List the addresses'],
   ])('of %s says %s', async (name, words) => {
     await using folder = await temporaryFolder();

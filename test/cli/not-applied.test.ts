@@ -16,10 +16,7 @@ const KEPT = 'The platform ignored the last update of llm_config.temperature and
 /** A workspace after an apply of 0.2, of which the platform kept 0.7. */
 async function refused(): Promise<TestWorkspace> {
   const ignoredByPut = { fields: ['llm_config.temperature'] };
-  const workspace = await testWorkspace(
-    { 'manifests/a.yaml': manifest(0.7) },
-    { behaviour: { ignoredByPut } },
-  );
+  const workspace = await testWorkspace({ 'manifests/a.yaml': manifest(0.7) }, { behaviour: { ignoredByPut } });
   await workspace.run('apply', '--auto-approve');
   const [id = ''] = workspace.emulator.world.agents.keys();
   workspace.emulator.dashboard.publishAgent(id);

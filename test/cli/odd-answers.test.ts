@@ -85,9 +85,7 @@ describe('an answer that cannot be believed', () => {
     expect(code).toBe(1);
     expect(stdout.replaceAll(/\s+/g, ' ')).toContain(`${id} is an orphan, a former record of Agent/day`);
     const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
-    expect(rows).toContainEqual(
-      expect.objectContaining({ address: 'Agent/evening', id: null, status: 'unknown' }),
-    );
+    expect(rows).toContainEqual(expect.objectContaining({ address: 'Agent/evening', id: null, status: 'unknown' }));
     expect(workspace.emulator.world.agents.size).toBe(3);
   });
 

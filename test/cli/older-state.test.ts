@@ -22,8 +22,7 @@ async function olderState({ backups }: { readonly backups: boolean }): Promise<O
     const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
     execFileSync('git', [...who, ...args], { cwd: root, stdio: 'pipe' });
   };
-  const run = (...args: string[]) =>
-    workspace.runWith({ XDG_STATE_HOME: path.join(root, 'state-home') }, ...args);
+  const run = (...args: string[]) => workspace.runWith({ XDG_STATE_HOME: path.join(root, 'state-home') }, ...args);
   await run(...APPLY);
   git('init', '-q');
   git('add', '-f', STATE);
@@ -130,8 +129,7 @@ describe('a state that two checkouts of a machine hold', () => {
     await using workspace = await testWorkspace({ 'manifests/a.yaml': agentManifest('day') });
     const { root } = workspace.folder;
     const other = path.join(root, 'other');
-    const run = (...args: string[]) =>
-      workspace.runWith({ XDG_STATE_HOME: path.join(root, 'state-home') }, ...args);
+    const run = (...args: string[]) => workspace.runWith({ XDG_STATE_HOME: path.join(root, 'state-home') }, ...args);
     await run(...APPLY);
     for (const name of ['voxform.yaml', 'manifests', '.voxform']) {
       await cp(path.join(root, name), path.join(other, name), { recursive: true });

@@ -4,9 +4,7 @@ import { expect, inject, it } from 'vitest';
 
 it('is built without declarations with `using` and the stacks for them, which Node 22 lacks', () => {
   const built = inject('built');
-  const names = readdirSync(built, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /\.m?js$/.test(name),
-  );
+  const names = readdirSync(built, { recursive: true, encoding: 'utf8' }).filter((name) => /\.m?js$/.test(name));
   const newer = /^\s*(?:await )?using \w+ = |\bnew (?:Async)?DisposableStack\b/m;
   expect(names.length).toBeGreaterThan(10);
   expect(names.filter((name) => newer.test(readFileSync(path.join(built, name), 'utf8')))).toEqual([]);

@@ -47,8 +47,7 @@ describe('a plan of many resources', () => {
     expect(full.split('\n').length).toBeGreaterThan(2 * short.split('\n').length);
     for (let index = 0; index < 20; index++) expect(short).toMatch(new RegExp(`Agent/a${index}\\b`));
     const resources = async (...args: string[]) =>
-      (JSON.parse((await workspace.run('plan', '--output', 'json', ...args)).stdout) as PlanDocument)
-        .resources;
+      (JSON.parse((await workspace.run('plan', '--output', 'json', ...args)).stdout) as PlanDocument).resources;
     expect(await resources('--full')).toEqual(await resources());
     expect((await workspace.run('apply', '--full', '--auto-approve')).code).toBe(0);
     expect((await workspace.run('drift', '--full')).code).toBe(0);

@@ -20,13 +20,9 @@ it('prints plan, apply and drift in every form, each with the numbers that lead 
   await using emulator: Emulator = await startEmulator({ seed: 1 });
   await using folder = await temporaryFolder({
     'voxform.yaml': projectFile(emulator),
-    'manifests/agents.yaml': agentManifest(
-      'day',
-      '# Hours\nFrom nine to five on every working day of the week.',
-    ),
+    'manifests/agents.yaml': agentManifest('day', '# Hours\nFrom nine to five on every working day of the week.'),
   });
-  const run = (...args: string[]) =>
-    command(args, { cwd: folder.root, env: { VOXFORM_API_KEY: 'key-of-the-test' } });
+  const run = (...args: string[]) => command(args, { cwd: folder.root, env: { VOXFORM_API_KEY: 'key-of-the-test' } });
   const fits = (name: string, format: Format, text: string) => {
     if (format === 'json') expect(schemaProblems(name, JSON.parse(text))).toEqual([]);
     else expect(text).toMatch(marks[format]);

@@ -77,9 +77,7 @@ describe('plan', () => {
     await workspace.folder.write('voxform.yaml', `${project}manifests: [manifest/*.yaml]\n`);
     const { code, stdout, stderr } = await workspace.run('plan');
     expect([code, stdout]).toEqual([0, expect.stringContaining('Plan: 3 to forget.')]);
-    expect(stderr).toMatch(
-      /^warning: voxform\.yaml:\d+:\d+: no manifests: no file matches\s+manifest\/\*\.yaml\n$/,
-    );
+    expect(stderr).toMatch(/^warning: voxform\.yaml:\d+:\d+: no manifests: no file matches\s+manifest\/\*\.yaml\n$/);
   });
 
   it('survives a reader that leaves', async () => {
@@ -143,10 +141,7 @@ it('apply records fewer creates ahead once the platform takes fewer', async () =
       onRequest: async ({ method }) => {
         if (method !== 'POST') return undefined;
         if (refusals-- > 0) return { status: 429 };
-        const journal = await readFile(
-          path.join(workspace.folder.root, '.voxform/test.state.json.journal'),
-          'utf8',
-        );
+        const journal = await readFile(path.join(workspace.folder.root, '.voxform/test.state.json.journal'), 'utf8');
         const count = (type: string): number => journal.split(`"type":"${type}"`).length - 1;
         pending.push(count('creating') - count('saved'));
         return undefined;

@@ -33,10 +33,7 @@ spec:
   call_config: { max_call_duration_ms: 600000 }
 `;
 
-async function project(
-  policies: string,
-  files: Readonly<Record<string, string>> = {},
-): Promise<TestWorkspace> {
+async function project(policies: string, files: Readonly<Record<string, string>> = {}): Promise<TestWorkspace> {
   const w = await testWorkspace({ 'manifests/a.yaml': AGENTS, ...files });
   const file = readFileSync(path.join(w.folder.root, 'voxform.yaml'), 'utf8');
   await w.folder.write('voxform.yaml', policies === '' ? file : `${file}policies:${policies}`);
@@ -48,9 +45,7 @@ const FIRST = 7;
 
 async function planOf(w: TestWorkspace, ...args: string[]): Promise<PlanDocument> {
   const { stdout } = await w.run('plan', '--output', 'json', ...args);
-  const schema = JSON.parse(
-    readFileSync(path.resolve(import.meta.dirname, '../../schemas/plan.schema.json'), 'utf8'),
-  );
+  const schema = JSON.parse(readFileSync(path.resolve(import.meta.dirname, '../../schemas/plan.schema.json'), 'utf8'));
   const validate = new Ajv2020().compile(schema);
   const document = JSON.parse(stdout) as PlanDocument;
   expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
@@ -61,9 +56,7 @@ describe('validate', () => {
   it('reports what a rule denies at the line of the field', async () => {
     await using w = await project(CALLS_END);
     const { stdout, code } = await w.run('validate');
-    expect(stdout).toContain(
-      'manifests/a.yaml:8:5  calls-end: Calls must end after half an hour (Agent/day)\n',
-    );
+    expect(stdout).toContain('manifests/a.yaml:8:5  calls-end: Calls must end after half an hour (Agent/day)\n');
     expect(stdout).toContain('1 error in 1 file');
     expect(code).toBe(1);
     const { stdout: annotations } = await w.run('validate', '--output', 'github');
@@ -182,9 +175,7 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
   });
 
   it('denies where a rule has no result, with both places', async () => {
-    await using w = await project(
-      `\n  - { name: quiet, deny: 'spec.call_config.ring_duration_ms > 9000' }\n`,
-    );
+    await using w = await project(`\n  - { name: quiet, deny: 'spec.call_config.ring_duration_ms > 9000' }\n`);
     const { stdout } = await w.run('validate');
     expect(stdout).toContain(
       'manifests/a.yaml:15:3  quiet: cannot be evaluated: spec.call_config.ring_duration_ms is not set; test it first: has(spec.call_config.ring_duration_ms) (voxform.yaml:8:44) (Agent/night)',
@@ -226,9 +217,7 @@ describe('a denied plan', () => {
     expect(applied.stderr).toMatch(/--waive\s+calls-end\s+--because\s+REASON/);
     const saved = await w.run('plan', '--out', 'p.plan');
     expect(saved.stderr).toContain('Plan saved, but apply refuses it. To show it: voxform show p.plan');
-    expect((await w.run('apply', 'p.plan', '--auto-approve')).stderr).toContain(
-      'denied by calls-end (Agent/day)',
-    );
+    expect((await w.run('apply', 'p.plan', '--auto-approve')).stderr).toContain('denied by calls-end (Agent/day)');
     expect(w.writes()).toBe(0);
   });
 
@@ -252,23 +241,14 @@ describe('a denied plan', () => {
     await using w = await project(`\n  - { name: typo, on: plan, warn: 'resource.action == "crate"' }\n`);
     expect((await w.run('validate')).stdout).toContain('this is never "crate"; did you mean "create"?');
     await using early = await project(`\n  - { name: early, warn: 'resource.action == "create"' }\n`);
-    expect((await early.run('validate')).stdout).toContain(
-      'unknown name "resource"; only rules with on: plan see it',
-    );
+    expect((await early.run('validate')).stdout).toContain('unknown name "resource"; only rules with on: plan see it');
   });
 });
 
 describe('--waive', () => {
   it('lifts a rule for what it denies now, and stands in the history', async () => {
     await using w = await project(CALLS_END);
-    const { code } = await w.run(
-      'apply',
-      '--auto-approve',
-      '--waive',
-      'calls-end',
-      '--because',
-      'a test line',
-    );
+    const { code } = await w.run('apply', '--auto-approve', '--waive', 'calls-end', '--because', 'a test line');
     expect(code).toBe(0);
     expect(w.emulator.world.agents.size).toBe(2);
     const { runs } = JSON.parse((await w.run('history', '--output', 'json')).stdout) as HistoryDocument;
@@ -431,10 +411,7 @@ it('knows the workspace by what a repository cannot choose', async () => {
     const { stdout } = await w.run('validate', '--policy', 'rules.yaml', ...args);
     return ['by-id', 'by-address'].filter((name) => stdout.includes(`${name}: deny`));
   };
-  await w.folder.write(
-    'voxform.yaml',
-    file.replace('test:', 'sandbox:').replace(url, `${url.toUpperCase()}/`),
-  );
+  await w.folder.write('voxform.yaml', file.replace('test:', 'sandbox:').replace(url, `${url.toUpperCase()}/`));
   expect(await denied()).toEqual(['by-id', 'by-address']);
   await w.folder.write('rules.yaml', `policies:${rules(url, 'other')}`);
   expect(await denied()).toEqual(['by-address']);
@@ -504,10 +481,10 @@ it('holds for a migration and for a program', async () => {
   );
   await w.folder.write('voxform.yaml', `version: 1\nworkspaces:\n${ends.join('')}policies:${CALLS_END}`);
   const env = { TEST_KEY: API_KEY };
-  const { stdout, stderr, code } = await command(
-    ['migrate', '--from', 'ws0', '--to', 'ws1', '--auto-approve'],
-    { cwd: w.folder.root, env },
-  );
+  const { stdout, stderr, code } = await command(['migrate', '--from', 'ws0', '--to', 'ws1', '--auto-approve'], {
+    cwd: w.folder.root,
+    env,
+  });
   expect(stdout, stderr).toContain('Policies: apply refuses this plan');
   expect([stderr.includes('denied by calls-end (Agent/day)'), code, w.writes()]).toEqual([true, 1, 0]);
 

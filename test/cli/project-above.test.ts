@@ -173,10 +173,7 @@ describe('.env', () => {
   });
 
   it('does not steer programs', async () => {
-    const read = withEnvFile(
-      await envFolder('GIT_SSH_COMMAND=x\nhttps_proxy=x\nNODE_OPTIONS=x\nGOOD=1\n'),
-      {},
-    );
+    const read = withEnvFile(await envFolder('GIT_SSH_COMMAND=x\nhttps_proxy=x\nNODE_OPTIONS=x\nGOOD=1\n'), {});
     expect({ ...read }).toEqual({ GOOD: '1' });
   });
 });
@@ -241,12 +238,7 @@ describe('validate --secrets', () => {
       ['6:19'],
       'all of them',
     ],
-    [
-      'validate --secrets',
-      { STAGE_KEY: 'k', STAGE_URL: 'http://127.0.0.1:1', STAGE_ID: '01J' },
-      [],
-      'all are set',
-    ],
+    ['validate --secrets', { STAGE_KEY: 'k', STAGE_URL: 'http://127.0.0.1:1', STAGE_ID: '01J' }, [], 'all are set'],
     ['validate', {}, [], 'nobody asked'],
   ])('names what a workspace needs: %s', async (words, env, expected, _reason) => {
     await using folder = await temporaryFolder({

@@ -60,9 +60,7 @@ describe('a platform behind a proxy', () => {
     proxy.answer = 407;
     const refused = await workspace.runWith(env, 'plan', '-v', '--output', 'json');
     expect(refused.code).toBe(1);
-    expect(refused.stdout + refused.stderr).toContain(
-      'rejected the user name and password in HTTPS_PROXY (407)',
-    );
+    expect(refused.stdout + refused.stderr).toContain('rejected the user name and password in HTTPS_PROXY (407)');
     expect(refused.stdout + refused.stderr).toContain('password of the proxy in HTTPS_PROXY');
     expect(refused.stdout + refused.stderr).not.toContain('base_url (');
     const all = [applied, refused].map(({ stdout, stderr }) => stdout + stderr).join();

@@ -40,9 +40,7 @@ async function answering(workspace: TestWorkspace, args: readonly string[], answ
     interrupts,
     now: () => new Date('2030-01-01T00:00:00Z'),
   });
-  const taken = JSON.parse(
-    texts.out.includes('{') ? texts.out.slice(texts.out.indexOf('{')) : '{"resources":[]}',
-  ) as {
+  const taken = JSON.parse(texts.out.includes('{') ? texts.out.slice(texts.out.indexOf('{')) : '{"resources":[]}') as {
     resources: readonly { readonly address: string; readonly taken: string | null }[];
   };
   return {

@@ -75,18 +75,9 @@ describe('recover', () => {
     const { 'Webhook/hook': hook, ...found } = ids;
     expect(await idsOf(workspace)).toEqual(found);
 
-    const named = await workspace.run(
-      'recover',
-      '--webhooks',
-      hook ?? '',
-      '--auto-approve',
-      '--output',
-      'json',
-    );
+    const named = await workspace.run('recover', '--webhooks', hook ?? '', '--auto-approve', '--output', 'json');
     const report = JSON.parse(named.stdout) as Report;
-    expect(report.resources).toMatchObject([
-      { address: 'Webhook/hook', taken: hook, candidates: [{ exact: true }] },
-    ]);
+    expect(report.resources).toMatchObject([{ address: 'Webhook/hook', taken: hook, candidates: [{ exact: true }] }]);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
     expect(workspace.writes()).toBe(writes);
     const done = await workspace.run('recover');
@@ -114,9 +105,7 @@ describe('recover', () => {
     expect(await idsOf(workspace)).toEqual(rest);
     const { stdout: orphans } = await workspace.run('orphans', '--output', 'json');
     expect(JSON.parse(orphans)).toMatchObject([{ id: released, reason: 'removed' }]);
-    expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(
-      true,
-    );
+    expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(true);
   });
 
   it('keeps an unknown create from being sent again', async () => {
@@ -154,9 +143,7 @@ describe('recover', () => {
     );
     expect(code).toBe(1);
     expect(flat(stderr)).toContain('but 01ANOTHER is configured');
-    expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(
-      false,
-    );
+    expect((await readdir(path.dirname(stateFile(workspace)))).some((name) => name.includes('.lost-'))).toBe(false);
   });
 
   it('looks only for what a state lacks, and leaves the rest as it is', async () => {

@@ -13,10 +13,7 @@ import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from '.
 const PROMPT = 'Greet each caller with the word periwinkle.';
 const AGENTS = 12;
 const FILES = Object.fromEntries(
-  Array.from({ length: AGENTS }, (_, index) => [
-    `manifests/${index}.yaml`,
-    agentManifest(`line-${index}`, PROMPT),
-  ]),
+  Array.from({ length: AGENTS }, (_, index) => [`manifests/${index}.yaml`, agentManifest(`line-${index}`, PROMPT)]),
 );
 
 async function newIdentity(): Promise<{ readonly identity: string; readonly recipient: string }> {
@@ -165,11 +162,7 @@ describe('a sealed state', () => {
     const document = JSON.parse(readFileSync(file, 'utf8'));
     const [backup = ''] = readdirSync(path.dirname(file)).filter((name) => name.endsWith('.backup-0'));
     const other = JSON.parse(readFileSync(path.join(path.dirname(file), backup), 'utf8'));
-    for (const change of [
-      { serial: 9 },
-      { sealed: other.sealed },
-      { sealed: document.sealed.replace(/A/g, 'B') },
-    ]) {
+    for (const change of [{ serial: 9 }, { sealed: other.sealed }, { sealed: document.sealed.replace(/A/g, 'B') }]) {
       await writeFile(file, JSON.stringify({ ...document, ...change }));
       const { code, stderr } = await w.runWith(WITH_FIRST, 'plan');
       expect([change, code, stderr]).toEqual([change, 1, expect.stringContaining('error:')]);

@@ -56,15 +56,7 @@ describe('secrets in a password manager', () => {
     const run = (program: string, args: readonly string[], input?: string) =>
       execFileSync(program, args, { env, input, cwd: root, stdio: ['pipe', 'pipe', 'pipe'] });
     try {
-      const key = [
-        '--batch',
-        '--passphrase',
-        '',
-        '--quick-generate-key',
-        'team@example.com',
-        'default',
-        'default',
-      ];
+      const key = ['--batch', '--passphrase', '', '--quick-generate-key', 'team@example.com', 'default', 'default'];
       run('gpg', key);
       run('pass', ['init', 'team@example.com']);
       run('pass', ['insert', '--multiline', 'voices/VOXFORM_API_KEY'], `${API_KEY}\n`);
@@ -132,9 +124,7 @@ describe('a command for secrets', () => {
     await chmod(path.join(w.folder.root, 'hang'), 0o755);
     const { child, ended } = w.start(['plan']);
     const file = path.join(w.folder.root, 'pid');
-    await expect
-      .poll(() => existsSync(file) && readFileSync(file, 'utf8').trim(), { timeout: 20_000 })
-      .toMatch(/\d/);
+    await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8').trim(), { timeout: 20_000 }).toMatch(/\d/);
     child.kill('SIGINT');
     expect(await ended).toMatchObject({ code: 130, stderr: expect.stringContaining('interrupted') });
     const pid = Number(readFileSync(file, 'utf8'));
@@ -174,16 +164,14 @@ describe('the key store', () => {
   });
 
   const hasStore = process.platform === 'linux' && present('dbus-run-session', 'gnome-keyring-daemon');
-  it.skipIf(!hasStore)(
-    titled('keeps the secrets of one project each', hasStore, 'gnome-keyring'),
-    async () => {
-      await using w = await workspaceWith(['keychain']);
-      await using other = await workspaceWith(['environment']);
-      const [set = '', list = '', remove = ''] = [...PAGE.matchAll(/^\$ (voxform secret .*)$/gm)].map(
-        ([, line = '']) => line.replace('OPENAI_API_KEY', 'PROVIDER_KEY'),
-      );
-      expect(set.split(' ').slice(1)).toEqual(['secret', 'set', 'PROVIDER_KEY']);
-      const script = `
+  it.skipIf(!hasStore)(titled('keeps the secrets of one project each', hasStore, 'gnome-keyring'), async () => {
+    await using w = await workspaceWith(['keychain']);
+    await using other = await workspaceWith(['environment']);
+    const [set = '', list = '', remove = ''] = [...PAGE.matchAll(/^\$ (voxform secret .*)$/gm)].map(([, line = '']) =>
+      line.replace('OPENAI_API_KEY', 'PROVIDER_KEY'),
+    );
+    expect(set.split(' ').slice(1)).toEqual(['secret', 'set', 'PROVIDER_KEY']);
+    const script = `
         printf '\\n' | gnome-keyring-daemon --unlock --components=secrets >/dev/null
         voxform() { "${process.execPath}" "${MAIN}" "$@"; }
         echo "== set";  printf %s ${API_KEY} | voxform secret set VOXFORM_API_KEY
@@ -195,37 +183,36 @@ describe('the key store', () => {
         echo "== apply"; voxform apply --auto-approve; echo "code $?"
         echo "== remove"; ${remove}; voxform secret remove PROVIDER_KEY; echo "code $?"
         echo "== plan"; voxform plan; echo "code $?"`;
-      const child = spawn('dbus-run-session', ['--', 'sh', '-c', `exec 2>&1; ${script}`], {
-        cwd: w.folder.root,
-        env: plainEnvironment(w.folder.root, { XDG_RUNTIME_DIR: w.folder.root }),
-        stdio: ['pipe', 'pipe', 'ignore'],
-      });
-      let text = '';
-      child.stdout.setEncoding('utf8').on('data', (part: string) => {
-        const wasAsked = text.includes('not shown');
-        text += part;
-        if (!wasAsked && text.includes('not shown')) child.stdin.write(`${PROVIDER_KEY}\n`);
-      });
-      await once(child, 'close');
-      const parts = Object.fromEntries(
-        text
-          .split('== ')
-          .slice(1)
-          .map((each) => [each.slice(0, each.indexOf('\n')), each.slice(each.indexOf('\n') + 1)]),
-      );
-      expect(text).not.toContain(PROVIDER_KEY);
-      expect(parts.set).toBe(`Stored VOXFORM_API_KEY for the project ${w.folder.root}.\n`);
-      expect(parts.empty).toContain('no value for EMPTY; nothing was stored');
-      expect(parts.empty).toContain('code 1');
-      expect(parts.prompt).toContain('Stored PROVIDER_KEY');
-      expect(parts.list).toContain('PROVIDER_KEY\nVOXFORM_API_KEY\n');
-      expect(parts.other).not.toContain('VOXFORM_API_KEY');
-      expect(parts.other).toContain('does not look into the key store');
-      expect(parts.apply).toContain('code 0');
-      expect(w.writes()).toBe(1);
-      expect(parts.remove).toContain('Removed PROVIDER_KEY');
-      expect(parts.remove).toContain('has no PROVIDER_KEY');
-      expect(parts.plan).toContain('the secret PROVIDER_KEY has no entry for this project in the key store');
-    },
-  );
+    const child = spawn('dbus-run-session', ['--', 'sh', '-c', `exec 2>&1; ${script}`], {
+      cwd: w.folder.root,
+      env: plainEnvironment(w.folder.root, { XDG_RUNTIME_DIR: w.folder.root }),
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (part: string) => {
+      const wasAsked = text.includes('not shown');
+      text += part;
+      if (!wasAsked && text.includes('not shown')) child.stdin.write(`${PROVIDER_KEY}\n`);
+    });
+    await once(child, 'close');
+    const parts = Object.fromEntries(
+      text
+        .split('== ')
+        .slice(1)
+        .map((each) => [each.slice(0, each.indexOf('\n')), each.slice(each.indexOf('\n') + 1)]),
+    );
+    expect(text).not.toContain(PROVIDER_KEY);
+    expect(parts.set).toBe(`Stored VOXFORM_API_KEY for the project ${w.folder.root}.\n`);
+    expect(parts.empty).toContain('no value for EMPTY; nothing was stored');
+    expect(parts.empty).toContain('code 1');
+    expect(parts.prompt).toContain('Stored PROVIDER_KEY');
+    expect(parts.list).toContain('PROVIDER_KEY\nVOXFORM_API_KEY\n');
+    expect(parts.other).not.toContain('VOXFORM_API_KEY');
+    expect(parts.other).toContain('does not look into the key store');
+    expect(parts.apply).toContain('code 0');
+    expect(w.writes()).toBe(1);
+    expect(parts.remove).toContain('Removed PROVIDER_KEY');
+    expect(parts.remove).toContain('has no PROVIDER_KEY');
+    expect(parts.plan).toContain('the secret PROVIDER_KEY has no entry for this project in the key store');
+  });
 });

@@ -138,10 +138,7 @@ describe('several workspaces', () => {
   it.each(['text', 'json', 'markdown', 'github', 'html'])(
     'are reported as %s although one fails, with its name and why',
     async (output) => {
-      const { code, stdout, stderr } = await two.run(
-        ['plan', ALL, '--output', output, '--detailed-exitcode'],
-        BROKEN,
-      );
+      const { code, stdout, stderr } = await two.run(['plan', ALL, '--output', output, '--detailed-exitcode'], BROKEN);
       expect(code).toBe(1);
       expect(stderr).toContain('1 of 2 workspaces failed: production');
       expect(stdout.replace(/<[^>]+>/g, '')).toContain('Agent/support');
@@ -162,12 +159,9 @@ describe('several workspaces', () => {
   );
 
   it('whose manifests are wrong in one of them do not hide the others', async () => {
-    await using wrong = await twoWorkspaces(
-      agentManifest('support').replace('"Be kind."', '{ $var: words }'),
-      {
-        staging: '    vars: { words: Hello }',
-      },
-    );
+    await using wrong = await twoWorkspaces(agentManifest('support').replace('"Be kind."', '{ $var: words }'), {
+      staging: '    vars: { words: Hello }',
+    });
     const { code, stdout } = await wrong.run(['plan', ALL, '--output', 'json']);
     const { plans, failures } = JSON.parse(stdout);
     expect(code).toBe(1);

@@ -1,14 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, inject, it, onTestFinished } from 'vitest';
@@ -129,8 +121,7 @@ it('lets machines that apply at once create everything one time', async () => {
   expect(Object.values(resources).map(({ id }) => id)).toHaveLength(6);
 }, 180_000);
 
-const creates = (emulator: Emulator): number =>
-  emulator.requests.filter(({ method }) => method === 'POST').length;
+const creates = (emulator: Emulator): number => emulator.requests.filter(({ method }) => method === 'POST').length;
 
 it('writes little for many creates', async () => {
   const { machine, bare } = await scene(64);

@@ -47,9 +47,7 @@ it('shows a saved plan in every format of plan, without a request, a key or the 
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        new RegExp(
-          `^warning: \\S+old\\.plan was made by voxform\\s+0\\.0\\.1; this is\\s+voxform ${VERSION}\n$`,
-        ),
+        new RegExp(`^warning: \\S+old\\.plan was made by voxform\\s+0\\.0\\.1; this is\\s+voxform ${VERSION}\n$`),
       ),
     });
     expect(stdout).toContain('Agent/day');

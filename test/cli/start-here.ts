@@ -12,10 +12,7 @@ export interface RunningHere {
   readonly ended: Promise<Omit<Ended, 'signal'>>;
 }
 
-export function startHere(
-  args: readonly string[],
-  { cwd, env }: Pick<RunOptions, 'cwd' | 'env'>,
-): RunningHere {
+export function startHere(args: readonly string[], { cwd, env }: Pick<RunOptions, 'cwd' | 'env'>): RunningHere {
   const said = { stdout: '', stderr: '' };
   const collected = (name: keyof typeof said): PassThrough =>
     new PassThrough({ encoding: 'utf8' }).on('data', (text: string) => {

@@ -67,10 +67,9 @@ describe('a create whose answer was lost', () => {
       `${project}${project.slice(project.indexOf('  test:')).replace('test', 'other')}`,
     );
     const ofTwo = await workspace.run('plan', '-w', 'test');
-    expect(
-      ofTwo.stdout.replace(/\s+/g, ' '),
-      'a command that is copied must mean the same workspace',
-    ).toContain('voxform state resolve Agent/day --not-created -w test');
+    expect(ofTwo.stdout.replace(/\s+/g, ' '), 'a command that is copied must mean the same workspace').toContain(
+      'voxform state resolve Agent/day --not-created -w test',
+    );
     await workspace.folder.write('voxform.yaml', project);
     await workspace.run('apply', '--auto-approve');
     expect(workspace.writes()).toBe(1);
@@ -98,43 +97,37 @@ describe('a create whose answer was lost', () => {
 describe('a create whose answer was lost, of a resource that was renamed since', () => {
   const renamed = agentManifest('day').replace('name: day\n', 'name: early\n  previous_names: [day]\n');
 
-  it.each(['after', 'before'] as const)(
-    'is settled by what the plan says: cut %s the commit',
-    async (cut) => {
-      await using workspace = await testWorkspace(FILES);
-      workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut } });
-      await workspace.run('apply', '--auto-approve');
-      await workspace.folder.write('manifests/a.yaml', renamed);
-      const { stdout } = await workspace.run('plan', '--output', 'json');
-      const { resources } = JSON.parse(stdout) as {
-        resources: readonly PlannedResource[];
-      };
-      expect(resources).toMatchObject([{ address: 'Agent/early', action: 'unknown' }]);
-      const id = [...workspace.emulator.world.agents.keys()][0];
-      const command = id === undefined ? /state resolve \S+ --not-created/ : /import \S+ ID/;
-      const said = command.exec(stepTexts(resources[0] ?? {})?.join('\n') ?? '')?.[0] ?? '';
-      const words = said.split(' ').map((word) => (word === 'ID' ? (id ?? '') : word));
-      expect((await workspace.run(...words)).code).toBe(0);
+  it.each(['after', 'before'] as const)('is settled by what the plan says: cut %s the commit', async (cut) => {
+    await using workspace = await testWorkspace(FILES);
+    workspace.emulator.faults.add({ match: { method: 'POST' }, fault: { cut } });
+    await workspace.run('apply', '--auto-approve');
+    await workspace.folder.write('manifests/a.yaml', renamed);
+    const { stdout } = await workspace.run('plan', '--output', 'json');
+    const { resources } = JSON.parse(stdout) as {
+      resources: readonly PlannedResource[];
+    };
+    expect(resources).toMatchObject([{ address: 'Agent/early', action: 'unknown' }]);
+    const id = [...workspace.emulator.world.agents.keys()][0];
+    const command = id === undefined ? /state resolve \S+ --not-created/ : /import \S+ ID/;
+    const said = command.exec(stepTexts(resources[0] ?? {})?.join('\n') ?? '')?.[0] ?? '';
+    const words = said.split(' ').map((word) => (word === 'ID' ? (id ?? '') : word));
+    expect((await workspace.run(...words)).code).toBe(0);
 
-      expect((await workspace.run('apply', '--auto-approve', '--strict')).code).toBe(0);
-      const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
-      expect(rows.map(({ address, status }) => [address, status])).toEqual([
-        ['Agent/early', id === undefined ? 'managed' : 'adopted'],
-      ]);
-      expect(workspace.emulator.world.agents.size).toBe(1);
-      expect((await workspace.run('plan', '--strict', '--detailed-exitcode')).code).toBe(0);
-    },
-  );
+    expect((await workspace.run('apply', '--auto-approve', '--strict')).code).toBe(0);
+    const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];
+    expect(rows.map(({ address, status }) => [address, status])).toEqual([
+      ['Agent/early', id === undefined ? 'managed' : 'adopted'],
+    ]);
+    expect(workspace.emulator.world.agents.size).toBe(1);
+    expect((await workspace.run('plan', '--strict', '--detailed-exitcode')).code).toBe(0);
+  });
 });
 
 describe('state', () => {
   it('shows one resource as JSON, and says what it has when asked for another', async () => {
     await using workspace = await testWorkspace(FILES);
     await workspace.run('apply', '--auto-approve');
-    const shown = JSON.parse((await workspace.run('state', 'show', 'Agent/day')).stdout) as Record<
-      string,
-      unknown
-    >;
+    const shown = JSON.parse((await workspace.run('state', 'show', 'Agent/day')).stdout) as Record<string, unknown>;
     expect(shown).toMatchObject({ address: 'Agent/day', recorded: { 'prompt_config.prompt': 'Be kind.' } });
     const other = await workspace.run('state', 'show', 'Agent/night');
     expect(other.code).toBe(64);

@@ -23,9 +23,7 @@ describe('the state by hand', () => {
     const rows = (...args: string[]) => rowsOf(workspace, ...args);
     const [day, night] = await rows('state', 'list');
 
-    expect((await workspace.run('state', 'mv', 'Agent/day', 'Agent/night')).stderr).toContain(
-      'already in the state',
-    );
+    expect((await workspace.run('state', 'mv', 'Agent/day', 'Agent/night')).stderr).toContain('already in the state');
     expect((await workspace.run('state', 'mv', 'Agent/day', 'Webhook/day')).code).toBe(64);
     const odd = await workspace.run('state', 'mv', 'Agent/day', 'Agent/early DAWN');
     expect(odd.code).toBe(64);
@@ -36,9 +34,7 @@ describe('the state by hand', () => {
       ['Agent/night', night?.id],
     ]);
 
-    expect((await workspace.run('state', 'rm', 'Agent/night', 'Agent/nihgt')).stderr).toContain(
-      'did you mean',
-    );
+    expect((await workspace.run('state', 'rm', 'Agent/night', 'Agent/nihgt')).stderr).toContain('did you mean');
     expect(await rows('state', 'list')).toHaveLength(2);
     expect((await workspace.run('state', 'rm', 'Agent/night')).code).toBe(0);
     expect(await rows('orphans')).toMatchObject([
@@ -92,14 +88,7 @@ describe('the state by hand', () => {
         'PhoneNumber/line': 'blocked',
       });
       const writes = workspace.writes();
-      await workspace.run(
-        'apply',
-        '--auto-approve',
-        '--target',
-        'Agent/night',
-        '--target',
-        'PhoneNumber/line',
-      );
+      await workspace.run('apply', '--auto-approve', '--target', 'Agent/night', '--target', 'PhoneNumber/line');
       expect(workspace.writes()).toBe(writes);
     });
 
@@ -107,9 +96,7 @@ describe('the state by hand', () => {
       const again = await close(night, '--because', 'deleted');
       expect(again.stdout).toBe(`Closed Agent/night (${night}): deleted (was handed-over).\n`);
       expect((await close('Agent/nigth', '--because', 'kept')).stderr).toContain('not on the orphan list');
-      expect((await close('Agent/third', '--because', 'kept')).stdout).toContain(
-        `Closed Agent/third (${third})`,
-      );
+      expect((await close('Agent/third', '--because', 'kept')).stdout).toContain(`Closed Agent/third (${third})`);
       expect((await close('Agent/third', '--because', 'deleted')).stdout).toContain('deleted (was kept)');
     });
 
@@ -129,9 +116,7 @@ describe('the state by hand', () => {
     await workspace.run('state', 'rm', 'Agent/day', 'Agent/desk-1', 'Agent/desk-2');
     const close = async (...args: string[]) =>
       (await workspace.run('orphans', 'close', ...args, '--because', 'kept')).code;
-    expect([await close(), await close('--all', 'Agent/day'), await close('Webhook/*')]).toEqual([
-      64, 64, 64,
-    ]);
+    expect([await close(), await close('--all', 'Agent/day'), await close('Webhook/*')]).toEqual([64, 64, 64]);
     expect(await close('Agent/desk-*')).toBe(0);
     expect(await rowsOf(workspace, 'orphans')).toMatchObject([{ address: 'Agent/day' }]);
     expect(await close('--all')).toBe(0);
@@ -189,13 +174,8 @@ describe('the state by hand', () => {
 
     await workspace.folder.write('other.json', JSON.stringify({ ...JSON.parse(early), lineage: 'another' }));
     expect((await workspace.run('state', 'push', 'other.json')).stderr).toContain('another lineage');
-    await workspace.folder.write(
-      'alien.json',
-      JSON.stringify({ ...JSON.parse(early), workspace_id: 'another' }),
-    );
-    expect((await workspace.run('state', 'push', 'alien.json', '--force')).stderr).toContain(
-      'workspace another',
-    );
+    await workspace.folder.write('alien.json', JSON.stringify({ ...JSON.parse(early), workspace_id: 'another' }));
+    expect((await workspace.run('state', 'push', 'alien.json', '--force')).stderr).toContain('workspace another');
     const edited = (await workspace.run('state', 'pull')).stdout.replace('"Agent/day"', '"Agent/dawn"');
     await workspace.folder.write('.voxform/test.state.json', edited);
     await workspace.folder.write('edited.json', edited);
@@ -312,13 +292,7 @@ describe('state resolve', () => {
     expect(refused.code).toBe(64);
     expect(refused.stderr).toContain('Agent/dusk has no unknown create');
     expect(Object.keys(await open())).toHaveLength(3);
-    const { code, stdout } = await workspace.run(
-      'state',
-      'resolve',
-      'Agent/day',
-      'Agent/noon',
-      '--not-created',
-    );
+    const { code, stdout } = await workspace.run('state', 'resolve', 'Agent/day', 'Agent/noon', '--not-created');
     expect([code, stdout.match(/as not created/g)?.length]).toEqual([0, 2]);
     expect(Object.keys(await open())).toEqual(['Agent/night']);
   });

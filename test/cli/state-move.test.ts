@@ -32,9 +32,7 @@ describe('a workspace under a new name', () => {
     ]) {
       const { code, stderr } = await workspace.run(...args);
       expect([args[0], code]).toEqual([args[0], 1]);
-      expect(stderr.replace(/\s+/g, ' ')).toContain(
-        `but ${OLD}, with 2 records, belongs to the same workspace`,
-      );
+      expect(stderr.replace(/\s+/g, ' ')).toContain(`but ${OLD}, with 2 records, belongs to the same workspace`);
       expect(stderr.replace(/\s+/g, ' ')).toContain(`voxform state move --from ${OLD}`);
     }
     expect(workspace.writes()).toBe(writes);
@@ -57,12 +55,7 @@ describe('a workspace under a new name', () => {
     const refused = await workspace.run('apply', '--auto-approve');
     expect(refused.code).toBe(1);
     expect(refused.stderr.replace(/\s+/g, ' ')).toContain(`was moved to ${NEW}`);
-    const back = await workspace.run(
-      'state',
-      'move',
-      '--from',
-      "{ backend: local, path: '.voxform/live.state.json' }",
-    );
+    const back = await workspace.run('state', 'move', '--from', "{ backend: local, path: '.voxform/live.state.json' }");
     expect(back.code).toBe(0);
     expect((await workspace.run('plan', '--detailed-exitcode')).code).toBe(0);
     expect(workspace.writes()).toBe(writes);
@@ -74,8 +67,7 @@ describe('a workspace under a new name', () => {
     [
       'that is damaged and called as this workspace would call it',
       (at) => {
-        for (const name of readdirSync(at('.voxform')))
-          if (name.startsWith('test.')) rmSync(at(`.voxform/${name}`));
+        for (const name of readdirSync(at('.voxform'))) if (name.startsWith('test.')) rmSync(at(`.voxform/${name}`));
         writeFileSync(at(NEW), '{');
         const project = readFileSync(at('voxform.yaml'), 'utf8');
         writeFileSync(at('voxform.yaml'), `${project}    state: { path: elsewhere/state.json }\n`);
@@ -95,8 +87,7 @@ describe('a workspace under a new name', () => {
       (at) => {
         mkdirSync(at('kept'));
         renameSync(at(OLD), at('kept/memory'));
-        for (const name of readdirSync(at('.voxform')))
-          if (name.startsWith('test.')) rmSync(at(`.voxform/${name}`));
+        for (const name of readdirSync(at('.voxform'))) if (name.startsWith('test.')) rmSync(at(`.voxform/${name}`));
         const project = readFileSync(at('voxform.yaml'), 'utf8');
         const other = project.slice(project.indexOf('  live:')).replace('live:', 'other:');
         writeFileSync(
@@ -131,11 +122,7 @@ describe('a workspace under a new name', () => {
     await using workspace = await testWorkspace(FILES);
     const project = projectFile(workspace.emulator);
     const apply = () =>
-      workspace.runWith(
-        { XDG_STATE_HOME: path.join(workspace.folder.root, 'marks') },
-        'apply',
-        '--auto-approve',
-      );
+      workspace.runWith({ XDG_STATE_HOME: path.join(workspace.folder.root, 'marks') }, 'apply', '--auto-approve');
     await workspace.folder.write('voxform.yaml', `${project}    state: { path: infra/memory.json }\n`);
     expect((await apply()).code).toBe(0);
     const writes = workspace.writes();
@@ -183,10 +170,7 @@ describe('a state that machines share', () => {
     const writes = workspace.writes();
     for (const args of [['plan'], ['apply', '--auto-approve'], ['state', 'list']]) {
       const { code, stderr } = await workspace.run(...args);
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        expect.stringContaining(`but ${OLD}, with 2 records, belongs`),
-      ]);
+      expect([code, oneLine(stderr)]).toEqual([1, expect.stringContaining(`but ${OLD}, with 2 records, belongs`)]);
       expect(oneLine(stderr)).toContain(`voxform state move --from ${OLD}`);
     }
     const moved = await workspace.run('state', 'move', '--from', 'local');
@@ -200,10 +184,7 @@ describe('a state that machines share', () => {
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator));
     for (const args of [['plan'], ['apply', '--auto-approve']]) {
       const { code, stderr } = await workspace.run(...args);
-      expect([code, oneLine(stderr)]).toEqual([
-        1,
-        expect.stringContaining('moved to refs/voxform/test of origin'),
-      ]);
+      expect([code, oneLine(stderr)]).toEqual([1, expect.stringContaining('moved to refs/voxform/test of origin')]);
       expect(oneLine(stderr)).toContain("voxform state move --from '{ backend: BACKEND, … }'");
     }
     expect((await workspace.run('state', 'move', '--from', '{ backend: git }')).code).toBe(0);

@@ -17,13 +17,7 @@ describe('status', () => {
   it('shows the kinds and statuses that are asked for alone', async () => {
     await using workspace = await testWorkspace(FILES);
     const shown = async (...flags: readonly string[]) => {
-      const { stdout, code } = await workspace.run(
-        'status',
-        '--output',
-        'json',
-        '--detailed-exitcode',
-        ...flags,
-      );
+      const { stdout, code } = await workspace.run('status', '--output', 'json', '--detailed-exitcode', ...flags);
       return [code, ...(JSON.parse(stdout) as Row[]).map(({ address }) => address)];
     };
     expect(await shown('--kind', 'WorkspaceUser')).toEqual([2, 'WorkspaceUser/ann']);
@@ -33,9 +27,10 @@ describe('status', () => {
       'Agent/day',
       'Agent/night',
     ]);
-    expect(await shown('--target', 'Agent/{day,night},WorkspaceUser/ann', '--kind', 'WorkspaceUser')).toEqual(
-      [2, 'WorkspaceUser/ann'],
-    );
+    expect(await shown('--target', 'Agent/{day,night},WorkspaceUser/ann', '--kind', 'WorkspaceUser')).toEqual([
+      2,
+      'WorkspaceUser/ann',
+    ]);
     expect(await shown('--only', 'manual', '--only', 'in-sync', '--kind', 'Agent')).toEqual([0]);
     expect(await shown('--target', '*/n*')).toEqual([2, 'Agent/night']);
     expect((await workspace.run('status', '--only', 'drifted')).stdout).toBe('No resource matches.\n');
@@ -50,10 +45,7 @@ describe('status', () => {
       expect([code, stderr]).toEqual([64, expect.stringContaining(says)]);
     }
     const idle = await workspace.run('plan', '--target', 'Webhook/*');
-    expect([idle.code, idle.stderr]).toEqual([
-      64,
-      expect.stringContaining('--target Webhook/* matches no resource'),
-    ]);
+    expect([idle.code, idle.stderr]).toEqual([64, expect.stringContaining('--target Webhook/* matches no resource')]);
   });
 
   it('says of each resource how it stands, and writes nothing', async () => {
@@ -62,11 +54,7 @@ describe('status', () => {
     const rows = async (): Promise<Row[]> =>
       JSON.parse((await workspace.run('status', '--output', 'json')).stdout) as Row[];
     const standing = async () => (await rows()).map(({ address, status }) => `${address} ${status}`);
-    expect(await standing()).toEqual([
-      'Agent/day changed',
-      'Agent/night changed',
-      'WorkspaceUser/ann manual',
-    ]);
+    expect(await standing()).toEqual(['Agent/day changed', 'Agent/night changed', 'WorkspaceUser/ann manual']);
 
     await workspace.run('apply', '--auto-approve');
     const [day, night] = await rows();
@@ -75,11 +63,7 @@ describe('status', () => {
     dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
     await workspace.run('apply', '--auto-approve');
     const writes = workspace.writes();
-    expect(await standing()).toEqual([
-      'Agent/day in sync',
-      'Agent/night in sync',
-      'WorkspaceUser/ann in sync',
-    ]);
+    expect(await standing()).toEqual(['Agent/day in sync', 'Agent/night in sync', 'WorkspaceUser/ann in sync']);
     expect((await workspace.run('status', '--detailed-exitcode')).code).toBe(0);
 
     dashboard.edit('agents', day?.id ?? '', { prompt_config: { prompt: 'Be rude.' } });
@@ -118,8 +102,7 @@ describe('status', () => {
     });
     await workspace.run('apply', '--auto-approve');
     expect((await workspace.run('status')).stderr).toMatch(/voxform plan$/m);
-    const more =
-      '  other: { base_url: http://127.0.0.1:9, workspace_id: other, api_key: { $secret: OTHER } }\n';
+    const more = '  other: { base_url: http://127.0.0.1:9, workspace_id: other, api_key: { $secret: OTHER } }\n';
     await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, more));
     expect((await workspace.run('status', '-w', 'test')).stderr).toMatch(/voxform plan -w test$/m);
   });

@@ -23,25 +23,19 @@ describe('versions and rollback', () => {
     workspace.emulator.dashboard.publishAgent(agent);
 
     await step('versions are listed, shown and compared', async () => {
-      const listed = JSON.parse(
-        (await workspace.run('versions', 'Agent/day', '--output', 'json')).stdout,
-      ) as object[];
+      const listed = JSON.parse((await workspace.run('versions', 'Agent/day', '--output', 'json')).stdout) as object[];
       expect(listed).toHaveLength(2);
       expect((await workspace.run('versions', 'Agent/day', '1')).stdout).toContain('prompt: Be kind.');
       const { stdout } = await workspace.run('versions', 'Agent/day', '1', '--diff', '2');
       expect(stdout).toMatch(/^-\s+prompt: Be kind\.$/m);
       expect(stdout).toMatch(/^\+\s+prompt: Be brief\.$/m);
       expect(stdout).toContain('--- Agent/day version 1\n+++ Agent/day version 2\n');
-      expect(stdout, 'when a version was made is no difference').not.toMatch(
-        /published_at|updated_at|^[-+]version/m,
-      );
+      expect(stdout, 'when a version was made is no difference').not.toMatch(/published_at|updated_at|^[-+]version/m);
       const data = JSON.parse(
         (await workspace.run('versions', 'Agent/day', '1', '--diff', '2', '--output', 'json')).stdout,
       ) as object;
       expect(data).toMatchObject({ before: { version: 1 }, after: { version: 2 } });
-      expect((await workspace.run('versions', 'Agent/day', '2', '--diff', '2')).stdout).toContain(
-        'are identical',
-      );
+      expect((await workspace.run('versions', 'Agent/day', '2', '--diff', '2')).stdout).toContain('are identical');
     });
 
     await step('a rollback edits the manifest alone, once approved', async () => {
@@ -186,9 +180,7 @@ describe('versions --diff published', () => {
       changes: [{ path: 'prompt_config.prompt', before: 'Be kind.', after: 'Be brief.', verified: true }],
     });
     const { stdout: comment } = await run(...DIFF, '--output', 'markdown');
-    expect(comment).toContain(
-      '```diff\n- prompt_config.prompt: Be kind.\n+ prompt_config.prompt: Be brief.\n```',
-    );
+    expect(comment).toContain('```diff\n- prompt_config.prompt: Be kind.\n+ prompt_config.prompt: Be brief.\n```');
     expect((await run(...DIFF)).code, 'only where it is asked for').toBe(0);
   });
 
@@ -253,8 +245,6 @@ describe('versions --diff published', () => {
     workspace.emulator.world.agents.delete(agent);
     const missing = await run(...DIFF);
     expect(missing.code).toBe(1);
-    expect(missing.stderr.replace(/\s+/g, ' ')).toContain(
-      `Agent/day is missing: the platform has no record ${agent}`,
-    );
+    expect(missing.stderr.replace(/\s+/g, ' ')).toContain(`Agent/day is missing: the platform has no record ${agent}`);
   });
 });

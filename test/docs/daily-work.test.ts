@@ -72,8 +72,7 @@ it('docs/reading.md', async () => {
   for (let count = 0; count < 7; count++) await page.next('voxform get');
   await page.next('voxform get calls');
   await voices.run('state', 'mv', 'Webhook/appointments', 'Webhook/bookings');
-  const [, id = '', who = ''] =
-    /^(\w+) .* (\S+@\S+) +apply/m.exec((await voices.run('history')).stdout) ?? [];
+  const [, id = '', who = ''] = /^(\w+) .* (\S+@\S+) +apply/m.exec((await voices.run('history')).stdout) ?? [];
   page.stand('32a833a9', id);
   page.stand('ann@laptop', who);
   await page.next('voxform history');

@@ -30,9 +30,7 @@ it('docs/adopting.md: single records', async () => {
   for (const [text, own] of stands) page.stand(text, own);
   await page.next('voxform import Agent');
   await rm(path.join(voices.folder.root, '.voxform'), { recursive: true });
-  const rows = stands.map(
-    ([, id], index) => `${['Agent/receptionist', 'Webhook/appointments'][index]},${id}\n`,
-  );
+  const rows = stands.map(([, id], index) => `${['Agent/receptionist', 'Webhook/appointments'][index]},${id}\n`);
   await voices.folder.write('ids.csv', `address,id\n${rows.join('')}`);
   await page.through('cat', 'voxform import --from');
   page.end();

@@ -37,14 +37,12 @@ it('docs/fleet.md', { timeout: 120_000 }, async () => {
       '127.0.0.1:9095': '127.0.0.1:0',
     },
   });
-  const fleet = async (...args: string[]) =>
-    (await command(['fleet', ...args], { cwd: folder.root, env })).stdout;
+  const fleet = async (...args: string[]) => (await command(['fleet', ...args], { cwd: folder.root, env })).stdout;
   const statuses = async () =>
     JSON.parse(await fleet('status', '--output', 'json')).workspaces.map(
       ({ status }: { readonly status: string }) => status,
     );
-  const until = (wanted: readonly string[]) =>
-    expect.poll(statuses, { interval: 50, timeout: 60_000 }).toEqual(wanted);
+  const until = (wanted: readonly string[]) => expect.poll(statuses, { interval: 50, timeout: 60_000 }).toEqual(wanted);
   /** The plan that waits replaces the one of the page. */
   const standFor = async (plan: string) => {
     const [, id = ''] = /fleet approve \S+ ([0-9a-f]{12})/.exec(await fleet('show', ADDRESS)) ?? [];

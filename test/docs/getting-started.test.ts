@@ -52,9 +52,7 @@ it('docs/getting-started.md can be followed from the first command to the last',
   const keys = { STAGING_API_KEY: 'any', OPENAI_API_KEY: 'value-of-OPENAI_API_KEY' };
   const accepted = await command(['accept', '-w', 'staging', '--auto-approve'], { cwd: voices, env: keys });
   expect(accepted, 'the likeliest edit of all').toMatchObject({ code: 0 });
-  expect(await readFile(path.join(voices, 'manifests/agents.yaml'), 'utf8')).toContain(
-    'Juniper Dental, good day.',
-  );
+  expect(await readFile(path.join(voices, 'manifests/agents.yaml'), 'utf8')).toContain('Juniper Dental, good day.');
 
   const written = async <T>(name: string) => parse(await readFile(path.join(voices, name), 'utf8')) as T;
   const { env: inCi, jobs } = await written<Workflow>('.github/workflows/voxform.yml');

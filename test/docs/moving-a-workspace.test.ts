@@ -156,8 +156,7 @@ it('goes through the guide with a workspace that was made by hand', { timeout: 2
       for (const step of steps) {
         const [, number, agent] = link.exec(step) ?? [];
         // One row of a table that the links of all numbers share.
-        if (number !== undefined)
-          expect(checklist).toMatch(new RegExp(`\\${number} [^+]* ${agent} ${address}`));
+        if (number !== undefined) expect(checklist).toMatch(new RegExp(`\\${number} [^+]* ${agent} ${address}`));
         else expect(checklist).toContain(`[ ] ${step}`.replace(/ \(.*/, ''));
       }
     }

@@ -151,8 +151,7 @@ export class Page {
         if (!/^(…|\.\.\.)$/.test(value)) this.#env[name] = value;
         else this.#env[name] ??= `value-of-${name}`;
       }
-    else if (word === 'voxform')
-      return await command(args, { cwd: this.#cwd, env: this.#env, columns: 80, ...more });
+    else if (word === 'voxform') return await command(args, { cwd: this.#cwd, env: this.#env, columns: 80, ...more });
     else return await this.#inShell(line);
     return nothing;
   }

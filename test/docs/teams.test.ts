@@ -9,10 +9,7 @@ it('docs/policies.md', async () => {
   await using voices = await Voices.open();
   const page = voices.page('docs/policies.md');
   const project = await voices.read('voxform.yaml');
-  await voices.folder.write(
-    'voxform.yaml',
-    `${project}${page.block('yaml').split('\n').slice(1).join('\n')}`,
-  );
+  await voices.folder.write('voxform.yaml', `${project}${page.block('yaml').split('\n').slice(1).join('\n')}`);
   await voices.edit('manifests/agents.yaml', 'max_call_duration_ms: 600000', 'max_call_duration_ms: 3600000');
   await page.next('voxform validate', { code: 1 });
   const valid = await voices.read('voxform.yaml');

@@ -33,9 +33,7 @@ it('docs/workspaces.md leads from an existing workspace to staging and productio
   await page.through('export', 'voxform export', 'unset', 'cd voices');
   const exported = await readFile(path.join(folder.root, 'voices/voxform.yaml'), 'utf8');
   expect(exported).toContain(`Agent/desk: ${desk}`);
-  const renamed = exported
-    .replace('  default:', '  production:')
-    .replace('VOXFORM_API_KEY', 'PRODUCTION_API_KEY');
+  const renamed = exported.replace('  default:', '  production:').replace('VOXFORM_API_KEY', 'PRODUCTION_API_KEY');
   await folder.write('voices/voxform.yaml', `${renamed}${page.block('yaml').replace(url, staging.url)}`);
   await page.through('export', 'voxform validate', 'voxform plan -w production');
   expect(await summaryOf('production')).toMatchObject({ adopt: 21, create: 0, update: 0, blocked: 0 });

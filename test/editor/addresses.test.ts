@@ -76,20 +76,14 @@ describe('definitions', () => {
     const snapshot = await openSnapshot(path.resolve(import.meta.dirname, '../../examples', name), {
       workspace,
     });
-    const references = snapshot.files.flatMap((file) =>
-      placesIn(snapshot, file).map((place) => ({ file, place })),
-    );
-    const resources = references.filter(
-      ({ place }) => place.is === 'reference' && place.kind !== 'KnowledgeBase',
-    );
+    const references = snapshot.files.flatMap((file) => placesIn(snapshot, file).map((place) => ({ file, place })));
+    const resources = references.filter(({ place }) => place.is === 'reference' && place.kind !== 'KnowledgeBase');
     for (const { file, place } of resources) {
       const [definition, ...others] = definitionsAt(snapshot, file, place.range.start);
       expect(others).toEqual([]);
       const text = snapshot.textOf(definition?.file ?? '') ?? '';
       expect(text.slice(definition?.start, definition?.end)).toBe(place.name);
-      expect(text.slice(0, definition?.start)).toMatch(
-        new RegExp(`kind: ${place.kind}\\nmetadata:\\n  name: $`),
-      );
+      expect(text.slice(0, definition?.start)).toMatch(new RegExp(`kind: ${place.kind}\\nmetadata:\\n  name: $`));
     }
     expect(resources.length).toBeGreaterThan(1);
   });
@@ -157,10 +151,7 @@ describe('literals of a rule', () => {
         { comparedWith: 'address', offset: 36 },
       ],
     ],
-    [
-      'name.startsWith("day") && name == "day"',
-      [{ comparedWith: undefined }, { comparedWith: 'name', offset: 35 }],
-    ],
+    ['name.startsWith("day") && name == "day"', [{ comparedWith: undefined }, { comparedWith: 'name', offset: 35 }]],
     [
       '["day"].exists(each, name == each || name == "day")',
       [{ comparedWith: undefined }, { comparedWith: 'name', offset: 47 - 2 + 1 }],

@@ -85,17 +85,9 @@ describe('completion', () => {
       number('  number‸: "+1"\n  nickname: x\n'),
       ['number', 'inbound_agent_id', 'outbound_agent_id'],
     ],
-    [
-      'addresses of the kind that the field refers to',
-      number('  inbound_agent_id: { $ref: ‸ }'),
-      ['Agent/day'],
-    ],
+    ['addresses of the kind that the field refers to', number('  inbound_agent_id: { $ref: ‸ }'), ['Agent/day']],
     ['in quotes', number('  inbound_agent_id: { $ref: "Ag‸" }'), ['Agent/day']],
-    [
-      'whole references',
-      number('  inbound_agent_id: ‸'),
-      ['null', '$ref: Agent/day', '$var: company', '$var: hooks'],
-    ],
+    ['whole references', number('  inbound_agent_id: ‸'), ['null', '$ref: Agent/day', '$var: company', '$var: hooks']],
     [
       'what no manifest declares, where another one refers to it',
       'kind: Agent\nspec:\n  llm_config:\n    knowledge_base_ids:\n      - $ref: ‸',
@@ -108,11 +100,7 @@ describe('completion', () => {
       'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ../prompts/‸ }',
       ['../prompts/day.md', '../prompts/shared/'],
     ],
-    [
-      'the way up',
-      'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ‸ }',
-      ['../', '../prompts/day.md'],
-    ],
+    ['the way up', 'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ‸ }', ['../', '../prompts/day.md']],
     [
       'enumerations',
       'kind: WorkspaceUser\nspec:\n  role: ‸',
@@ -123,11 +111,7 @@ describe('completion', () => {
       'kind: Agent\nspec:\n  llm_config:\n    provider: ‸',
       ['azure', '$var: company', '$var: hooks'],
     ],
-    [
-      'true and false',
-      'kind: Webhook\nspec:\n  check_https: ‸',
-      ['true', 'false', '$var: company', '$var: hooks'],
-    ],
+    ['true and false', 'kind: Webhook\nspec:\n  check_https: ‸', ['true', 'false', '$var: company', '$var: hooks']],
     ['labels of the project', 'kind: Agent\nmetadata:\n  labels: { team: ‸ }', ['front']],
     [
       'JSON',
@@ -135,12 +119,7 @@ describe('completion', () => {
       ['Agent/day'],
       'manifests/new.json',
     ],
-    [
-      'settings of a workspace',
-      'version: 1\nworkspaces:\n  test:\n    sk‸',
-      ['skip', 'vars', MORE],
-      'voxform.yaml',
-    ],
+    ['settings of a workspace', 'version: 1\nworkspaces:\n  test:\n    sk‸', ['skip', 'vars', MORE], 'voxform.yaml'],
     ['workspaces', 'version: 1\ndefault_workspace: ‸', ['test', 'other'], 'voxform.yaml'],
     [
       'addresses to patch',
@@ -166,12 +145,7 @@ describe('completion', () => {
       ['remote', 'ref', 'seal'],
       'voxform.yaml',
     ],
-    [
-      'the file of a fleet',
-      'version: 1\nworkspaces:\n  "*": { mode: ‸',
-      ['report', 'apply', 'approve'],
-      'fleet.yaml',
-    ],
+    ['the file of a fleet', 'version: 1\nworkspaces:\n  "*": { mode: ‸', ['report', 'apply', 'approve'], 'fleet.yaml'],
     [
       'variables and functions of a condition',
       "policies:\n  - name: a\n    kind: PhoneNumber\n    deny: 'has(spec.number) && si‸",
@@ -236,32 +210,12 @@ describe('completion', () => {
       '$ref: Agent/day',
       '  inbound_agent_id: { $ref: Agent/day } # who answers\n',
     ],
-    [
-      'the middle of a word',
-      number('  inbound_agent_id: { $ref: Agent/d‸own }\n'),
-      'Agent/day',
-      '{ $ref: Agent/day }',
-    ],
+    ['the middle of a word', number('  inbound_agent_id: { $ref: Agent/d‸own }\n'), 'Agent/day', '{ $ref: Agent/day }'],
     ['quotes', number("  inbound_agent_id: { $ref: 'Agent/d‸own' }\n"), 'Agent/day', "{ $ref: 'Agent/day' }"],
-    [
-      'quotes that are open',
-      number('  inbound_agent_id: { $ref: "Agent/‸\n'),
-      'Agent/day',
-      '{ $ref: "Agent/day"',
-    ],
+    ['quotes that are open', number('  inbound_agent_id: { $ref: "Agent/‸\n'), 'Agent/day', '{ $ref: "Agent/day"'],
     ['a key with its colon', number('  inb‸: x\n'), 'inbound_agent_id', '  inbound_agent_id: x\n'],
-    [
-      'a key without',
-      number('  inb‸\n  nickname: x\n'),
-      'inbound_agent_id',
-      '  inbound_agent_id: \n  nickname: x\n',
-    ],
-    [
-      'CRLF',
-      number('  inb‸\r\n  nickname: x\r\n'),
-      'inbound_agent_id',
-      '  inbound_agent_id: \r\n  nickname: x\r\n',
-    ],
+    ['a key without', number('  inb‸\n  nickname: x\n'), 'inbound_agent_id', '  inbound_agent_id: \n  nickname: x\n'],
+    ['CRLF', number('  inb‸\r\n  nickname: x\r\n'), 'inbound_agent_id', '  inbound_agent_id: \r\n  nickname: x\r\n'],
     [
       'characters of two units',
       number('  nickname: 🦜 é\n  inb‸\n'),
@@ -317,9 +271,7 @@ describe('completion', () => {
       const all = place === undefined ? [] : suggestionsAt(snapshot, file, place.range.start);
       for (const { range, newText } of all) {
         const text = spliced(snapshot.textOf(file) ?? '', [{ ...range, text: newText }]);
-        const { workspaces } = await snapshot.checkedWith(
-          new Map([[path.join(snapshot.folder, file), text]]),
-        );
+        const { workspaces } = await snapshot.checkedWith(new Map([[path.join(snapshot.folder, file), text]]));
         expect(workspaces.find((each) => each.name === workspace)?.diagnostics).toEqual([]);
         count += 1;
       }
@@ -349,31 +301,26 @@ describe('what is broken while it is typed', () => {
     ['migration', 'trial'],
     ['quickstart', undefined],
     ['policies', undefined],
-  ])(
-    'does no harm in any place of the example %s, nor where the file ends there',
-    async (name, workspace) => {
-      const root = path.join(EXAMPLES, name);
-      const texts: Record<string, string> = {};
-      const snapshot = await openSnapshot(root, { texts, ...(workspace && { workspace }) });
-      const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
-        file.endsWith('.yaml'),
-      );
-      let count = 0;
-      for (const file of files) {
-        const text = snapshot.textOf(file) ?? '';
-        const step = Math.max(1, Math.floor(text.length / MOST_OFFSETS));
-        for (let offset = fc.sample(fc.nat(step), 1)[0] ?? 0; offset <= text.length; offset += step) {
-          count += suggestionsAt(snapshot, file, offset).length;
-          texts[file] = text.slice(0, offset);
-          for (const { range } of suggestionsAt(snapshot, file, offset)) expect(range.end).toBe(offset);
-          hoverAt(snapshot, file, offset);
-          addressAt(snapshot, file, offset);
-          delete texts[file];
-        }
+  ])('does no harm in any place of the example %s, nor where the file ends there', async (name, workspace) => {
+    const root = path.join(EXAMPLES, name);
+    const texts: Record<string, string> = {};
+    const snapshot = await openSnapshot(root, { texts, ...(workspace && { workspace }) });
+    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'));
+    let count = 0;
+    for (const file of files) {
+      const text = snapshot.textOf(file) ?? '';
+      const step = Math.max(1, Math.floor(text.length / MOST_OFFSETS));
+      for (let offset = fc.sample(fc.nat(step), 1)[0] ?? 0; offset <= text.length; offset += step) {
+        count += suggestionsAt(snapshot, file, offset).length;
+        texts[file] = text.slice(0, offset);
+        for (const { range } of suggestionsAt(snapshot, file, offset)) expect(range.end).toBe(offset);
+        hoverAt(snapshot, file, offset);
+        addressAt(snapshot, file, offset);
+        delete texts[file];
       }
-      expect(count).toBeGreaterThan(100);
-    },
-  );
+    }
+    expect(count).toBeGreaterThan(100);
+  });
 
   it('does no harm in any text', async () => {
     using project = new TemporaryProject(FILES);

@@ -13,7 +13,5 @@ export const misspelt = agent.replace('  name: day\n  prompt', '  nmae: day\n  p
 /** A project with these files; without a file that is undefined. */
 export function editedProject(files: Readonly<Record<string, string | undefined>>): Promise<Folder> {
   const all = Object.entries({ 'voxform.yaml': projectText, ...files });
-  return temporaryFolder(
-    Object.fromEntries(all.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))),
-  );
+  return temporaryFolder(Object.fromEntries(all.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]))));
 }

@@ -29,12 +29,7 @@ it.each([
     },
   );
   session.begin({ workspace: undefined, reportsFileChanges: true });
-  const opened = session.files.open(
-    pathToFileURL(path.join(folder.root, 'manifests/a.yaml')).href,
-    'yaml',
-    1,
-    agent,
-  );
+  const opened = session.files.open(pathToFileURL(path.join(folder.root, 'manifests/a.yaml')).href, 'yaml', 1, agent);
   session.changed(opened);
   const loads = session.projectOf(opened);
   const first = await loads?.current();

@@ -1,11 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import {
-  CodeActionRequest,
-  DocumentFormattingRequest,
-  type TextEdit,
-} from 'vscode-languageserver-protocol/node';
+import { CodeActionRequest, DocumentFormattingRequest, type TextEdit } from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { command } from '../trust/in-process.ts';
 import { agent, editedProject, misspelt, projectText } from './edited-project.ts';
@@ -190,8 +186,6 @@ describe('formatting', () => {
     await editor.show('manifests/a.yaml', 'kind: [');
     const textDocument = { uri: editor.uri('manifests/a.yaml') };
     const options = { tabSize: 2, insertSpaces: true };
-    expect(
-      await editor.connection.sendRequest(DocumentFormattingRequest.type, { textDocument, options }),
-    ).toEqual([]);
+    expect(await editor.connection.sendRequest(DocumentFormattingRequest.type, { textDocument, options })).toEqual([]);
   });
 });

@@ -60,19 +60,9 @@ describe('hover', () => {
       ['In test: `Acme`\n\nIn other: `Bcme`'],
     ],
     ['a join has what it comes to', 'manifests/a.yaml', '$jo', ['In test: `Acme line`']],
-    [
-      'a file has its beginning',
-      'manifests/a.yaml',
-      '../day',
-      ['````\nLine 0 of ``` code', '… 8 more lines\n````'],
-    ],
+    ['a file has its beginning', 'manifests/a.yaml', '../day', ['````\nLine 0 of ``` code', '… 8 more lines\n````']],
     ['a reference has where it leads', 'manifests/n.yaml', 'Agent/d', ['`Agent/day`: manifests/a.yaml:1']],
-    [
-      'a patch has the field of the kind',
-      'voxform.yaml',
-      'temper',
-      ['`Agent.llm_config.temperature`: number'],
-    ],
+    ['a patch has the field of the kind', 'voxform.yaml', 'temper', ['`Agent.llm_config.temperature`: number']],
     [
       'a setting has its text',
       'voxform.yaml',
@@ -106,9 +96,7 @@ describe('hover', () => {
   it('never shows the value of a secret', async () => {
     const words = ['$secret: KE', 'welcome_mess', 'message: { $jo', '$var: hid', 'api_k'];
     const texts = await Promise.all(words.map((word) => hover('manifests/a.yaml', word)));
-    const settings = await Promise.all(
-      ['hidd', '$secret: COMP', 'api_k'].map((word) => hover('voxform.yaml', word)),
-    );
+    const settings = await Promise.all(['hidd', '$secret: COMP', 'api_k'].map((word) => hover('voxform.yaml', word)));
     expect([...texts, ...settings].join('\n')).not.toMatch(/hush|quiet/);
     expect(texts[2]).toContain('(secret)');
     expect(texts[3]).toContain('In test: `(secret)`');

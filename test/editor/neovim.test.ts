@@ -104,9 +104,7 @@ describe('Neovim', () => {
       expect(await readFile(path.join(root, 'manifests/agent.yaml'), 'utf8')).toContain(
         'name: noon\n  previous_names:\n    - day\n',
       );
-      expect(
-        (await readFile(path.join(root, 'manifests/number.yaml'), 'utf8')).match(/Agent\/noon/g),
-      ).toHaveLength(2);
+      expect((await readFile(path.join(root, 'manifests/number.yaml'), 'utf8')).match(/Agent\/noon/g)).toHaveLength(2);
       expect((await voxform(['validate'], { cwd: root })).stdout).toContain('Valid');
     },
   );

@@ -187,9 +187,7 @@ describe('rename', () => {
     const places = placesOf(snapshot, 'Agent/day');
     expect(places.map(({ is }) => is)).toEqual(['declaration', 'reference', 'patch']);
     const results = await Promise.all(
-      places.map(({ file, range }) =>
-        renameAt(snapshot, { file, offset: range.start, newName: 'Agent/night' }),
-      ),
+      places.map(({ file, range }) => renameAt(snapshot, { file, offset: range.start, newName: 'Agent/night' })),
     );
     expect(results[1]).toEqual(results[0]);
     expect(results[2]).toEqual(results[0]);
@@ -270,10 +268,7 @@ describe('rename', () => {
     [
       'an anchor that others share',
       {
-        'manifests/day.yaml': manifest('Agent', 'day', '').replace(
-          'name: day',
-          'name: &n day\n  labels: { app: *n }',
-        ),
+        'manifests/day.yaml': manifest('Agent', 'day', '').replace('name: day', 'name: &n day\n  labels: { app: *n }'),
       },
       'night',
       'Agent/night at manifests/day.yaml:1 shares the name by an anchor or by $var; write it out first',
@@ -339,8 +334,7 @@ describe('a rename of any example', () => {
   it('keeps every record, there and back', async () => {
     const { root, voxform } = await applied('quickstart');
     const needs = async (): Promise<Record<string, number>> => {
-      const { create, forget, unknown } = (JSON.parse(await voxform('plan', '-o', 'json')) as PlanDocument)
-        .summary;
+      const { create, forget, unknown } = (JSON.parse(await voxform('plan', '-o', 'json')) as PlanDocument).summary;
       return { create, forget, unknown };
     };
     const none = { create: 0, forget: 0, unknown: 0 };

@@ -29,13 +29,7 @@ describe('voxform lsp', () => {
     expect(validated.length).toBeGreaterThan(2);
     await using editor = await TestEditor.open(folder.root, { in: 'a process' });
     await editor.show('voxform.yaml', await readFile(path.join(folder.root, 'voxform.yaml'), 'utf8'));
-    const files = [
-      'voxform.yaml',
-      'manifests/a.yaml',
-      'manifests/b.yaml',
-      'manifests/broken.yaml',
-      'other/stray.yaml',
-    ];
+    const files = ['voxform.yaml', 'manifests/a.yaml', 'manifests/b.yaml', 'manifests/broken.yaml', 'other/stray.yaml'];
     const all = () => files.flatMap((file) => told(editor.shown(file)).map((text) => `${file}:${text}`));
     await editor.until(() => all().length === validated.length);
     expect(all().toSorted()).toEqual(validated.toSorted());
@@ -223,31 +217,26 @@ describe('voxform lsp', () => {
       env: {},
       given: undefined,
       skipped: true,
-      messages: [
-        'unknown workspace "none": the editor shows test. The project has 2 workspaces: other, test.',
-      ],
+      messages: ['unknown workspace "none": the editor shows test. The project has 2 workspaces: other, test.'],
       reason: 'no such workspace, which is said once',
     },
-  ])(
-    'checks for the workspace that is asked for: $reason',
-    async ({ args, env, given, skipped, messages = [] }) => {
-      const project = `${projectText}    skip: [Agent/day]\n  other:\n    base_url: http://127.0.0.1:9\n    workspace_id: 01JEMV1AT0RW0RKSPACE000002\n    api_key: { $secret: KEY }\ndefault_workspace: test\n`;
-      await using folder = await editedProject({
-        'voxform.yaml': project,
-        'manifests/b.yaml': agentManifest('b'),
-      });
-      await using editor = await TestEditor.open(folder.root, {
-        args,
-        env,
-        initialize: { initializationOptions: { workspace: given } },
-      });
-      await editor.show('manifests/a.yaml', misspelt);
-      await editor.show('manifests/b.yaml', misspelt.replaceAll('day', 'b'));
-      await editor.diagnostics('manifests/b.yaml', some);
-      expect(editor.shown('manifests/a.yaml')).toHaveLength(skipped ? 0 : 1);
-      expect(editor.messages).toEqual(messages);
-    },
-  );
+  ])('checks for the workspace that is asked for: $reason', async ({ args, env, given, skipped, messages = [] }) => {
+    const project = `${projectText}    skip: [Agent/day]\n  other:\n    base_url: http://127.0.0.1:9\n    workspace_id: 01JEMV1AT0RW0RKSPACE000002\n    api_key: { $secret: KEY }\ndefault_workspace: test\n`;
+    await using folder = await editedProject({
+      'voxform.yaml': project,
+      'manifests/b.yaml': agentManifest('b'),
+    });
+    await using editor = await TestEditor.open(folder.root, {
+      args,
+      env,
+      initialize: { initializationOptions: { workspace: given } },
+    });
+    await editor.show('manifests/a.yaml', misspelt);
+    await editor.show('manifests/b.yaml', misspelt.replaceAll('day', 'b'));
+    await editor.diagnostics('manifests/b.yaml', some);
+    expect(editor.shown('manifests/a.yaml')).toHaveLength(skipped ? 0 : 1);
+    expect(editor.messages).toEqual(messages);
+  });
 
   it('follows a project that goes and comes', async () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
@@ -435,13 +424,7 @@ describe('the service', () => {
     await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.type('manifests/a.yaml', 'x');
-    for (const uri of [
-      'untitled:Untitled-1',
-      'file://elsewhere/x.yaml',
-      'file:///a%2Fb.yaml',
-      'nonsense',
-      '',
-    ]) {
+    for (const uri of ['untitled:Untitled-1', 'file://elsewhere/x.yaml', 'file:///a%2Fb.yaml', 'nonsense', '']) {
       const textDocument = { uri, languageId: 'yaml', version: 1, text: misspelt };
       await editor.connection.sendNotification('textDocument/didOpen', { textDocument });
       await editor.connection.sendNotification('textDocument/didClose', { textDocument: { uri } });

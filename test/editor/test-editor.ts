@@ -188,7 +188,5 @@ function servedHere(folder: string, { args = [], env = {} }: Starting): Served {
 
 /** The messages with their lines and columns from 1, as `validate` prints them. */
 export function told(diagnostics: readonly Diagnostic[]): string[] {
-  return diagnostics.map(
-    ({ range: { start }, message }) => `${start.line + 1}:${start.character + 1}  ${message}`,
-  );
+  return diagnostics.map(({ range: { start }, message }) => `${start.line + 1}:${start.character + 1}  ${message}`);
 }

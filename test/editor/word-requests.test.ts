@@ -71,9 +71,7 @@ describe('voxform lsp, asked about words', () => {
       ...place,
       context: { includeDeclaration: false },
     });
-    expect(found).toEqual([
-      { uri: textDocument.uri, range: { start: behind('$ref: '), end: behind('Agent/night') } },
-    ]);
+    expect(found).toEqual([{ uri: textDocument.uri, range: { start: behind('$ref: '), end: behind('Agent/night') } }]);
 
     const name = await connection.sendRequest(PrepareRenameRequest.type, place);
     expect(name).toEqual({
@@ -110,10 +108,7 @@ describe('voxform lsp, asked about words', () => {
     const settings = await connection.sendRequest(DocumentSymbolRequest.type, {
       textDocument: { uri: editor.uri('voxform.yaml') },
     });
-    expect(settings).toMatchObject([
-      { name: 'version' },
-      { name: 'workspaces', children: [{ name: 'test' }] },
-    ]);
+    expect(settings).toMatchObject([{ name: 'version' }, { name: 'workspaces', children: [{ name: 'test' }] }]);
 
     const found = (query: string) => connection.sendRequest(WorkspaceSymbolRequest.type, { query });
     expect(await found('agNIG')).toMatchObject([

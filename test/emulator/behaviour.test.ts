@@ -152,11 +152,7 @@ describe('normalising', () => {
     });
     expect(emulator.world.agents.get(id)).toMatchObject({ name: 'A', llm_config: { model: 'm' } });
     expect(emulator.dashboard.holdsApiKey(id, ' sk-blank ')).toBe(true);
-    const number = await call(emulator, [
-      'POST',
-      '/api/v1/numbers',
-      { number: '  +49301234567 ', nickname: ' N ' },
-    ]);
+    const number = await call(emulator, ['POST', '/api/v1/numbers', { number: '  +49301234567 ', nickname: ' N ' }]);
     expect(number.at('data')).toMatchObject({ number: '+49301234567', nickname: 'N' });
     const blank = await call(emulator, ['POST', '/api/v1/numbers', { number: '1', nickname: '   ' }]);
     expect(blank.status).toBe(422);
@@ -202,8 +198,7 @@ describe('normalising', () => {
 describe('refusing', () => {
   it('takes a second number of the same digits unless told otherwise', async () => {
     await using emulator = await startEmulator();
-    const create = async (number: string) =>
-      (await call(emulator, ['POST', '/api/v1/numbers', { number }])).status;
+    const create = async (number: string) => (await call(emulator, ['POST', '/api/v1/numbers', { number }])).status;
     expect([await create('+49301'), await create('49301')]).toEqual([201, 201]);
     emulator.setBehaviour({ uniqueNumbers: true });
     expect([await create('+49 301'), await create('+49302')]).toEqual([422, 201]);
@@ -211,11 +206,7 @@ describe('refusing', () => {
 
   it.each([
     ['message', { message: expect.any(String) }, { message: 'Agent not found' }],
-    [
-      'errors',
-      { message: expect.any(String), errors: { name: [expect.any(String)] } },
-      { message: 'Agent not found' },
-    ],
+    ['errors', { message: expect.any(String), errors: { name: [expect.any(String)] } }, { message: 'Agent not found' }],
     [
       'detail',
       { detail: [{ loc: ['body', 'name'], msg: expect.any(String), type: 'value_error' }] },
@@ -244,8 +235,7 @@ describe('refusing', () => {
     const rateLimit = { requests: 2, perSeconds: 3600, retryAfter };
     await using emulator = await startEmulator({ behaviour: { rateLimit } });
     const answers = [];
-    for (let i = 0; i < 3; i++)
-      answers.push(await call(emulator, ['POST', '/api/v1/numbers', { number: `${i}` }]));
+    for (let i = 0; i < 3; i++) answers.push(await call(emulator, ['POST', '/api/v1/numbers', { number: `${i}` }]));
     expect(answers.map(({ status }) => status)).toEqual([201, 201, 429]);
     expect(emulator.world.numbers.size).toBe(2);
     const header = answers[2]?.headers['retry-after'];

@@ -94,22 +94,15 @@ describe('the dashboard over HTTP, without a key', () => {
     expect(emulator.world.users.get(user)?.agent_ids).toEqual([stays]);
   });
 
-  it.each([
-    'agents',
-    'numbers',
-    'knowledge-bases',
-    'calls',
-    'webhooks',
-    'users',
-    'invoices',
-    'api-keys',
-    'cars',
-  ])('answers 404 for %s that are not there', async (collection) => {
-    await using emulator = await startEmulator();
-    for (const method of ['PATCH', 'DELETE'] as const) {
-      expect((await call(emulator, [method, `/__emulator/${collection}/x`, {}], noKey)).status).toBe(404);
-    }
-  });
+  it.each(['agents', 'numbers', 'knowledge-bases', 'calls', 'webhooks', 'users', 'invoices', 'api-keys', 'cars'])(
+    'answers 404 for %s that are not there',
+    async (collection) => {
+      await using emulator = await startEmulator();
+      for (const method of ['PATCH', 'DELETE'] as const) {
+        expect((await call(emulator, [method, `/__emulator/${collection}/x`, {}], noKey)).status).toBe(404);
+      }
+    },
+  );
 
   const rejected: readonly (readonly ['POST' | 'PUT' | 'PATCH', string, unknown, string])[] = [
     ['POST', '/users', { email: 'nobody' }, 'an address without @'],

@@ -6,11 +6,7 @@ import { callRecord } from '../../src/platform/records/call-records.ts';
 import { numberRecord } from '../../src/platform/records/number-records.ts';
 import { userRecord } from '../../src/platform/records/user-records.ts';
 import { webhookRecord } from '../../src/platform/records/webhook-records.ts';
-import {
-  apiKeyRecord,
-  invoiceRecord,
-  knowledgeBaseRecord,
-} from '../../src/platform/records/workspace-records.ts';
+import { apiKeyRecord, invoiceRecord, knowledgeBaseRecord } from '../../src/platform/records/workspace-records.ts';
 import { call, newAgent } from './call.ts';
 
 const ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
@@ -113,8 +109,7 @@ describe('the single records', () => {
   it('shows in a read and in the answer to an update only some config objects', async () => {
     await using emulator = await startEmulator();
     const id = await newAgent(emulator);
-    const configsOf = (record: unknown) =>
-      Object.keys(record as object).filter((key) => key.endsWith('_config'));
+    const configsOf = (record: unknown) => Object.keys(record as object).filter((key) => key.endsWith('_config'));
     const read = await call(emulator, ['GET', `/api/v1/agents/${id}`]);
     const updated = await call(emulator, ['PUT', `/api/v1/agents/${id}`, { name: 'New' }]);
     expect(configsOf(read.at('data'))).toEqual(['call_config', 'llm_config', 'prompt_config']);
@@ -182,11 +177,7 @@ describe('the single records', () => {
     const { emulator, user, agent, talk } = await furnished();
     await using _ = emulator;
     const body = { role: 'member', modules: ['analytics', 'agents'], agent_ids: [agent] };
-    const updated = await call(emulator, [
-      'PUT',
-      `/api/v1/workspaces/${emulator.workspaceId}/users/${user.id}`,
-      body,
-    ]);
+    const updated = await call(emulator, ['PUT', `/api/v1/workspaces/${emulator.workspaceId}/users/${user.id}`, body]);
     expect(updated.status).toBe(200);
     expect(updated.at('data')).toEqual({ ...user, ...body, is_owner: false });
     const read = await call(emulator, ['GET', `/api/v1/call-histories/${talk.id}`]);

@@ -46,19 +46,13 @@ describe('pageOf', () => {
 
   it('shows every item once going forth, and the same pages going back', () => {
     fc.assert(
-      fc.property(
-        anyList,
-        anyOrder,
-        fc.integer({ min: 1, max: 15 }),
-        anyCursors,
-        (items, order, perPage, cursors) => {
-          const { forth, back } = walk(items, { shape: listing(order), perPage, cursors });
-          const sorted = [...items].sort((a, b) => (order === 'ascending' ? a - b : b - a));
-          expect(forth.flatMap(({ data }) => data)).toEqual(sorted);
-          expect(back.map(({ data }) => data)).toEqual(forth.map(({ data }) => data));
-          expect(forth).toHaveLength(Math.max(1, Math.ceil(items.length / perPage)));
-        },
-      ),
+      fc.property(anyList, anyOrder, fc.integer({ min: 1, max: 15 }), anyCursors, (items, order, perPage, cursors) => {
+        const { forth, back } = walk(items, { shape: listing(order), perPage, cursors });
+        const sorted = [...items].sort((a, b) => (order === 'ascending' ? a - b : b - a));
+        expect(forth.flatMap(({ data }) => data)).toEqual(sorted);
+        expect(back.map(({ data }) => data)).toEqual(forth.map(({ data }) => data));
+        expect(forth).toHaveLength(Math.max(1, Math.ceil(items.length / perPage)));
+      }),
     );
   });
 
@@ -69,29 +63,22 @@ describe('pageOf', () => {
     expect(pageOf([1, 3, 4, 5], shape, { request: { per_page: 2, cursor }, behaviour }).data).toEqual([3, 4]);
   });
 
-  it.each(['documented', 'odd'] as const)(
-    'caps pages and shows records again, with a meta that is %s',
-    (meta) => {
-      const shape = listing('ascending');
-      const read = (cursor?: string) =>
-        pageOf([1, 2, 3, 4, 5], shape, {
-          request: { per_page: 100, cursor },
-          behaviour: { ...behaviour, meta, pages: { most: 2, overlap: 1 } },
-        });
-      const seen = [read()];
-      for (
-        let next = seen[0]?.meta.next_cursor;
-        typeof next === 'string';
-        next = seen.at(-1)?.meta.next_cursor
-      )
-        seen.push(read(next));
-      expect(seen.map(({ data }) => data)).toEqual([
-        [1, 2],
-        [2, 3, 4],
-        [4, 5],
-      ]);
-    },
-  );
+  it.each(['documented', 'odd'] as const)('caps pages and shows records again, with a meta that is %s', (meta) => {
+    const shape = listing('ascending');
+    const read = (cursor?: string) =>
+      pageOf([1, 2, 3, 4, 5], shape, {
+        request: { per_page: 100, cursor },
+        behaviour: { ...behaviour, meta, pages: { most: 2, overlap: 1 } },
+      });
+    const seen = [read()];
+    for (let next = seen[0]?.meta.next_cursor; typeof next === 'string'; next = seen.at(-1)?.meta.next_cursor)
+      seen.push(read(next));
+    expect(seen.map(({ data }) => data)).toEqual([
+      [1, 2],
+      [2, 3, 4],
+      [4, 5],
+    ]);
+  });
 
   it.each(['', 'x', 'bnVsbA', Buffer.from('["other","after",1]').toString('base64url')])(
     'refuses the cursor %j',
@@ -122,8 +109,7 @@ const query = (path: string) => (cursor: string | undefined) =>
 describe('the lists in pages', () => {
   it('numbers come oldest first', async () => {
     await using emulator = await startEmulator({ seed: 1 });
-    for (const number of ['1', '2', '3', '4', '5'])
-      await call(emulator, ['POST', '/api/v1/numbers', { number }]);
+    for (const number of ['1', '2', '3', '4', '5']) await call(emulator, ['POST', '/api/v1/numbers', { number }]);
     const all = [...emulator.world.numbers.keys()];
     const pages = await ids(emulator, query('/api/v1/numbers'));
     expect(pages).toEqual([all.slice(0, 2), all.slice(2, 4), all.slice(4)]);
@@ -148,10 +134,7 @@ describe('the lists in pages', () => {
 
   it('calls take their cursor in the body', async () => {
     await using emulator = await startEmulator({ seed: 1 });
-    const all = Array.from(
-      { length: 3 },
-      () => emulator.dashboard.recordCall({ agent_id: 'a' }).id,
-    ).reverse();
+    const all = Array.from({ length: 3 }, () => emulator.dashboard.recordCall({ agent_id: 'a' }).id).reverse();
     const pages = await ids(emulator, (cursor) => ['/api/v1/call-histories', { per_page: 2, cursor }]);
     expect(pages).toEqual([all.slice(0, 2), all.slice(2)]);
   });

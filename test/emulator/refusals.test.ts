@@ -12,8 +12,7 @@ interface Refused {
 }
 
 const UNKNOWN = '01ARZ3NDEKTSV4RRFFQ69G5FAV';
-const hook = (fields: object) =>
-  ['POST', '/api/v1/webhooks', { url: 'https://example.com', ...fields }] as const;
+const hook = (fields: object) => ['POST', '/api/v1/webhooks', { url: 'https://example.com', ...fields }] as const;
 const numbered = (fields: object) => ['POST', '/api/v1/numbers', { number: '+49301', ...fields }] as const;
 const user = (body: unknown) => ['PUT', '/api/v1/workspaces/{workspace}/users/{user}', body] as const;
 const agent = (body: unknown) => ['PUT', '/api/v1/agents/{agent}', body] as const;
@@ -54,11 +53,7 @@ const table: readonly Refused[] = [
     'llm_config.knowledge_base_ids.0',
   ),
   invalid('tools that are no list', agent({ llm_config: { tools: {} } }), 'llm_config.tools'),
-  invalid(
-    'a null where only some fields take it',
-    agent({ prompt_config: { prompt: null } }),
-    'prompt_config.prompt',
-  ),
+  invalid('a null where only some fields take it', agent({ prompt_config: { prompt: null } }), 'prompt_config.prompt'),
   invalid(
     'backchannel words that are no list',
     agent({ tts_config: { backchannel_words: 'ok' } }),
@@ -96,22 +91,14 @@ const table: readonly Refused[] = [
   invalid('a module that is none of the five', user({ role: 'admin', modules: ['billing'] }), 'modules.0'),
   invalid('an agent that does not exist', user({ role: 'admin', agent_ids: [UNKNOWN] }), 'agent_ids.0'),
   invalid('agent ids that are no list', user({ role: 'admin', agent_ids: 'x' }), 'agent_ids'),
-  ...[
-    'numbers',
-    'knowledge-bases',
-    'api-keys',
-    'agents/{agent}/versions',
-    'workspaces/{workspace}/users',
-  ].flatMap((path) => [
-    ...['0', '101', '-1', '1.5', 'ten', ''].map((perPage) =>
-      invalid(
-        `${path}: ${perPage || 'nothing'} a page`,
-        ['GET', `/api/v1/${path}?per_page=${perPage}`],
-        'per_page',
+  ...['numbers', 'knowledge-bases', 'api-keys', 'agents/{agent}/versions', 'workspaces/{workspace}/users'].flatMap(
+    (path) => [
+      ...['0', '101', '-1', '1.5', 'ten', ''].map((perPage) =>
+        invalid(`${path}: ${perPage || 'nothing'} a page`, ['GET', `/api/v1/${path}?per_page=${perPage}`], 'per_page'),
       ),
-    ),
-    invalid(`${path}: a cursor that nobody gave`, ['GET', `/api/v1/${path}?cursor=abc`], 'cursor'),
-  ]),
+      invalid(`${path}: a cursor that nobody gave`, ['GET', `/api/v1/${path}?cursor=abc`], 'cursor'),
+    ],
+  ),
   invalid('0 calls a page', calls({ per_page: 0 }), 'per_page'),
   invalid('101 calls a page', calls({ per_page: 101 }), 'per_page'),
   invalid('a page size as text', calls({ per_page: '5' }), 'per_page'),
@@ -120,11 +107,7 @@ const table: readonly Refused[] = [
   invalid('a date that is none', calls({ date_from: 'yesterday' }), 'date_from'),
   invalid('date_to before date_from', calls({ date_from: '2026-01-02', date_to: '2026-01-01' }), 'date_to'),
   invalid('0 invoices', ['GET', '/api/v1/workspaces/{workspace}/billing/history?limit=0'], 'limit'),
-  invalid(
-    'a limit that is a word',
-    ['GET', '/api/v1/workspaces/{workspace}/billing/history?limit=all'],
-    'limit',
-  ),
+  invalid('a limit that is a word', ['GET', '/api/v1/workspaces/{workspace}/billing/history?limit=all'], 'limit'),
   invalid(
     'an invoice that is not there',
     ['GET', `/api/v1/workspaces/{workspace}/billing/history?starting_after=${UNKNOWN}`],
@@ -145,11 +128,7 @@ const table: readonly Refused[] = [
   missing('an unknown call', ['GET', `/api/v1/call-histories/${UNKNOWN}`]),
   missing('an unknown user', ['PUT', `/api/v1/workspaces/{workspace}/users/${UNKNOWN}`, { role: 'admin' }]),
   missing('users of another workspace', ['GET', `/api/v1/workspaces/${UNKNOWN}/users`]),
-  missing('a user of another workspace', [
-    'PUT',
-    `/api/v1/workspaces/${UNKNOWN}/users/{user}`,
-    { role: 'admin' },
-  ]),
+  missing('a user of another workspace', ['PUT', `/api/v1/workspaces/${UNKNOWN}/users/{user}`, { role: 'admin' }]),
   missing('invoices of another workspace', ['GET', `/api/v1/workspaces/${UNKNOWN}/billing/history`]),
   missing('a list of agents', ['GET', '/api/v1/agents']),
   missing('a list of webhooks', ['GET', '/api/v1/webhooks']),
@@ -205,9 +184,7 @@ describe('what the emulator refuses', () => {
 
   it.each(keys)('$status: $reason', async ({ headers, apiKey, status }) => {
     await using emulator = await startEmulator({ apiKey });
-    expect((await call(emulator, ['GET', '/api/v1/numbers'], { headers: { ...headers } })).status).toBe(
-      status,
-    );
+    expect((await call(emulator, ['GET', '/api/v1/numbers'], { headers: { ...headers } })).status).toBe(status);
     expect(JSON.stringify(emulator.requests)).not.toMatch(/bearer|basic|right/i);
   });
 

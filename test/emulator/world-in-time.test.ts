@@ -5,11 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { loadWorldData } from '../../src/emulator/data-file.ts';
 import { mergePatch } from '../../src/emulator/emulated.ts';
 import { IdsAndClock } from '../../src/emulator/ids-and-clock.ts';
-import {
-  DEFAULT_WORKSPACE_ID,
-  type EmulatorOptions,
-  startEmulator,
-} from '../../src/emulator/start-emulator.ts';
+import { DEFAULT_WORKSPACE_ID, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { call, newAgent } from './call.ts';
 
@@ -20,11 +16,7 @@ async function play(options: EmulatorOptions) {
   await using emulator = await startEmulator(options);
   const id = await newAgent(emulator, { name: 'A', llm_config: { api_key: KEY } });
   const texts = [
-    await call(emulator, [
-      'PUT',
-      `/api/v1/agents/${id}`,
-      { name: 'B', llm_config: { model: 'm', api_key: KEY } },
-    ]),
+    await call(emulator, ['PUT', `/api/v1/agents/${id}`, { name: 'B', llm_config: { model: 'm', api_key: KEY } }]),
     await call(emulator, ['POST', '/api/v1/numbers', { number: '1' }]),
     await call(emulator, ['POST', '/api/v1/webhooks', { url: 'https://example.com' }]),
   ].map(({ text }) => text);
@@ -39,11 +31,7 @@ async function play(options: EmulatorOptions) {
 
 describe('a seed', () => {
   it('makes two runs the same, and two seeds different', async () => {
-    const [first, second, other] = [
-      await play({ seed: 5 }),
-      await play({ seed: 5 }),
-      await play({ seed: 6 }),
-    ];
+    const [first, second, other] = [await play({ seed: 5 }), await play({ seed: 5 }), await play({ seed: 6 })];
     expect(second).toEqual(first);
     expect(other.data.records.agents[0]?.id).not.toBe(first.data.records.agents[0]?.id);
   });
@@ -139,9 +127,7 @@ describe('a data file', () => {
 
   it('of another workspace is refused', async () => {
     await play({ dataFile: path, workspaceId: 'ONE' });
-    await expect(startEmulator({ dataFile: path, workspaceId: 'TWO' })).rejects.toThrow(
-      /holds the workspace ONE/,
-    );
+    await expect(startEmulator({ dataFile: path, workspaceId: 'TWO' })).rejects.toThrow(/holds the workspace ONE/);
     await using emulator = await startEmulator({ dataFile: path });
     expect(emulator.workspaceId).toBe('ONE');
   });

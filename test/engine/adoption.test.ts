@@ -47,9 +47,7 @@ describe('a record that metadata.id names', () => {
     const w = await Bench.open(hiding);
     const { id } = await w.client.agents.create({ name: 'a', ...config });
     const llm_config = { model: 'm', api_key: secret() };
-    const desired = [
-      agent('a', { llm_config, stt_config: { model: 's' }, tts_config: { speed: 'slow' } }, { id }),
-    ];
+    const desired = [agent('a', { llm_config, stt_config: { model: 's' }, tts_config: { speed: 'slow' } }, { id })];
     const planned = at(await w.plan(desired), 'Agent/a');
     expect(planned).toMatchObject({ action: 'update', adopted: true });
     expect(planned.changes.map(({ path }) => path)).toEqual([
@@ -156,9 +154,7 @@ describe('a rename', () => {
     const w = await Bench.open({ numericNumbers, uniqueNumbers: true });
     await w.apply([number('n', { number: '(49)30-12345' })]);
     const renamed = { action: 'noop', previous_address: 'PhoneNumber/n' };
-    expect(at(await w.plan([number('m', { number: '+49 30 12345' })]), 'PhoneNumber/m')).toMatchObject(
-      renamed,
-    );
+    expect(at(await w.plan([number('m', { number: '+49 30 12345' })]), 'PhoneNumber/m')).toMatchObject(renamed);
     const desired = [number('m', { number: '+49 30 12345', nickname: 'Front desk' })];
     expect(at(await w.plan(desired), 'PhoneNumber/m')).toMatchObject({
       ...renamed,
@@ -214,12 +210,7 @@ describe('a rename', () => {
 });
 
 describe('an import', () => {
-  const everyKind = [
-    agent('a'),
-    number('n', { number: '+49301' }),
-    webhook('h'),
-    user('ada', { role: 'member' }),
-  ];
+  const everyKind = [agent('a'), number('n', { number: '+49301' }), webhook('h'), user('ada', { role: 'member' })];
 
   async function everyKindApplied(): Promise<Bench> {
     const w = await Bench.open();
@@ -263,12 +254,7 @@ describe('an import', () => {
     ['no number has the id', 'PhoneNumber/x', 'NONE', /has no PhoneNumber with the id NONE/],
     ['no user has the id', 'WorkspaceUser/x', 'NONE', /no WorkspaceUser/],
     ['the address has a record', 'Agent/a', 'OTHER', /Agent\/a is already managed as /],
-    [
-      'another address has it',
-      'PhoneNumber/x',
-      'PhoneNumber/n',
-      /^\S+ is already managed as PhoneNumber\/n$/,
-    ],
+    ['another address has it', 'PhoneNumber/x', 'PhoneNumber/n', /^\S+ is already managed as PhoneNumber\/n$/],
     ['it is of another kind', 'Webhook/x', 'Agent/a', /no Webhook with the id/],
   ])('is refused when %s', async (_, address, from, message) => {
     const w = await everyKindApplied();
@@ -307,10 +293,7 @@ describe('what is left out of a run', () => {
 
   it('can be named by labels, and a name that nothing has is refused with the nearest', async () => {
     const w = await Bench.open();
-    const desired = [
-      agent('a', {}, { labels: { team: 'x', tier: '1' } }),
-      agent('b', {}, { labels: { team: 'x' } }),
-    ];
+    const desired = [agent('a', {}, { labels: { team: 'x', tier: '1' } }), agent('b', {}, { labels: { team: 'x' } })];
     const plan = await w.plan(desired, { selection: { targets: [], labels: { team: 'x', tier: '1' } } });
     expect(actionsIn(plan)).toEqual(['create Agent/a']);
     const wrong = await failureOf(w.plan(desired, { selection: { targets: ['Agent/aa'], labels: {} } }));

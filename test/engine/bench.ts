@@ -82,11 +82,7 @@ export class Bench implements AsyncDisposable {
   time = Date.parse('2030-01-01T00:00:00Z');
   readonly #folder: string;
 
-  private constructor(
-    emulator: Emulator,
-    folder: string,
-    { storeIn, ...files }: Omit<BenchOptions, 'onRequest'>,
-  ) {
+  private constructor(emulator: Emulator, folder: string, { storeIn, ...files }: Omit<BenchOptions, 'onRequest'>) {
     this.emulator = emulator;
     this.#folder = folder;
     this.statePath = join(folder, 'state.json');
@@ -102,10 +98,7 @@ export class Bench implements AsyncDisposable {
   }
 
   /** To be taken with `await using`, where a test needs many. */
-  static async start(
-    behaviour: BehaviourPatch = {},
-    { onRequest, ...options }: BenchOptions = {},
-  ): Promise<Bench> {
+  static async start(behaviour: BehaviourPatch = {}, { onRequest, ...options }: BenchOptions = {}): Promise<Bench> {
     const folder = await mkdtemp(join(tmpdir(), 'voxform-bench-'));
     const emulator = await startEmulator({
       seed: 1,
@@ -123,10 +116,7 @@ export class Bench implements AsyncDisposable {
   }
 
   /** Another client of the platform. Pauses between tries take no time. */
-  connect({
-    apiKey = API_KEY,
-    ...more
-  }: { apiKey?: string } & Partial<Omit<TransportOptions, 'apiKey'>> = {}) {
+  connect({ apiKey = API_KEY, ...more }: { apiKey?: string } & Partial<Omit<TransportOptions, 'apiKey'>> = {}) {
     const transport = new Transport({
       baseUrl: this.emulator.url,
       apiKey: new Secret('API_KEY', apiKey),
@@ -300,14 +290,7 @@ export class Bench implements AsyncDisposable {
   }
 }
 
-function planOptions({
-  onError,
-  stop,
-  onEvent,
-  between,
-  verifyWorkspace,
-  ...options
-}: ApplyOptions): PlanOptions {
+function planOptions({ onError, stop, onEvent, between, verifyWorkspace, ...options }: ApplyOptions): PlanOptions {
   return options;
 }
 
@@ -325,9 +308,7 @@ export function at(plan: PlanDocument, address: string): PlannedResource {
 
 /** `action address` of everything that is not a noop. */
 export function actionsIn(plan: PlanDocument): string[] {
-  return plan.resources
-    .filter(({ action }) => action !== 'noop')
-    .map(({ action, address }) => `${action} ${address}`);
+  return plan.resources.filter(({ action }) => action !== 'noop').map(({ action, address }) => `${action} ${address}`);
 }
 
 /** The action of each address, also where there is nothing to do. */

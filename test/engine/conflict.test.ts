@@ -15,11 +15,7 @@ it('a create answered 409 that an earlier copy of it did is found by its natural
   expect(report.results.get(address)).toEqual({ status: 'done', id });
   expect(reads(), 'one more than the plan').toBe(2);
   const { pending, resources } = await w.state();
-  expect([pending.size, resources.get(address)?.id, resources.get(address)?.adopted]).toEqual([
-    0,
-    id,
-    undefined,
-  ]);
+  expect([pending.size, resources.get(address)?.id, resources.get(address)?.adopted]).toEqual([0, id, undefined]);
   expect(actionsIn(await w.plan(desired))).toEqual([]);
 });
 
@@ -62,15 +58,12 @@ it('a record with the same key and other values is left to the next plan, which 
 it.each([
   ['Agent/a', [agent('a')]],
   ['Webhook/h', [webhook('h')]],
-] as const)(
-  'a create of %s answered 409 is unknown, because nothing lists such records',
-  async (at, resources) => {
-    const w = await Bench.open();
-    w.emulator.faults.add({ match: { method: 'POST' }, fault: { ...CONFLICT, commit: true } });
-    await w.apply(resources);
-    expect([...(await w.state()).pending.keys()]).toEqual([at]);
-  },
-);
+] as const)('a create of %s answered 409 is unknown, because nothing lists such records', async (at, resources) => {
+  const w = await Bench.open();
+  w.emulator.faults.add({ match: { method: 'POST' }, fault: { ...CONFLICT, commit: true } });
+  await w.apply(resources);
+  expect([...(await w.state()).pending.keys()]).toEqual([at]);
+});
 
 it.each([400, 422])('a create answered %i was not done', async (status) => {
   const w = await Bench.open();

@@ -84,9 +84,7 @@ describe('a create whose answer was lost', () => {
     await w.apply([webhook('h')]);
     expect(at(await w.plan([webhook('h')]), 'Webhook/h')).toMatchObject({
       action: 'unknown',
-      reason: expect.stringMatching(
-        /^the create sent at \S+ was not confirmed: the record may or may not exist$/,
-      ),
+      reason: expect.stringMatching(/^the create sent at \S+ was not confirmed: the record may or may not exist$/),
     });
   });
 
@@ -113,9 +111,7 @@ describe('a create whose answer was lost', () => {
     const desired = [number('n', { number: '+49302' })];
     const planned = at(await w.plan(desired), 'PhoneNumber/n');
     expect(planned.action).toBe('unknown');
-    expect(stepTexts(planned)).toEqual([
-      `Import the record, then plan again: voxform import PhoneNumber/n ${id}`,
-    ]);
+    expect(stepTexts(planned)).toEqual([`Import the record, then plan again: voxform import PhoneNumber/n ${id}`]);
     await w.apply(desired);
     expect((await w.state()).pending.has('PhoneNumber/n')).toBe(true);
   });
@@ -219,8 +215,7 @@ describe('a failure', () => {
 
   async function withUsers(): Promise<Bench> {
     const w = await Bench.open();
-    for (const name of ['ada', 'bob'])
-      w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'admin' });
+    for (const name of ['ada', 'bob']) w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'admin' });
     return w;
   }
 
@@ -266,10 +261,7 @@ describe('a failure', () => {
       'Agent/b': 'skipped: the platform refuses the API key',
     });
     expect(w.writes).toHaveLength(2);
-    expect(actionsIn(await w.plan([agent('0'), ...chain()])).slice(0, 2)).toEqual([
-      'create Agent/a',
-      'create Agent/b',
-    ]);
+    expect(actionsIn(await w.plan([agent('0'), ...chain()])).slice(0, 2)).toEqual(['create Agent/a', 'create Agent/b']);
   });
 
   it('of a gateway that refuses one request leaves the others alone', async () => {

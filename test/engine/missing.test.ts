@@ -12,11 +12,7 @@ async function without(address: string, resources: readonly Resource[] = desired
   const w = await Bench.open();
   await w.apply(resources);
   const id = await w.idOf(address);
-  const collection = address.startsWith('Webhook')
-    ? 'webhooks'
-    : address.startsWith('Phone')
-      ? 'numbers'
-      : 'agents';
+  const collection = address.startsWith('Webhook') ? 'webhooks' : address.startsWith('Phone') ? 'numbers' : 'agents';
   w.emulator.dashboard.remove(collection, id);
   w.requests();
   return { w, id };
@@ -79,20 +75,14 @@ describe('a record that is missing', () => {
     expect(actionsIn(await w.plan([...stood, ...resources]))).toEqual([]);
   });
 
-  it.each([404, 410])(
-    'is one that the platform answers with %i, and the others are applied',
-    async (status) => {
-      const w = await Bench.open();
-      await w.apply(desired);
-      const id = await w.idOf('Agent/b');
-      const fault = { status, body: { message: 'gone' } };
-      w.emulator.faults.add({ match: { method: 'GET', path: `/api/v1/agents/${id}` }, times: 1000, fault });
-      expect(actionsIn(await w.plan([...desired, agent('d')]))).toEqual([
-        'blocked Agent/b',
-        'create Agent/d',
-      ]);
-    },
-  );
+  it.each([404, 410])('is one that the platform answers with %i, and the others are applied', async (status) => {
+    const w = await Bench.open();
+    await w.apply(desired);
+    const id = await w.idOf('Agent/b');
+    const fault = { status, body: { message: 'gone' } };
+    w.emulator.faults.add({ match: { method: 'GET', path: `/api/v1/agents/${id}` }, times: 1000, fault });
+    expect(actionsIn(await w.plan([...desired, agent('d')]))).toEqual(['blocked Agent/b', 'create Agent/d']);
+  });
 
   it.each([
     { reason: 'late', how: { showsNewAfterReads: 3 }, allowRecreate: [], at: 'blocked', made: 1 },
@@ -314,9 +304,7 @@ describe('a record that is missing', () => {
     w.requests();
     const plan = await w.plan(desired, { allowRecreate: ['all'] });
     expect(at(plan, 'Agent/b').action).toBe('blocked');
-    expect(plan.warnings.map((each) => remarkText(each, undefined)).join()).toContain(
-      `voxform import Agent/b ${old}`,
-    );
+    expect(plan.warnings.map((each) => remarkText(each, undefined)).join()).toContain(`voxform import Agent/b ${old}`);
     expect(await w.import('Agent/b', old)).toBe('imported');
     await w.apply(desired);
     expect(actionsIn(await w.plan(desired))).toEqual([]);

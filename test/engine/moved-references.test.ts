@@ -59,11 +59,7 @@ describe('an agent that was deleted behind a reference', () => {
   it('is still a change of the manifest where that refers to another one now', async () => {
     const { w, old } = await referring();
     w.emulator.dashboard.remove('agents', old);
-    const moved = [
-      ...desired().slice(0, 2),
-      agent('b'),
-      user('ann', { role: 'member', agent_ids: [ref('Agent/b')] }),
-    ];
+    const moved = [...desired().slice(0, 2), agent('b'), user('ann', { role: 'member', agent_ids: [ref('Agent/b')] })];
     const plan = await w.plan(moved, { allowRecreate: ['Agent/a'] });
     expect(causes(at(plan, 'WorkspaceUser/ann').changes)).toEqual(['agent_ids both']);
   });

@@ -9,9 +9,7 @@ const STANDS = {
   next: [{ action: 'retry_ignored', path: TEMPERATURE }],
 } as const;
 
-const withTemperature = (temperature: number, model = 'm') => [
-  agent('a', { llm_config: { model, temperature } }),
-];
+const withTemperature = (temperature: number, model = 'm') => [agent('a', { llm_config: { model, temperature } })];
 
 /** An agent with the temperature 0.7, and a platform that answers an update of it with 200 and keeps it. */
 async function refusing(behaviour: BehaviourPatch = {}): Promise<Bench> {
@@ -22,8 +20,7 @@ async function refusing(behaviour: BehaviourPatch = {}): Promise<Bench> {
 }
 
 function reads(w: Bench): number {
-  return w.emulator.requests.filter(({ method, path }) => method === 'GET' && path.includes('/agents/'))
-    .length;
+  return w.emulator.requests.filter(({ method, path }) => method === 'GET' && path.includes('/agents/')).length;
 }
 
 describe('a field that the platform keeps as it was', () => {
@@ -62,12 +59,10 @@ describe('a field that the platform keeps as it was', () => {
       action: 'update',
       changes: [{ path: TEMPERATURE, before: 0.7, after: 0.3, cause: 'manifest' }],
     });
-    expect(at(await w.plan(withTemperature(0.7)), 'Agent/a'), 'what it kept is what is wanted').toMatchObject(
-      {
-        action: 'noop',
-        reason: 'in sync',
-      },
-    );
+    expect(at(await w.plan(withTemperature(0.7)), 'Agent/a'), 'what it kept is what is wanted').toMatchObject({
+      action: 'noop',
+      reason: 'in sync',
+    });
     await w.apply(withTemperature(0.7));
     expect((await w.state()).resources.get('Agent/a')).not.toHaveProperty('not_applied');
   });
@@ -215,8 +210,7 @@ describe('right after an update', () => {
     await w.apply(everything(60_000));
     const [id = ''] = w.emulator.world.agents.keys();
     await w.apply(everything(60_000, 'q'), {
-      between: () =>
-        void w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } }),
+      between: () => void w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } }),
     });
     expect(at(await w.plan(everything(60_000, 'q')), 'Agent/a').changes).toMatchObject([
       { path: 'call_config.max_call_duration_ms', cause: 'drift', before: 1_000 },
@@ -239,9 +233,7 @@ describe('right after an update', () => {
     expect(plan.warnings).toEqual([
       {
         address: 'Agent/a',
-        message: expect.stringMatching(
-          /^call_config\.max_call_duration_ms differs, but it could not be read/,
-        ),
+        message: expect.stringMatching(/^call_config\.max_call_duration_ms differs, but it could not be read/),
       },
     ]);
   });

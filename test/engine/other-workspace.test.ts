@@ -4,12 +4,7 @@ import { failureOf } from '../state/temporary-state.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user, webhook } from './resources.ts';
 
-const desired = [
-  agent('a'),
-  number('n', { number: '+4930123' }),
-  webhook('h'),
-  user('ada', { role: 'member' }),
-];
+const desired = [agent('a'), number('n', { number: '+4930123' }), webhook('h'), user('ada', { role: 'member' })];
 
 async function applied(): Promise<Bench> {
   const w = await Bench.open();
@@ -70,8 +65,7 @@ describe('a record of another workspace', () => {
           ? await w.client.agents.create({ name: 'x' })
           : await w.client.numbers.create({ number: '+49301' });
       moveAway(w, collection, id);
-      const named =
-        collection === 'agents' ? agent('x', {}, { id }) : number('x', { number: '+49301' }, { id });
+      const named = collection === 'agents' ? agent('x', {}, { id }) : number('x', { number: '+49301' }, { id });
       w.requests();
       const { plan } = await w.apply([...desired, named]);
       expect(at(plan, named.address)).toMatchObject({
@@ -79,9 +73,7 @@ describe('a record of another workspace', () => {
         reason: expect.stringContaining('belongs to workspace ANOTHER'),
       });
       expect(w.writes).toEqual([]);
-      expect((await failureOf(w.import(named.address, id))).message).toContain(
-        'belongs to workspace ANOTHER',
-      );
+      expect((await failureOf(w.import(named.address, id))).message).toContain('belongs to workspace ANOTHER');
       expect(await w.idOf(named.address)).toBe('');
     },
   );
@@ -134,11 +126,7 @@ describe('a record of another workspace', () => {
     const w = await Bench.open();
     const workspace = { name: 'test', id: 'ANOTHER', baseUrl: w.emulator.url };
     const report = await w.apply([agent('a'), agent('b'), agent('c')], { workspace, concurrency: 1 });
-    expect([...report.results.values()].map(({ status }) => status)).toEqual([
-      'failed',
-      'skipped',
-      'skipped',
-    ]);
+    expect([...report.results.values()].map(({ status }) => status)).toEqual(['failed', 'skipped', 'skipped']);
     const told = outcomes(report)['Agent/a'];
     expect(told).toContain(`in workspace ${w.emulator.workspaceId}`);
     expect(told).not.toContain('nothing was written');

@@ -78,8 +78,7 @@ describe('a key that may not list users', () => {
 
   async function refusing(paths: readonly string[], status: 403 | 404 = 403): Promise<Bench> {
     const w = await Bench.open();
-    for (const path of paths)
-      w.emulator.faults.add({ match: { path }, times: 99, fault: { ...refused, status } });
+    for (const path of paths) w.emulator.faults.add({ match: { path }, times: 99, fault: { ...refused, status } });
     return w;
   }
 
@@ -264,27 +263,24 @@ it.each([
     sent: 3,
   },
   { limit: 'the rate', options: { concurrency: 'auto', requestsPerSecond: 2 }, sent: 2 },
-] as const)(
-  'only $sent creates are unknown while none is answered, limit: $limit',
-  async ({ options, sent }) => {
-    const all = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<void>();
-    let posts = 0;
-    const w = await Bench.open(
-      {},
-      {
-        onRequest: async ({ method }) => {
-          if (method !== 'POST') return undefined;
-          if (++posts === sent) all.resolve();
-          await answer.promise;
-          return undefined;
-        },
+] as const)('only $sent creates are unknown while none is answered, limit: $limit', async ({ options, sent }) => {
+  const all = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<void>();
+  let posts = 0;
+  const w = await Bench.open(
+    {},
+    {
+      onRequest: async ({ method }) => {
+        if (method !== 'POST') return undefined;
+        if (++posts === sent) all.resolve();
+        await answer.promise;
+        return undefined;
       },
-    );
-    const applied = w.apply(agents(80), { client: w.connect(options) });
-    await all.promise;
-    expect([posts, (await w.state()).pending.size]).toEqual([sent, sent]);
-    answer.resolve();
-    expect(new Set(Object.values(outcomes(await applied)))).toEqual(new Set(['done']));
-  },
-);
+    },
+  );
+  const applied = w.apply(agents(80), { client: w.connect(options) });
+  await all.promise;
+  expect([posts, (await w.state()).pending.size]).toEqual([sent, sent]);
+  answer.resolve();
+  expect(new Set(Object.values(outcomes(await applied)))).toEqual(new Set(['done']));
+});

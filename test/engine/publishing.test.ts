@@ -27,8 +27,7 @@ function touch(w: Bench, id: string, seconds = 1): void {
   w.emulator.world.agents.set(id, { ...stored, updated_at: updated });
 }
 
-const versionReads = (w: Bench) =>
-  w.emulator.requests.filter(({ path }) => path.endsWith('/versions/latest')).length;
+const versionReads = (w: Bench) => w.emulator.requests.filter(({ path }) => path.endsWith('/versions/latest')).length;
 
 describe('publishing', () => {
   it('is a step after an apply that made or changed an agent, in every form', async () => {
@@ -105,9 +104,7 @@ describe('a record that changed after its publication', () => {
       'edited since it was published: run status to see what publishing would change',
     ]);
 
-    expect(at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a')).not.toHaveProperty(
-      'notices',
-    );
+    expect(at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a')).not.toHaveProperty('notices');
     expect(versionReads(w)).toBe(1);
     w.emulator.dashboard.edit('agents', id, { name: 'theirs' });
     const drifted = at(await w.plan(desired('one'), { publications: 'all' }), 'Agent/a');

@@ -41,8 +41,7 @@ describe('a plan that waited', () => {
   it('lists users once for all that it updates', async () => {
     const w = await Bench.open();
     const names = ['ada', 'bob', 'cyd'];
-    for (const name of names)
-      w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'member' });
+    for (const name of names) w.emulator.dashboard.inviteUser({ email: `${name}@example.com`, role: 'member' });
     const desired = names.map((name) => user(name, { role: 'developer' }));
     await applyLate(w, desired, { seconds: 61 });
     expect(methods(w)).toBe('GET PUT PUT PUT');

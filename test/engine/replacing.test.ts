@@ -33,9 +33,7 @@ describe('a change that no update reaches', () => {
       expect(report.warnings.map(({ message }) => message).join()).toContain(old);
       expect([...w.emulator.world.webhooks.values()].map(({ timeout }) => timeout)).toEqual([5, 6]);
       const state = await w.state();
-      expect(state.orphans).toMatchObject([
-        { kind: 'Webhook', id: old, address: 'Webhook/h', reason: 'replaced' },
-      ]);
+      expect(state.orphans).toMatchObject([{ kind: 'Webhook', id: old, address: 'Webhook/h', reason: 'replaced' }]);
       expect(state.resources.get('Webhook/h')?.id).not.toBe(old);
       expect(actionsIn(await w.plan(desired))).toEqual([]);
     },
@@ -70,10 +68,7 @@ describe('a change that no update reaches', () => {
     await w.apply([number('n', { number: '+49301' }), other]);
     const known = await w.idOf('PhoneNumber/other');
     const { id: unknown } = await w.client.numbers.create({ number: '+49302' });
-    const { reason } = at(
-      await w.plan([number('n', { number: '+49302' }, { mayReplace: true })]),
-      'PhoneNumber/n',
-    );
+    const { reason } = at(await w.plan([number('n', { number: '+49302' }, { mayReplace: true })]), 'PhoneNumber/n');
     expect(reason).toContain(`PhoneNumber/other (${known})`);
     expect(reason).toMatch(new RegExp(`(?<!\\()${unknown}`));
   });
@@ -147,11 +142,7 @@ describe('a resource that leaves the manifests', () => {
     await w.apply(desired);
     const before = (await w.state()).resources;
     w.requests();
-    expect(actionsIn(await w.plan([]))).toEqual([
-      'forget Agent/a',
-      'forget PhoneNumber/n',
-      'forget Webhook/h',
-    ]);
+    expect(actionsIn(await w.plan([]))).toEqual(['forget Agent/a', 'forget PhoneNumber/n', 'forget Webhook/h']);
     await w.apply([]);
     expect(w.writes).toEqual([]);
     const released = await w.state();

@@ -57,11 +57,7 @@ describe('what leads to a record that changes', () => {
 
   it('is taken from the list that the plan read anyway', async () => {
     const { w, linked } = await reached(1);
-    const desired = [
-      talking(0.2),
-      agent('other'),
-      number('desk', { number: '+4930100', nickname: 'Desk 0' }),
-    ];
+    const desired = [talking(0.2), agent('other'), number('desk', { number: '+4930100', nickname: 'Desk 0' })];
     const plan = await w.plan(desired, { routes: true });
     expect(at(plan, 'Agent/a').routes).toMatchObject([{ id: linked[0], address: 'PhoneNumber/desk' }]);
     expect(listings(w)).toHaveLength(1);
@@ -117,9 +113,7 @@ describe('what leads to a record that changes', () => {
     ]);
     const ofNumbers = ({ warnings }: typeof plan) =>
       warnings.flatMap(({ message }) => (message.includes('phone numbers') ? [message] : []));
-    expect(ofNumbers(plan)).toEqual([
-      expect.stringMatching(/inbound or outbound.*is not known.*answered 403/),
-    ]);
+    expect(ofNumbers(plan)).toEqual([expect.stringMatching(/inbound or outbound.*is not known.*answered 403/)]);
     // The document does not show the form of an item.
     const body = { data: { id, numbers: ['+4930100', 4930101, null] } };
     w.emulator.faults.add({

@@ -39,9 +39,7 @@ describe('a saved plan', () => {
   it('updates, replaces, forgets and adopts what it says, and nothing else', async () => {
     const w = await prepared();
     await w.apply([...desired(), webhook('old')]);
-    const adopted = await w.client
-      .collection('webhooks', webhookRecord)
-      .create({ url: 'https://example.com/adopted' });
+    const adopted = await w.client.collection('webhooks', webhookRecord).create({ url: 'https://example.com/adopted' });
     const next = [
       ...desired('n').filter(({ address }) => address !== 'Webhook/h'),
       webhook('h', { timeout: 9 }, { mayReplace: true }),

@@ -26,16 +26,12 @@ describe('a field that was cleared, on a platform that leaves out what is not se
     await w.apply([agent('a', spec('m'))]);
     clear();
     const drift = at(await w.drift([agent('a', spec('m'))]), 'Agent/a');
-    expect(drift.changes).toMatchObject([
-      { path: 'llm_config.region', before: null, after: 'eu', cause: 'drift' },
-    ]);
+    expect(drift.changes).toMatchObject([{ path: 'llm_config.region', before: null, after: 'eu', cause: 'drift' }]);
     await w.apply([agent('a', spec('m'))]);
     expect(w.emulator.world.agents.get(id)?.llm_config.region).toBe('eu');
     expect(actionsIn(await w.plan([agent('a', spec('m'))]))).toEqual([]);
     clear();
-    expect(actionsIn(await w.drift([agent('a', spec('m'))])), 'the repair was read again').toEqual([
-      'update Agent/a',
-    ]);
+    expect(actionsIn(await w.drift([agent('a', spec('m'))])), 'the repair was read again').toEqual(['update Agent/a']);
   });
 
   it('is not taken for drift where only the answer to a write showed it', async () => {
@@ -129,9 +125,7 @@ describe('an update of a config object', () => {
     const desired = [agent('a', { llm_config: { model: 'n' } })];
     const plan = await w.plan(desired);
     expect(at(plan, 'Agent/a').released).toEqual(['llm_config.region']);
-    expect(plan.warnings.map(({ message }) => message).join()).toContain(
-      'llm_config.region left the manifest',
-    );
+    expect(plan.warnings.map(({ message }) => message).join()).toContain('llm_config.region left the manifest');
     await w.apply(desired);
     expect([...w.emulator.world.agents.values()]).toMatchObject([{ llm_config: { model: 'n' } }]);
     expect(lastBody(w)).toEqual({ llm_config: { model: 'n' } });
@@ -148,9 +142,7 @@ describe('an update of a config object', () => {
     expect(created.warnings).toEqual([
       { address: 'Agent/a', message: 'the platform changed stt_config.model from " s " to "s"' },
     ]);
-    const updated = await w.apply([
-      agent('a', { stt_config: { model: ' s ' }, prompt_config: { prompt: 'y' } }),
-    ]);
+    const updated = await w.apply([agent('a', { stt_config: { model: ' s ' }, prompt_config: { prompt: 'y' } })]);
     expect(updated.warnings).toEqual([
       expect.objectContaining({ message: expect.stringMatching(/^This resends all of prompt_config: /) }),
     ]);
@@ -242,10 +234,9 @@ describe('the key of a model provider', () => {
 });
 
 describe('fields that others may move', () => {
-  const desired = (
-    spec: Parameters<typeof agent>[1],
-    ignoreDrift = ['tts_config.speed', 'tts_config.emotion'],
-  ) => [agent('a', { tts_config: spec ?? {} }, { ignoreDrift })];
+  const desired = (spec: Parameters<typeof agent>[1], ignoreDrift = ['tts_config.speed', 'tts_config.emotion']) => [
+    agent('a', { tts_config: spec ?? {} }, { ignoreDrift }),
+  ];
 
   it('go out as they are when another field of their object changes', async () => {
     const w = await Bench.open({ shows: { read: [...everything], update: [...everything] } });
@@ -288,9 +279,7 @@ describe('fields that others may move', () => {
     expect(actionsIn(await w.drift(first))).toEqual([]);
 
     const other = desired({ speed: 'slow', voice_id: 'v2' });
-    expect(at(await w.plan(other), 'Agent/a').changes.map(({ path }) => path)).toEqual([
-      'tts_config.voice_id',
-    ]);
+    expect(at(await w.plan(other), 'Agent/a').changes.map(({ path }) => path)).toEqual(['tts_config.voice_id']);
     await w.apply(other);
     expect(stored()).toEqual({ speed: kept, voice_id: 'v2' });
     expect(actionsIn(await w.plan(other))).toEqual([]);
@@ -313,9 +302,7 @@ describe('fields that others may move', () => {
 });
 
 describe('keys with a dollar', () => {
-  const tools = [
-    { name: 'transfer', parameters: { $type: 'object', inner: { $ref: '#/a', deep: { $x: 1 } } } },
-  ];
+  const tools = [{ name: 'transfer', parameters: { $type: 'object', inner: { $ref: '#/a', deep: { $x: 1 } } } }];
   const desired = (model: string, ignoreDrift: readonly string[] = []) => [
     manifest('Agent/a', { llm_config: { model, tools: { $literal: tools } } }, { ignoreDrift }),
   ];
@@ -336,35 +323,28 @@ describe('keys with a dollar', () => {
 });
 
 describe('an update of a user', () => {
-  it.each(['merge', 'replace'] as const)(
-    'carries what the manifest leaves out, where a PUT would %s',
-    async (put) => {
-      const w = await Bench.open({ put });
-      const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
-      const { id: other } = w.emulator.dashboard.inviteUser({ email: 'bob@example.com', role: 'developer' });
-      const { id: theirs } = await w.client.agents.create({ name: 'theirs' });
-      w.emulator.dashboard.edit('users', id, { modules: ['agents', 'analytics'] });
-      w.emulator.dashboard.edit('users', other, { agent_ids: [theirs] });
-      const desired = [
-        agent('a'),
-        user('ada', { agent_ids: [ref('Agent/a')] }),
-        user('bob', { modules: ['agents'] }),
-      ];
-      await w.apply(desired);
-      expect(w.emulator.world.users.get(other)).toMatchObject({
-        role: 'developer',
-        modules: ['agents'],
-        agent_ids: [theirs],
-      });
-      const agentId = await w.idOf('Agent/a');
-      expect(w.emulator.world.users.get(id)).toMatchObject({
-        role: 'admin',
-        modules: ['agents', 'analytics'],
-        agent_ids: [agentId],
-      });
-      expect(actionsIn(await w.plan(desired))).toEqual([]);
-    },
-  );
+  it.each(['merge', 'replace'] as const)('carries what the manifest leaves out, where a PUT would %s', async (put) => {
+    const w = await Bench.open({ put });
+    const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
+    const { id: other } = w.emulator.dashboard.inviteUser({ email: 'bob@example.com', role: 'developer' });
+    const { id: theirs } = await w.client.agents.create({ name: 'theirs' });
+    w.emulator.dashboard.edit('users', id, { modules: ['agents', 'analytics'] });
+    w.emulator.dashboard.edit('users', other, { agent_ids: [theirs] });
+    const desired = [agent('a'), user('ada', { agent_ids: [ref('Agent/a')] }), user('bob', { modules: ['agents'] })];
+    await w.apply(desired);
+    expect(w.emulator.world.users.get(other)).toMatchObject({
+      role: 'developer',
+      modules: ['agents'],
+      agent_ids: [theirs],
+    });
+    const agentId = await w.idOf('Agent/a');
+    expect(w.emulator.world.users.get(id)).toMatchObject({
+      role: 'admin',
+      modules: ['agents', 'analytics'],
+      agent_ids: [agentId],
+    });
+    expect(actionsIn(await w.plan(desired))).toEqual([]);
+  });
 
   it('is none for another order of a set, in the manifest or on the platform', async () => {
     const w = await Bench.open();
@@ -402,9 +382,7 @@ describe('without a refresh', () => {
     const desired = [user('ada', { role: 'member' })];
     for (const refresh of [true, false]) {
       const { guards } = await w.plan(desired, { refresh });
-      expect(new Set(guards.map(({ guard }) => guard)), `refresh: ${refresh}`).toEqual(
-        new Set(['owner_change']),
-      );
+      expect(new Set(guards.map(({ guard }) => guard)), `refresh: ${refresh}`).toEqual(new Set(['owner_change']));
     }
   });
 });
@@ -430,9 +408,7 @@ describe('the answer to a create', () => {
       match: { method: 'POST' },
       fault: { status: 201, headers: { 'content-type': 'application/json' }, body: answer },
     });
-    const report = await w.apply([
-      number('n', { number: '+49301', nickname: 'Desk', inbound_agent_id: null }),
-    ]);
+    const report = await w.apply([number('n', { number: '+49301', nickname: 'Desk', inbound_agent_id: null })]);
     expect(report.warnings).toEqual([
       { address: 'PhoneNumber/n', message: 'the platform changed nickname from "Desk" to "Other"' },
     ]);

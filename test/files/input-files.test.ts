@@ -2,14 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import {
-  entriesOf,
-  linkTarget,
-  realPathOf,
-  SeenFiles,
-  statusOf,
-  withOpen,
-} from '../../src/files/input-files.ts';
+import { entriesOf, linkTarget, realPathOf, SeenFiles, statusOf, withOpen } from '../../src/files/input-files.ts';
 import { attempt } from '../../src/problems/attempt.ts';
 
 /** So far ahead that every file has been as it is for long. */

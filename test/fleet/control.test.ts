@@ -8,8 +8,7 @@ import { step } from '../step.ts';
 import { KEY } from './server-options.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
-const rules = (mode: string, interval = '1h') =>
-  `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
+const rules = (mode: string, interval = '1h') => `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
 const ADDRESS = 'voices/acme:test';
 const agentsIn = ({ emulators }: TestFleet) =>
   emulators.get('acme')?.requests.filter(({ method }) => method === 'POST').length;
@@ -167,16 +166,12 @@ it('gives a paused workspace no turn, and keeps failures and their pause over re
     await fleet.control.run([ADDRESS], 'ann');
     await fleet.until(async () => (await shown(fleet))?.failures === 3);
     const tables = ['runs', 'workspaces', 'history'];
-    const kept = await Promise.all(
-      tables.map((table) => fleet.database.ask(`SELECT * FROM voxform_fleet.${table}`)),
-    );
+    const kept = await Promise.all(tables.map((table) => fleet.database.ask(`SELECT * FROM voxform_fleet.${table}`)));
     const text = JSON.stringify(kept);
     expect(text).toContain('422 (code taken)');
     expect(text).not.toMatch(/nobody may|One\./);
   });
-  await expect(fleet.control.run(['voices/acne:test'], 'ann')).rejects.toThrow(
-    'did you mean "voices/acme:test"?',
-  );
+  await expect(fleet.control.run(['voices/acne:test'], 'ann')).rejects.toThrow('did you mean "voices/acme:test"?');
 });
 
 it.each([
@@ -189,9 +184,7 @@ it.each([
   const server = await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   await server.stop('over');
-  await fleet.pg.sql(
-    `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds'`,
-  );
+  await fleet.pg.sql(`UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds'`);
   expect(await fleet.status(ADDRESS)).toBe(given.status);
   const { counts, workspaces } = await fleet.control.status({ statuses: [given.status] });
   expect([counts[given.status], workspaces.map(({ status }) => status)]).toEqual([1, [given.status]]);
@@ -224,6 +217,5 @@ it('goes on after the database was away, and has no secret in any table', async 
   for (const { name } of tables) dumps.push(JSON.stringify(await fleet.pg.sql(`SELECT * FROM ${name}`)));
   const text = dumps.join('\n');
   expect(text).toContain('agent-of-acme');
-  for (const secret of [KEY, API_KEY, 'p@ss', encodeURIComponent('p@ss/word#1')])
-    expect(text).not.toContain(secret);
+  for (const secret of [KEY, API_KEY, 'p@ss', encodeURIComponent('p@ss/word#1')]) expect(text).not.toContain(secret);
 });

@@ -32,9 +32,7 @@ it('serves a fleet and keeps its states in an embedded database, for one process
       `INSERT INTO voxform_fleet.processes (id, host, pid, version, slots) VALUES ('gone', 'h', 1, '0', 1)`,
     );
     const again = await fleet.server({ database });
-    await fleet.until(
-      async () => (await control.status({})).processes.map(({ id }) => id).join() === again.id,
-    );
+    await fleet.until(async () => (await control.status({})).processes.map(({ id }) => id).join() === again.id);
     await again.stop('over');
   });
   const states = await database.ask('SELECT name, state IS NOT NULL AS kept FROM voxform_fleet.states');

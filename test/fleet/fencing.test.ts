@@ -97,8 +97,7 @@ it('lets a process that was stopped in mid-apply write nothing once another has 
   await fleet.server();
   await fleet.until(
     async () =>
-      fleet.told.some(({ report }) => report?.applied.length === 1) &&
-      (await fleet.status(ADDRESS)) === 'pending',
+      fleet.told.some(({ report }) => report?.applied.length === 1) && (await fleet.status(ADDRESS)) === 'pending',
   );
   const after = await stateIn(fleet);
   child.kill('SIGCONT');
@@ -130,9 +129,7 @@ it('hands back at once what a process that is told to end has not done', async (
 
 it('ends a run of its own whose job it was given anew after it was silent', async () => {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
-  fleet.emulators
-    .get('acme')
-    ?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
+  fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const queue = await openQueue(fleet.database);
   // It hears from nobody but the queue that its job was given back.
   await fleet.server({ grace: 100, timing: { tick: 100, beat: 600_000, heartbeat: 30_000 } });
@@ -178,12 +175,7 @@ it('runs a workspace under no second address while another process still runs it
   expect(row?.last).toMatchObject({ error: expect.stringContaining(`${ADDRESS} are the same workspace`) });
   expect(postsIn(fleet)).toEqual([]);
   await step('nor writes a command to it, but it may read', async () => {
-    for (const words of [
-      ['apply', '--auto-approve'],
-      ['import', 'Agent/a', 'ID'],
-      ['state', 'init'],
-      ['orphans'],
-    ]) {
+    for (const words of [['apply', '--auto-approve'], ['import', 'Agent/a', 'ID'], ['state', 'init'], ['orphans']]) {
       const { code, stderr } = await exec(fleet, renamed, words);
       expect([code, stderr]).toEqual([1, expect.stringContaining(`in use under ${ADDRESS}`)]);
     }
@@ -234,10 +226,7 @@ it('runs a workspace under no second address while fleet exec writes to it under
 async function fleetForExec(): Promise<TestFleet> {
   const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
   for (const emulator of fleet.emulators.values()) {
-    await fleet.folder.write(
-      'acme/voxform.yaml',
-      projectFile(emulator).replace('VOXFORM_API_KEY', 'KEY_OF_ACME'),
-    );
+    await fleet.folder.write('acme/voxform.yaml', projectFile(emulator).replace('VOXFORM_API_KEY', 'KEY_OF_ACME'));
   }
   return fleet;
 }

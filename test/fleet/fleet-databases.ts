@@ -2,11 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, onTestFinished } from 'vitest';
-import {
-  embeddedFleetDatabase,
-  type FleetDatabase,
-  fleetDatabaseAt,
-} from '../../src/fleet/database/fleet-database.ts';
+import { embeddedFleetDatabase, type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import type { FleetMember, SourceContents } from '../../src/fleet/member.ts';
 import { type ClaimedJob, Queue } from '../../src/fleet/queue.ts';
@@ -23,9 +19,7 @@ export const newDatabases: Readonly<Record<string, () => Promise<FleetDatabase>>
     embedded ??= beginEmbedded();
     const database = await embedded;
     onTestFinished(async () => {
-      await database.ask(
-        'DROP SCHEMA IF EXISTS voxform_fleet CASCADE; DROP SCHEMA IF EXISTS voxform_queue CASCADE',
-      );
+      await database.ask('DROP SCHEMA IF EXISTS voxform_fleet CASCADE; DROP SCHEMA IF EXISTS voxform_queue CASCADE');
     });
     return database;
   },
@@ -71,10 +65,7 @@ export function memberNamed(project: string, changes: Partial<FleetMember> = {})
 }
 
 /** What a source has that holds these members and no others. */
-export function contentsOf(
-  members: readonly FleetMember[],
-  broken: SourceContents['projects'] = [],
-): SourceContents {
+export function contentsOf(members: readonly FleetMember[], broken: SourceContents['projects'] = []): SourceContents {
   const projects = [...Map.groupBy(members, ({ project }) => project)].map(([project, own]) => {
     const { version = '1', commit } = own[0] ?? {};
     return { project, version, commit, problem: undefined, members: own };

@@ -96,11 +96,7 @@ retention: 1d
       'version: 1\nsources: { v: { path: a, git: b } }\n',
       ['2:15 v: expected either git or path'],
     ],
-    [
-      'a ref of a folder',
-      'version: 1\nsources: { v: { path: a, ref: b } }\n',
-      ['2:31 ref: a folder has no ref'],
-    ],
+    ['a ref of a folder', 'version: 1\nsources: { v: { path: a, ref: b } }\n', ['2:31 ref: a folder has no ref']],
     [
       'a ref that is an option',
       'version: 1\nsources: { v: { git: a, ref: --all } }\n',
@@ -170,10 +166,7 @@ retention: 1d
     [
       'a version and a list that are none',
       'version: "1"\nsources: { v: { path: a, projects: [] } }\n',
-      [
-        '1:10 version must be 1, is "1"; remove the quotes',
-        '2:36 projects must be a list of at least 1, has 0',
-      ],
+      ['1:10 version must be 1, is "1"; remove the quotes', '2:36 projects must be a list of at least 1, has 0'],
     ],
     [
       'durations that no timer has, and secrets of nothing',

@@ -39,9 +39,7 @@ it('keeps the last valid manifests in force after a restart', async () => {
     expect([restored?.prompt_config?.prompt, writes() - before]).toEqual(['One.', 1]);
     expect((await row())?.status).toBe('invalid');
   };
-  await step('invalid manifests', () =>
-    restartWith('manifests/a.yaml', 'kind: Agentt\n', 'unknown kind \\"Agentt\\"'),
-  );
+  await step('invalid manifests', () => restartWith('manifests/a.yaml', 'kind: Agentt\n', 'unknown kind \\"Agentt\\"'));
   await step('a project that is too large to be read', () =>
     restartWith('manifests/large.yaml', '#'.repeat(1_100_000), 'more than 1 MiB'),
   );

@@ -7,8 +7,7 @@ import { serverOptions } from './server-options.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const acme = 'voices/acme:test';
-const rule = (mode: string, interval = '1h') =>
-  `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
+const rule = (mode: string, interval = '1h') => `workspaces: { "*": { mode: ${mode}, interval: ${interval} } }`;
 
 /** Waits for so many signs of life: long enough for many looks for work. */
 async function beats({ pg }: TestFleet, count: number): Promise<void> {
@@ -23,9 +22,7 @@ async function beats({ pg }: TestFleet, count: number): Promise<void> {
 
 async function applyAndStop(fleet: TestFleet, count: number): Promise<void> {
   const server = await fleet.server();
-  await fleet.until(
-    async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === count,
-  );
+  await fleet.until(async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === count);
   await server.stop('restart');
   await fleet.pg.sql('UPDATE voxform_fleet.workspaces SET due_at = now()');
 }
@@ -66,8 +63,7 @@ it.each([
 it('runs nothing of a source before it has entered the contents', async () => {
   const fleet = await testFleet({ projects: ['acme', 'beta'], rules: rule('apply') });
   await applyAndStop(fleet, 2);
-  const text = (project: string) =>
-    readFileSync(path.join(fleet.folder.root, project, 'voxform.yaml'), 'utf8');
+  const text = (project: string) => readFileSync(path.join(fleet.folder.root, project, 'voxform.yaml'), 'utf8');
   await fleet.folder.write('beta/voxform.yaml', text('acme'));
   const emulator = fleet.emulators.get('acme');
   const before = emulator?.requests.length;

@@ -12,11 +12,7 @@ export const KEY = 'key-of-the-fleet-test';
 /** How a process serves the fleet of a folder in tests: it looks for work all the time. */
 export function serverOptions(
   folder: string,
-  {
-    url,
-    home,
-    secrets,
-  }: { url: string; home: string; secrets?: Readonly<Record<string, string>> | undefined },
+  { url, home, secrets }: { url: string; home: string; secrets?: Readonly<Record<string, string>> | undefined },
 ): ServeOptions {
   const env = { VOXFORM_API_KEY: KEY, KEY_OF_ACME: KEY, ...secrets };
   const fleet = loadFleetFile(path.join(folder, 'fleet.yaml'), { FLEET_DATABASE_URL: url });

@@ -21,9 +21,7 @@ const addressOf = (project: string) => `voices/${project}:test`;
 it('applies every workspace once with several processes, and has nothing left of it but its rows', async () => {
   const fleet = await testFleet({ projects: names, rules: APPLY });
   await Promise.all([fleet.server(), fleet.server()]);
-  await fleet.until(
-    async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === 6,
-  );
+  await fleet.until(async () => (await fleet.control.status({ statuses: ['in-sync'] })).workspaces.length === 6);
   for (const [project, { requests }] of fleet.emulators) {
     expect([project, requests.filter(({ method }) => method === 'POST').length]).toEqual([project, 1]);
   }
@@ -82,15 +80,11 @@ it('runs neither of two projects that overlap, and says which rules no workspace
   for (const each of ['acme', 'acme/eu']) {
     const { workspaces } = await fleet.control.status({ address: addressOf(each) });
     expect(workspaces[0]?.last).toMatchObject({
-      error: expect.stringMatching(
-        /^the manifests of voices\/acme include those of voices\/acme\/eu; neither runs/,
-      ),
+      error: expect.stringMatching(/^the manifests of voices\/acme include those of voices\/acme\/eu; neither runs/),
     });
     expect(fleet.emulators.get(each)?.requests).toEqual([]);
   }
-  expect(fleet.log.filter((line) => line.includes('rule'))).toEqual([
-    'warning no workspace has the rule "*:staging"',
-  ]);
+  expect(fleet.log.filter((line) => line.includes('rule'))).toEqual(['warning no workspace has the rule "*:staging"']);
 });
 
 it('notes in the history the commit that a folder of its source is at', async () => {
@@ -158,8 +152,7 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
   expect(stdout).toContain(`\nCannot use voices/beta: ${problem}`);
   expect(JSON.parse((await status('--output', 'json')).stdout).sources).toMatchObject([{ broken }]);
   await step('within the width of a terminal', async () => {
-    const because =
-      'until the people who answer these calls have read what the agent is going to say to them';
+    const because = 'until the people who answer these calls have read what the agent is going to say to them';
     const decision = { by: 'ann', because };
     await control.pause([addressOf('acme')], decision);
     for (const args of [[], [addressOf('acme')]]) {
@@ -171,9 +164,7 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
       const prose = shown.stdout.split('\n').filter((line) => !line.startsWith('Source '));
       expect(prose.filter((line) => line.length > columns)).toEqual([]);
     }
-    expect((await status(addressOf('acme'))).stdout).toMatch(
-      new RegExp(`^Note +paused by ann: ${because}$`, 'm'),
-    );
+    expect((await status(addressOf('acme'))).stdout).toMatch(new RegExp(`^Note +paused by ann: ${because}$`, 'm'));
     await control.resume([addressOf('acme')], 'ann');
   });
   expect(fleet.log.filter((line) => line.includes('voices/beta'))).toEqual([
@@ -213,8 +204,7 @@ sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, proj
     'theirs/beta/voxform.yaml': projectFile(emulator),
     'other/gamma/voxform.yaml': projectFile({ url: emulator.url, workspaceId: 'ANOTHER' }),
   });
-  const addresses = async () =>
-    (await fleet.control.status({})).workspaces.map(({ address }) => address).sort();
+  const addresses = async () => (await fleet.control.status({})).workspaces.map(({ address }) => address).sort();
   const first = await fleet.server();
   await fleet.until(async () => (await fleet.status(addressOf('acme'))) === 'pending');
   const { sources } = serverOptions(second.root, { url: fleet.pg.url, home: 'second' });
@@ -224,9 +214,7 @@ sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, proj
     expect(await addresses()).toEqual(['other/gamma:test', addressOf('acme')]);
     const conflict = fleet.log.filter((line) => line.includes('need different names'));
     expect(conflict).toEqual([
-      expect.stringMatching(
-        `warning the source voices is ${second.root}/theirs .* but ${fleet.folder.root} `,
-      ),
+      expect.stringMatching(`warning the source voices is ${second.root}/theirs .* but ${fleet.folder.root} `),
     ]);
     const { sources } = await fleet.control.status({});
     expect(sources.find(({ name }) => name === 'voices')?.warnings).toEqual([
@@ -260,9 +248,7 @@ it('logs once that a source cannot be fetched, and that it can be again', async 
     return Number(row?.done);
   };
   await fleet.until(async () => (await fetches()) >= 3);
-  const failed = expect.stringContaining(
-    `warning cannot fetch the source voices: cannot open the folder ${root}`,
-  );
+  const failed = expect.stringContaining(`warning cannot fetch the source voices: cannot open the folder ${root}`);
   expect(said()).toEqual([failed]);
   await folder.write('later/notes.txt', 'none');
   await fleet.until(() => said().length === 2);

@@ -71,9 +71,7 @@ it('refuses what a newer version made that this one cannot use, and works with w
   await sql(
     `UPDATE voxform_fleet.schema_version SET version = ${schemaSteps.length} WHERE part LIKE 'fleet%'; UPDATE voxform_queue.version SET version = 999`,
   );
-  await expect(beginAt(database)).rejects.toThrow(
-    /voxform_queue .* has version 999; this voxform supports \d+/,
-  );
+  await expect(beginAt(database)).rejects.toThrow(/voxform_queue .* has version 999; this voxform supports \d+/);
 });
 
 it('brings tables of the first version to the newest under a process that uses them, and loses nothing', async () => {
@@ -89,13 +87,9 @@ UPDATE voxform_fleet.schema_version SET version = 1 WHERE part = 'fleet'`);
   const before = await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states');
   await beginAt(database);
   expect(await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states')).toEqual(before);
-  const [{ version } = {}] = await sql(
-    `SELECT version FROM voxform_fleet.schema_version WHERE part = 'fleet'`,
-  );
+  const [{ version } = {}] = await sql(`SELECT version FROM voxform_fleet.schema_version WHERE part = 'fleet'`);
   expect(version).toBe(schemaSteps.length);
-  expect(await sql(`SELECT to_regclass('voxform_fleet.states_workspace') AS found`)).not.toEqual([
-    { found: null },
-  ]);
+  expect(await sql(`SELECT to_regclass('voxform_fleet.states_workspace') AS found`)).not.toEqual([{ found: null }]);
   await sql('UPDATE voxform_fleet.workspaces SET due_at = now()');
   await runOnce(database, queue, 'a');
 });

@@ -21,8 +21,7 @@ FROM unnest(ARRAY['failed', 'invalid', 'waiting', 'drifted', 'pending', 'in-sync
   generate_series(1, 7) AS found WHERE (status <> 'never-run') = (age IS NOT NULL) OR status IN ('failed', 'invalid')`);
   const all = await shownWorkspaces(database);
   const { counts } = await fleetFigures(database);
-  const addressesOf = (some: readonly { readonly address: string }[]) =>
-    some.map(({ address }) => address).sort();
+  const addressesOf = (some: readonly { readonly address: string }[]) => some.map(({ address }) => address).sort();
   for (const status of workspaceStatuses) {
     const those = all.filter((each) => each.status === status);
     expect(those.length, status).toBeGreaterThan(0);

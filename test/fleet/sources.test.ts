@@ -131,10 +131,7 @@ describe('a repository of projects', () => {
     });
     const found = async (projects: string) =>
       addresses(
-        await fleet(remote.watched, `{ git: ${remote.bare}, projects: ${projects} }`).discover(
-          'voices',
-          never,
-        ),
+        await fleet(remote.watched, `{ git: ${remote.bare}, projects: ${projects} }`).discover('voices', never),
       );
     expect(await found('["."]')).toEqual(['voices:test']);
     expect(await found('["clients/*"]')).toEqual(['voices/clients/acme:test']);
@@ -189,9 +186,7 @@ describe('a repository of projects', () => {
       bad: 'voxform.yaml:4:1  unknown field "guard"; did you mean "guards"?',
       twice: 'it has two project files, voxform.yaml and voxform.yml; delete one of them',
       link: 'voxform.yaml is a symbolic link; put the file itself there',
-      state: expect.stringMatching(
-        /^voxform\.yaml:4:8 {2}a fleet cannot use a local state for a project from Git/,
-      ),
+      state: expect.stringMatching(/^voxform\.yaml:4:8 {2}a fleet cannot use a local state for a project from Git/),
     });
   });
 
@@ -202,8 +197,7 @@ describe('a repository of projects', () => {
     },
     { state: 'url: "postgres://x@embedded:5432/fleet", name: mine', isRefused: true },
     {
-      state:
-        'url: "postgres://voxform@embedded/fleet", schema: voxform_fleet, name: "voices/clients/acme:{workspace}"',
+      state: 'url: "postgres://voxform@embedded/fleet", schema: voxform_fleet, name: "voices/clients/acme:{workspace}"',
       isRefused: false,
     },
     {
@@ -223,11 +217,11 @@ describe('a repository of projects', () => {
     });
     const { projects } = await gitFleet(remote).discover('voices', never);
     const refusal = "a project must not use the fleet's own database";
-    expect([
-      projects.length,
-      projects[0]?.problem?.includes(refusal) ?? false,
-      projects[0]?.members.length,
-    ]).toEqual([1, isRefused, isRefused ? 0 : 1]);
+    expect([projects.length, projects[0]?.problem?.includes(refusal) ?? false, projects[0]?.members.length]).toEqual([
+      1,
+      isRefused,
+      isRefused ? 0 : 1,
+    ]);
   });
 
   it('has last good versions after a restart, on this machine and on another', async () => {
@@ -431,14 +425,10 @@ describe('a repository of projects', () => {
     await expect(sources.checkout(wanted('hostile'), never)).rejects.toThrow(/invalid path/);
     const stop = new AbortController();
     const ended = sources.checkout(wanted('large'), stop.signal).catch(String);
-    await expect
-      .poll(() => entries().some((name) => /index[^/]*\.lock$/.test(name)), { interval: 1 })
-      .toBe(true);
+    await expect.poll(() => entries().some((name) => /index[^/]*\.lock$/.test(name)), { interval: 1 }).toBe(true);
     stop.abort('over');
     expect(await ended).toContain('cancelled');
-    expect(entries().filter((name) => /index|partial/.test(name) && !name.includes('repository'))).toEqual(
-      [],
-    );
+    expect(entries().filter((name) => /index|partial/.test(name) && !name.includes('repository'))).toEqual([]);
   });
 
   it('keeps the secrets of a project to itself', async () => {
@@ -508,10 +498,7 @@ describe('the secrets of a source', () => {
     writeFileSync(path.join(remote.watched, 'get'), '#!/bin/sh\necho "$1 of $2 in $3"\n', { mode: 0o755 });
     const list =
       '[{ command: ["./get", "{name}", "{project}", "{workspace}"], names: [PRINTED] }, { folder: "secrets/{source}/{project}" }]';
-    const sources = fleet(
-      remote.watched,
-      `{ git: ${remote.bare}, projects: ["clients/*"], secrets: ${list} }`,
-    );
+    const sources = fleet(remote.watched, `{ git: ${remote.bare}, projects: ["clients/*"], secrets: ${list} }`);
     const { projects } = await sources.discover('voices', never);
     expect(projects).toMatchObject([{ project: 'clients/acme', problem: undefined }]);
     const root = path.join(remote.root, 'checkout');
@@ -541,8 +528,7 @@ describe('the secrets of a source', () => {
 });
 
 describe('a folder of projects', () => {
-  const folderFleet = (remote: Remote): Sources =>
-    fleet(remote.watched, '{ path: voices, projects: ["clients/*"] }');
+  const folderFleet = (remote: Remote): Sources => fleet(remote.watched, '{ path: voices, projects: ["clients/*"] }');
   const write = (remote: Remote, name: string, text: string): void => {
     const file = path.join(remote.watched, 'voices', name);
     mkdirSync(path.dirname(file), { recursive: true });
@@ -557,10 +543,7 @@ describe('a folder of projects', () => {
     for (const [name = '', text = ''] of files) write(remote, name, text);
     remote.push(Object.fromEntries(files));
     for (const place of ['path: voices', `git: ${remote.bare}`]) {
-      const found = await fleet(remote.watched, `{ ${place}, projects: ["${pattern}"] }`).discover(
-        'voices',
-        never,
-      );
+      const found = await fleet(remote.watched, `{ ${place}, projects: ["${pattern}"] }`).discover('voices', never);
       expect(addresses(found)).toEqual(['voices/ok:test']);
       expect(brokenProjects(found)).toEqual([
         { project: 'voices/one\\u000atwo', problem: expect.stringContaining('line break') },
@@ -641,8 +624,7 @@ describe('a folder of projects', () => {
 
   it('reads no more of a project than it may have, and names it alone', async () => {
     using remote = new Remote();
-    for (const name of ['good', 'large', 'many'])
-      write(remote, `clients/${name}/voxform.yaml`, projectText(name));
+    for (const name of ['good', 'large', 'many']) write(remote, `clients/${name}/voxform.yaml`, projectText(name));
     truncateSync(path.join(remote.watched, 'voices/clients/large/voxform.yaml'), 3_000_000_000);
     for (let index = 0; index < 10_001; index++) write(remote, `clients/many/x${index}`, '');
     const sources = folderFleet(remote);
@@ -656,9 +638,7 @@ describe('a folder of projects', () => {
     expect(versionsOf(await folderFleet(remote).discover('voices', never))).toEqual(versionsOf(found));
     const large = found.projects.find(({ project }) => project === 'clients/large');
     if (large === undefined) throw new Error('it was not found');
-    await expect(sources.checkout({ ...large, source: 'voices' }, never)).rejects.toThrow(
-      /^clients\/large of/,
-    );
+    await expect(sources.checkout({ ...large, source: 'voices' }, never)).rejects.toThrow(/^clients\/large of/);
   });
 
   it('gives the newest files where a version is gone, and says what is missing', async () => {
@@ -671,17 +651,13 @@ describe('a folder of projects', () => {
     expect((await sources.checkout(wanted, never)).version).toBe(acme.version);
     rmSync(path.join(remote.watched, 'voices'), { recursive: true });
     await expect(sources.discover('voices', never)).rejects.toThrow(/cannot open the folder .*voices/);
-    await expect(sources.checkout({ ...wanted, version: 'b'.repeat(40) }, never)).rejects.toThrow(
-      /cannot open/,
-    );
+    await expect(sources.checkout({ ...wanted, version: 'b'.repeat(40) }, never)).rejects.toThrow(/cannot open/);
   });
 });
 
 describe('projects that overlap', () => {
   const refusals = ({ projects }: SourceContents) =>
-    Object.fromEntries(
-      projects.flatMap(({ members }) => members.map(({ address, refused }) => [address, refused])),
-    );
+    Object.fromEntries(projects.flatMap(({ members }) => members.map(({ address, refused }) => [address, refused])));
 
   it('are refused where the manifests of one include those of one in its folder', async () => {
     using remote = new Remote();
@@ -706,9 +682,7 @@ describe('projects that overlap', () => {
     remote.push({ 'clients/beta/readme.md': 'more' });
     expect(refusals(await sources.discover('voices', never))).toEqual(expected);
     remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
-    expect(Object.values(refusals(await sources.discover('voices', never)))).toEqual(
-      Array(4).fill(undefined),
-    );
+    expect(Object.values(refusals(await sources.discover('voices', never)))).toEqual(Array(4).fill(undefined));
   });
 
   it('are refused where the manifests of one include those of one of another source, which runs', async () => {

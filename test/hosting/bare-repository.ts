@@ -1,13 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { GitObjects, replaceFile, type Tree } from './git-objects.ts';
@@ -115,12 +107,8 @@ export class BareRepository implements Disposable {
   /** Branches besides main. */
   get branches(): string[] {
     const heads = path.join(this.folder, 'refs', 'heads');
-    const files = readdirSync(heads, { recursive: true, withFileTypes: true }).filter((each) =>
-      each.isFile(),
-    );
-    const names = files.map(({ parentPath, name }) =>
-      path.posix.relative(heads, path.join(parentPath, name)),
-    );
+    const files = readdirSync(heads, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+    const names = files.map(({ parentPath, name }) => path.posix.relative(heads, path.join(parentPath, name)));
     return names.filter((name) => name !== 'main').sort();
   }
 

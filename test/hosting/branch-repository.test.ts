@@ -103,9 +103,7 @@ it('sends the token to no other origin, and asks no credential helper', async ()
   await expect(branches('http://127.0.0.1:1/acme/voices.git').heads([])).rejects.toThrow('git ls-remote');
   expect(existsSync(path.join(home.root, 'was-asked'))).toBe(false);
 
-  await expect(branches('http://git.example.com/x.git', { proxy: elsewhere.url }).heads([])).rejects.toThrow(
-    '407',
-  );
+  await expect(branches('http://git.example.com/x.git', { proxy: elsewhere.url }).heads([])).rejects.toThrow('407');
   const basic = `Basic ${Buffer.from('ann:p@ss/word').toString('base64')}`;
   expect(elsewhere.heard.at(-1)).toMatchObject({ 'proxy-authorization': basic });
 });

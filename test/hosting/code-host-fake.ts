@@ -166,7 +166,5 @@ export abstract class CodeHostFake extends FakeHost {
 }
 
 function tokenIn({ headers }: IncomingMessage): string | undefined {
-  return (
-    /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? (headers['private-token'] as string | undefined)
-  );
+  return /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? (headers['private-token'] as string | undefined);
 }

@@ -42,8 +42,7 @@ export class FakeGithub extends CodeHostFake {
     }
     if (rest === '/pulls') return this.#open(body, send);
     const [, number] = /^\/pulls\/(\d+)$/.exec(rest) ?? [];
-    if (number !== undefined && method === 'PATCH')
-      return this.#change(this.request(Number(number)), body, send);
+    if (number !== undefined && method === 'PATCH') return this.#change(this.request(Number(number)), body, send);
     return send(404, { message: 'Not Found' });
   }
 
@@ -78,8 +77,7 @@ export class FakeGithub extends CodeHostFake {
         message: 'Validation Failed',
         errors: [{ resource: 'PullRequest', field: 'state', message }],
       });
-    if ((change.body ?? '').length > LONGEST)
-      return refused('body is too long (maximum is 65536 characters)');
+    if ((change.body ?? '').length > LONGEST) return refused('body is too long (maximum is 65536 characters)');
     if (change.base !== undefined && request.state !== 'open')
       return refused('Cannot change the base branch of a closed pull request.');
     if (change.state === 'closed' && request.state === 'open') this.close(request.number);

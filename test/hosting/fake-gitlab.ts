@@ -28,23 +28,15 @@ export class FakeGitlab extends CodeHostFake {
     }
     if (rest === '/merge_requests') return this.#open(body, send);
     const [, number] = /^\/merge_requests\/(\d+)$/.exec(rest) ?? [];
-    if (number !== undefined && method === 'PUT')
-      return this.#change(this.request(Number(number)), body, send);
+    if (number !== undefined && method === 'PUT') return this.#change(this.request(Number(number)), body, send);
     return send(404, { message: '404 Not Found' });
   }
 
   #open(
-    {
-      source_branch: branch = '',
-      target_branch: base = '',
-      title = '',
-      description = '',
-    }: Record<string, string>,
+    { source_branch: branch = '', target_branch: base = '', title = '', description = '' }: Record<string, string>,
     send: Exchange['send'],
   ): unknown {
-    const open = this.requests.find(
-      (each) => each.branch === branch && each.base === base && each.state === 'open',
-    );
+    const open = this.requests.find((each) => each.branch === branch && each.base === base && each.state === 'open');
     if (open !== undefined) {
       return send(409, {
         message: [`Another open merge request already exists for this source branch: !${open.number}`],

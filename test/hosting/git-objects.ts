@@ -71,13 +71,9 @@ export class GitObjects {
     }
     for (const [name, inside] of folders) entries.push({ mode: FOLDER, name, id: this.addTree(inside) });
     // Git sorts a folder as if its name ended with a slash.
-    const key = ({ mode, name }: (typeof entries)[number]) =>
-      Buffer.from(mode === FOLDER ? `${name}/` : name);
+    const key = ({ mode, name }: (typeof entries)[number]) => Buffer.from(mode === FOLDER ? `${name}/` : name);
     const sorted = entries.sort((a, b) => Buffer.compare(key(a), key(b)));
-    const parts = sorted.flatMap(({ mode, name, id }) => [
-      Buffer.from(`${mode} ${name}\0`),
-      Buffer.from(id, 'hex'),
-    ]);
+    const parts = sorted.flatMap(({ mode, name, id }) => [Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]);
     return this.#add('tree', Buffer.concat(parts));
   }
 

@@ -182,8 +182,7 @@ describe.each([...kinds.values()])('the kind $name', (kind) => {
     for (const secret of sample.secrets) expect(texts.filter((text) => text.includes(secret))).toEqual([]);
     const sent = JSON.stringify(w.emulator.world.toData());
     for (const secret of sample.secrets) {
-      if (secret !== env.HIDDEN || kind.name !== 'Agent')
-        expect(sent, 'it was sent all the same').toContain(secret);
+      if (secret !== env.HIDDEN || kind.name !== 'Agent') expect(sent, 'it was sent all the same').toContain(secret);
     }
   });
 

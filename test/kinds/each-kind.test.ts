@@ -53,14 +53,11 @@ describe('phone numbers', () => {
 
   it('say which link is to be made, and to what', () => {
     const record = { number: '+49301234', nickname: 'Desk' };
-    const step = (path: string, after: string) =>
-      number.manualChangeStep?.({ path, record, before: undefined, after });
+    const step = (path: string, after: string) => number.manualChangeStep?.({ path, record, before: undefined, after });
     expect(step('inbound_agent_id', 'Agent/a (A1)')).toBe(
       'In the dashboard, set the inbound agent of number +49301234 to Agent/a (A1).',
     );
-    expect(step('outbound_agent_id', 'null')).toBe(
-      'In the dashboard, remove the outbound agent of number +49301234.',
-    );
+    expect(step('outbound_agent_id', 'null')).toBe('In the dashboard, remove the outbound agent of number +49301234.');
     expect(step('nickname', '"Front"')).toBe('In the dashboard, rename number +49301234 to "Front".');
   });
 });
@@ -136,7 +133,5 @@ describe('agents', () => {
 });
 
 it('says how to add a knowledge base', () => {
-  expect(lookups.get('KnowledgeBase')?.manualAddStep('FAQ')).toBe(
-    'In the dashboard, add the knowledge base "FAQ"',
-  );
+  expect(lookups.get('KnowledgeBase')?.manualAddStep('FAQ')).toBe('In the dashboard, add the knowledge base "FAQ"');
 });

@@ -163,10 +163,7 @@ describe('a program that uses voxform', () => {
     const { project, emulator, folder } = given;
     await apply(await plan(project));
     emulator.setBehaviour({ ignoredByPut: { fields: ['prompt_config.prompt'] } });
-    await folder.write(
-      'manifests/agents.yaml',
-      `${agentManifest('day', 'Be brief.')}---\n${agentManifest('night')}`,
-    );
+    await folder.write('manifests/agents.yaml', `${agentManifest('day', 'Be brief.')}---\n${agentManifest('night')}`);
     await apply(await plan(project));
     const before = given.writes();
     const kept = await plan(project);
@@ -181,9 +178,7 @@ describe('a program that uses voxform', () => {
     expect((await apply(again)).complete).toBe(true);
     expect(given.writes()).toBe(before + 1);
     expect((await plan(project)).document.summary).toMatchObject({ noop: 2 });
-    expect([...emulator.world.agents.values()].map((each) => each.prompt_config.prompt)).toContain(
-      'Be brief.',
-    );
+    expect([...emulator.world.agents.values()].map((each) => each.prompt_config.prompt)).toContain('Be brief.');
   });
 
   it('stops at a guard before the first write', async () => {
@@ -246,11 +241,7 @@ describe('a program that uses voxform', () => {
     const options = { concurrency: concurrency as number };
     const planned = await plan(given.project);
     const before = given.emulator.requests.length;
-    for (const call of [
-      plan(given.project, options),
-      drift(given.project, options),
-      apply(planned, options),
-    ]) {
+    for (const call of [plan(given.project, options), drift(given.project, options), apply(planned, options)]) {
       expect(await failureOf(call)).toMatchObject({
         name: 'UserError',
         message: `concurrency must be "auto" or a whole number between 1 and 256, is ${inspect(concurrency)}`,

@@ -85,9 +85,7 @@ describe('the files that a pattern names', () => {
 
   it.each(['none/**/*.yaml', 'manifests/*.toml', 'none.yaml'])('may be none at all: %s', (pattern) => {
     using folder = new Folder(files);
-    expect(findFiles(folder.root, [DEFAULT, pattern]).patterns).toMatchObject([
-      { index: 1, code: 'no-match' },
-    ]);
+    expect(findFiles(folder.root, [DEFAULT, pattern]).patterns).toMatchObject([{ index: 1, code: 'no-match' }]);
   });
 });
 
@@ -151,13 +149,7 @@ it('a folder that may not be read is said to be so', () => {
   const program = `
     import { findFiles } from ${JSON.stringify(source)};
     console.log(JSON.stringify(findFiles(${JSON.stringify(folder.root)}, [${JSON.stringify(DEFAULT)}])));`;
-  const [file = '', ...args] = [
-    ...asOrdinaryUser,
-    process.execPath,
-    '--input-type=module',
-    '--eval',
-    program,
-  ];
+  const [file = '', ...args] = [...asOrdinaryUser, process.execPath, '--input-type=module', '--eval', program];
   const { files, entries } = JSON.parse(execFileSync(file, args, { encoding: 'utf8' }));
   chmodSync(path.join(folder.root, 'manifests/closed'), 0o700);
   expect(files).toEqual(['manifests/b.yaml']);

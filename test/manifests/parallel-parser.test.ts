@@ -49,10 +49,7 @@ interface Outcome {
 }
 
 /** Parses as a reader does: what is not taken is parsed here, and now and then others have their turn. */
-async function parseAll(
-  beside: ParallelParser,
-  onTurn: (at: number) => Promise<void> | void,
-): Promise<Outcome> {
+async function parseAll(beside: ParallelParser, onTurn: (at: number) => Promise<void> | void): Promise<Outcome> {
   const done = new Map<number, ParsedFile[]>();
   let taken = 0;
   for (const [at, text] of texts.entries()) {

@@ -12,19 +12,7 @@ const styles = [
   Scalar.BLOCK_FOLDED,
 ] as const;
 const words = fc.array(
-  fc.constantFrom(
-    'spec.name',
-    '==',
-    '"a"',
-    "'b'",
-    '||',
-    'has(x)',
-    '\\',
-    'x'.repeat(30),
-    '\u{1F600}',
-    '#',
-    ': ',
-  ),
+  fc.constantFrom('spec.name', '==', '"a"', "'b'", '||', 'has(x)', '\\', 'x'.repeat(30), '\u{1F600}', '#', ': '),
   { minLength: 1, maxLength: 25 },
 );
 const breaks = fc.constantFrom(' ', ' ', ' ', '\n', '\n\n', '\n  ');
@@ -37,9 +25,7 @@ it('finds each character of a scalar in the text, whatever its style', () => {
       fc.constantFrom(...styles),
       fc.boolean(),
       (parts, gaps, type, crlf) => {
-        const value = parts
-          .map((word, index) => `${index === 0 ? '' : gaps[index % gaps.length]}${word}`)
-          .join('');
+        const value = parts.map((word, index) => `${index === 0 ? '' : gaps[index % gaps.length]}${word}`).join('');
         const scalar = new Scalar(value);
         scalar.type = type;
         const written = new Document({ list: [{ rule: scalar }] }).toString({ lineWidth: 60 });

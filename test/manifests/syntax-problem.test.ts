@@ -131,9 +131,9 @@ const rows: readonly Row[] = [
 
 describe('the syntax errors of a file', () => {
   it.each(rows)('are told where the mistake is: $reason', ({ text, expected }) => {
-    expect(
-      parseDocuments(text).problems.map(({ line, column, message }) => `${line}:${column} ${message}`),
-    ).toEqual([expected]);
+    expect(parseDocuments(text).problems.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual([
+      expected,
+    ]);
   });
 
   it('are told in a file of nothing else', () => {

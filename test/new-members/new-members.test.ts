@@ -152,20 +152,13 @@ describe('a new member is one file and one line', () => {
     expect(voices).toMatch(/voice-1 +Voice\/deep +-2/);
     expect(status).toMatch(/Voice\/deep +.*in sync/);
 
-    writeFileSync(
-      path.join(project, 'manifests/one.yaml'),
-      `apiVersion: voxform/v1\n${VOICE.replace('-2', '3')}\n`,
-    );
+    writeFileSync(path.join(project, 'manifests/one.yaml'), `apiVersion: voxform/v1\n${VOICE.replace('-2', '3')}\n`);
     await voxform('apply', '--auto-approve');
     expect(platform.voices.get('voice-1')).toMatchObject({ pitch: 3 });
   }, 180_000);
 
   it('as a state backend, which holds the state of an apply', async () => {
-    const project = projectWith(
-      'backend',
-      VOICE.replaceAll('eep', 'ry'),
-      ', state: { backend: memory, name: shared }',
-    );
+    const project = projectWith('backend', VOICE.replaceAll('eep', 'ry'), ', state: { backend: memory, name: shared }');
     expect(await run(project, 'apply', '--auto-approve')).toContain('Voice/dry');
     expect(readdirSync(project)).not.toContain('.voxform');
   }, 180_000);

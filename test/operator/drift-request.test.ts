@@ -49,9 +49,7 @@ it('keeps the request of a workspace that it reports on', async () => {
 
   await step('the drift ends: the request is closed', async () => {
     project.edit('day', { llm_config: { temperature: 0.5 } });
-    expect((await watch.until('request')).message).toContain(
-      'pull request closed, because the drift has ended',
-    );
+    expect((await watch.until('request')).message).toContain('pull request closed, because the drift has ended');
     expect(host.requests.map(({ state }) => state)).toEqual(['closed']);
   });
 
@@ -84,22 +82,19 @@ it('applies what Git says, and leaves what drifted to the request', async () => 
   expect(day()).toMatchObject({ name: 'Day', llm_config: { temperature: 0.9 } });
   expect(host.requests).toMatchObject([{ base: 'main', state: 'open' }]);
 
-  await step(
-    'the manifest changes beside it: that is applied, and the request is made anew on it',
-    async () => {
-      host.repository.push('main', {
-        'manifests/agents.yaml': AGENTS.replace('name: Day ', 'name: Day shift '),
-      });
-      await watch.until('applied', ({ address }) => address === 'Agent/day');
-      expect(day()).toMatchObject({ name: 'Day shift', llm_config: { temperature: 0.9 } });
-      await watch.until('request', ({ message }) => message.startsWith('pull request updated'));
-      const { run } = await watch.until('run');
-      await watch.until('run', (entry) => Number(entry.run) > Number(run));
-      expect(host.requests.map(({ state }) => state)).toEqual(['open']);
-      expect(project.text(BRANCH, 'manifests/agents.yaml')).toContain('name: Day shift ');
-      expect(project.text(BRANCH, 'manifests/agents.yaml')).toContain('temperature: 0.9');
-    },
-  );
+  await step('the manifest changes beside it: that is applied, and the request is made anew on it', async () => {
+    host.repository.push('main', {
+      'manifests/agents.yaml': AGENTS.replace('name: Day ', 'name: Day shift '),
+    });
+    await watch.until('applied', ({ address }) => address === 'Agent/day');
+    expect(day()).toMatchObject({ name: 'Day shift', llm_config: { temperature: 0.9 } });
+    await watch.until('request', ({ message }) => message.startsWith('pull request updated'));
+    const { run } = await watch.until('run');
+    await watch.until('run', (entry) => Number(entry.run) > Number(run));
+    expect(host.requests.map(({ state }) => state)).toEqual(['open']);
+    expect(project.text(BRANCH, 'manifests/agents.yaml')).toContain('name: Day shift ');
+    expect(project.text(BRANCH, 'manifests/agents.yaml')).toContain('temperature: 0.9');
+  });
 
   await step('a person merges the request: nothing is left to do, and nothing was corrected', async () => {
     host.merge(host.requests[0]?.number ?? 0);

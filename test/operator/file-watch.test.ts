@@ -51,9 +51,7 @@ const cases: readonly Case[] = [
   },
   {
     reason: 'an editor that writes by rename, every time',
-    changes: ['two', 'three'].map(
-      (text) => (root) => replace(path.join(root, 'manifests/a.yaml'), agent(text)),
-    ),
+    changes: ['two', 'three'].map((text) => (root) => replace(path.join(root, 'manifests/a.yaml'), agent(text))),
   },
   {
     reason: 'the project file',

@@ -46,10 +46,7 @@ async function load(
     };
   }
   const { diagnostics, error } = result.invalid;
-  return [
-    ...diagnostics.map(({ path: at, message }) => `${at ?? ''} ${message}`),
-    ...(error ? [String(error)] : []),
-  ];
+  return [...diagnostics.map(({ path: at, message }) => `${at ?? ''} ${message}`), ...(error ? [String(error)] : [])];
 }
 
 /** A remote, a folder of secrets beside the watched folder, and one inside it. */
@@ -102,9 +99,7 @@ describe('secrets_dir and state.path of a repository', () => {
     });
     const refused = await load(remote);
     expect(refused).toEqual([expect.stringContaining(`workspaces.test.${setting} ${setting} leads to `)]);
-    expect(refused).toEqual([
-      expect.stringContaining(`outside ${remote.watched}; allow it with --allow-dir`),
-    ]);
+    expect(refused).toEqual([expect.stringContaining(`outside ${remote.watched}; allow it with --allow-dir`)]);
   });
 
   it.each([

@@ -34,11 +34,7 @@ describe('a repository as the source', () => {
     await source.keep(await source.fetch(never));
     const commit = remote.push({ 'voice/x.txt': 'rewritten' }, '--amend');
     const fetched = await source.fetch(never);
-    expect([fetched.commit, fetched.problem, path.basename(fetched.folder)]).toEqual([
-      commit,
-      undefined,
-      'voice',
-    ]);
+    expect([fetched.commit, fetched.problem, path.basename(fetched.folder)]).toEqual([commit, undefined, 'voice']);
     expect(readFileSync(path.join(fetched.folder, 'x.txt'), 'utf8')).toBe('rewritten');
   });
 
@@ -66,9 +62,7 @@ describe('a repository as the source', () => {
 
   it('says what is wrong where it never reached the remote', async () => {
     using remote = new Remote();
-    await expect(remote.source(path.join(remote.root, 'none')).fetch(never)).rejects.toThrow(
-      /^git fetch: .*none/,
-    );
+    await expect(remote.source(path.join(remote.root, 'none')).fetch(never)).rejects.toThrow(/^git fetch: .*none/);
     await expect(remote.source().fetch(never)).rejects.toThrow("couldn't find remote ref main");
   });
 
@@ -104,8 +98,7 @@ describe('a repository as the source', () => {
     using remote = new Remote();
     remote.push({ x: 'one' });
     await remote.source().fetch(never);
-    for (const name of ['shallow.lock', 'objects/pack/tmp_pack_x'])
-      leaveFile(path.join(remote.fetched, name));
+    for (const name of ['shallow.lock', 'objects/pack/tmp_pack_x']) leaveFile(path.join(remote.fetched, name));
     const commit = remote.push({ x: 'two' });
     expect(await remote.source().fetch(never)).toMatchObject({ commit, problem: undefined });
     expect(readdirSync(path.join(remote.fetched, 'objects/pack'))).not.toContain('tmp_pack_x');
@@ -136,9 +129,7 @@ describe('a repository as the source', () => {
     let endless = voice;
     for (let levels = 0; levels < 10; levels++)
       endless = remote.tree(Array.from({ length: 10 }, (_, index) => `040000 tree ${endless}\tx${index}`));
-    const bad = remote.commit(
-      remote.tree([`040000 tree ${endless}\tendless`, `040000 tree ${voice}\tvoice`]),
-    );
+    const bad = remote.commit(remote.tree([`040000 tree ${endless}\tendless`, `040000 tree ${voice}\tvoice`]));
     const fetched = await source.fetch(never);
     expect([fetched.commit, String(fetched.problem)]).toEqual([
       good,

@@ -31,8 +31,7 @@ class Counted extends DocumentMemory {
   }
 }
 
-const agent = (name: string, prompt: string): string =>
-  manifest('Agent', name, `prompt_config: { prompt: ${prompt} }`);
+const agent = (name: string, prompt: string): string => manifest('Agent', name, `prompt_config: { prompt: ${prompt} }`);
 
 const load = (root: string, last: LastLoad) =>
   loadVersion(testContext(root, { env: {} }), {
@@ -132,10 +131,7 @@ describe('loading again', () => {
 /** So far ahead that every file has been as it is for long. */
 const later = (): number => Date.now() + 60_000;
 
-const PROJECT = PLAIN_PROJECT.replace(
-  'workspaces:\n  test:',
-  'workspaces:\n  test:\n    secrets_dir: secrets',
-);
+const PROJECT = PLAIN_PROJECT.replace('workspaces:\n  test:', 'workspaces:\n  test:\n    secrets_dir: secrets');
 
 const FILES = {
   'voxform.yaml': PROJECT,

@@ -51,9 +51,7 @@ it('says of what was applied how it stands, and nothing of what was forgotten', 
   ]);
   const shown = { status: 'pending', last: {} } as const;
   expect(
-    resourcesOf(undefined, planAfter(report), shown).map(
-      ({ address, id, status }) => `${address} ${id} ${status}`,
-    ),
+    resourcesOf(undefined, planAfter(report), shown).map(({ address, id, status }) => `${address} ${id} ${status}`),
   ).toEqual([
     'Agent/a a unpublished',
     'Agent/b b manual',

@@ -17,16 +17,7 @@ const env = { VOXFORM_API_KEY: API_KEY };
 const SETTINGS = `watch: { windows: [{ cron: "* * * * *", duration: 5m }] }
 notify: [{ url: { $secret: CHAT } }]
 `;
-const quick = [
-  '--interval',
-  '1h',
-  '--first-retry',
-  '0.2s',
-  '--longest-retry',
-  '0.4s',
-  '--listen',
-  '127.0.0.1:0',
-];
+const quick = ['--interval', '1h', '--first-retry', '0.2s', '--longest-retry', '0.4s', '--listen', '127.0.0.1:0'];
 const applying = ['--mode', 'apply', '--auto-approve', ...quick];
 
 interface Status {
@@ -144,9 +135,7 @@ async function day(): Promise<Day> {
 }
 
 /** The same with a watch that has applied everything. */
-async function begunDay(
-  place?: 'a process',
-): Promise<Day & { readonly watch: RunningWatch; readonly url: string }> {
+async function begunDay(place?: 'a process'): Promise<Day & { readonly watch: RunningWatch; readonly url: string }> {
   const begun = await day();
   const watch = begun.start(applying, place);
   const url = await watch.url();
@@ -191,10 +180,7 @@ it('converges after edits and drift, also while the manifests are invalid', asyn
   });
 
   await step('an invalid file: the last good manifests still revert drift', async () => {
-    await writeFile(
-      path.join(folder.root, 'manifests/a.yaml'),
-      'apiVersion: voxform/v1\nkind: Agent\nmetadata: {',
-    );
+    await writeFile(path.join(folder.root, 'manifests/a.yaml'), 'apiVersion: voxform/v1\nkind: Agent\nmetadata: {');
     await watch.until('manifests-refused');
     editPrompt(emulator, 'Be rude again.');
     watch.signal('SIGHUP');
@@ -282,10 +268,7 @@ it('creates nothing twice after a kill in the middle of an apply', async () => {
 
   const next = await step('the next watch reports an unknown create and creates nothing', async () => {
     const restarted = begun.start(applying);
-    await restarted.until(
-      'by-hand',
-      ({ address, action }) => address === 'Agent/evening' && action === 'unknown',
-    );
+    await restarted.until('by-hand', ({ address, action }) => address === 'Agent/evening' && action === 'unknown');
     await restarted.until('run', ({ result }) => result === 'ok');
     return restarted;
   });

@@ -102,9 +102,9 @@ async function busySeconds({ metrics, watch }: Bench): Promise<unknown> {
 }
 
 const agents = (count: number, prompt: string): Record<string, string> => ({
-  'manifests/agents.yaml': Array.from({ length: count }, (_, index) =>
-    agentManifest(`a${index}`, prompt),
-  ).join('---\n'),
+  'manifests/agents.yaml': Array.from({ length: count }, (_, index) => agentManifest(`a${index}`, prompt)).join(
+    '---\n',
+  ),
 });
 
 describe('a watch', () => {
@@ -242,9 +242,7 @@ describe('a watch', () => {
     await folder.write('voxform.yaml', projectFile(emulator, rule('spec.prompt_config.promt == ""')));
     watch.trigger('request');
     const wrong = await next();
-    expect(wrong.invalid?.diagnostics[0]?.message).toBe(
-      'kind: unknown field "promt"; did you mean "prompt"?',
-    );
+    expect(wrong.invalid?.diagnostics[0]?.message).toBe('kind: unknown field "promt"; did you mean "prompt"?');
     expect(wrong.applied).toEqual([]);
     expect(writes()).toBe(before);
     await folder.write('voxform.yaml', projectFile(emulator, rule('false')));
@@ -294,9 +292,7 @@ describe('a watch', () => {
     ]);
     expect(said).toHaveLength(2);
     expect(said[1]).toMatch(
-      new RegExp(
-        `locked by apply of someone@.* last seen \\d+ s ago .*voxform state unlock ${lease.info.id}`,
-      ),
+      new RegExp(`locked by apply of someone@.* last seen \\d+ s ago .*voxform state unlock ${lease.info.id}`),
     );
     await lease.release();
     const run = next();
@@ -326,9 +322,7 @@ describe('a watch', () => {
       });
     }
     expect(writes()).toBe(before);
-    expect(said.filter((each) => each.startsWith('error:') && each.includes('is older than'))).toHaveLength(
-      1,
-    );
+    expect(said.filter((each) => each.startsWith('error:') && each.includes('is older than'))).toHaveLength(1);
   });
 
   it('releases removed resources only after the debounce', async () => {

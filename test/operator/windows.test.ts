@@ -15,12 +15,7 @@ const cases: readonly (readonly [string, readonly ApplyWindow[], string, string]
   ['into Saturday from Friday', [nights], '2026-01-10T01:00:00Z', 'open'],
   ['over the weekend', [nights], '2026-01-10T12:00:00Z', '2026-01-12T21:00:00.000Z'],
   ['in summer an hour earlier', [nights], '2026-07-01T19:59:00Z', '2026-07-01T20:00:00.000Z'],
-  [
-    'open through the night in which clocks go on',
-    [{ ...nights, cron: '0 22 * * *' }],
-    '2026-03-29T02:59:00Z',
-    'open',
-  ],
+  ['open through the night in which clocks go on', [{ ...nights, cron: '0 22 * * *' }], '2026-03-29T02:59:00Z', 'open'],
   [
     'and for six hours then, not until four',
     [{ ...nights, cron: '0 22 * * *' }],
@@ -32,12 +27,7 @@ const cases: readonly (readonly [string, readonly ApplyWindow[], string, string]
   ['and not the second time', [gap], '2026-10-25T01:30:00Z', '2026-10-26T01:30:00.000Z'],
   ['the earliest of several', [nights, noon], '2026-01-08T04:00:00Z', '2026-01-08T12:00:00.000Z'],
   ['any of several', [nights, noon], '2026-01-08T12:00:30Z', 'open'],
-  [
-    'a fraction of a second after a short one',
-    [noon],
-    '2026-01-08T12:01:00.001Z',
-    '2026-01-09T12:00:00.000Z',
-  ],
+  ['a fraction of a second after a short one', [noon], '2026-01-08T12:01:00.001Z', '2026-01-09T12:00:00.000Z'],
 ];
 
 describe('windows for applying', () => {

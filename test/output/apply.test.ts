@@ -45,9 +45,7 @@ describe('an apply as text', () => {
     const resources = agents(20, () => ({ action: 'create' }));
     const skipped = resources.map(({ address }) => [address, { status: 'skipped', because: 'x' }] as const);
     const given = { plan: plan(resources), results: new Map(skipped), warnings: [], interrupted: undefined };
-    expect(applyText(given, plainStyle())).toMatch(
-      / {2}- Agent\/branch-000, [^:]+ and\s+8\s+more [^:]+: x\n/,
-    );
+    expect(applyText(given, plainStyle())).toMatch(/ {2}- Agent\/branch-000, [^:]+ and\s+8\s+more [^:]+: x\n/);
     expect(applyText(given, plainStyle(), { full: true })).toContain('  - Agent/branch-019: x\n');
   });
 
@@ -115,9 +113,7 @@ Applied: 1 created. 1 manual.
   it('says that it was interrupted, and that there was nothing to do', () => {
     const nothing = { ...report, plan: plan([]), results: new Map(), warnings: [] };
     expect(applyText(nothing, plainStyle())).toBe('Nothing to apply.\n');
-    expect(applyText({ ...nothing, interrupted: 'SIGTERM' }, plainStyle())).toMatch(
-      /^Interrupted by SIGTERM\./,
-    );
+    expect(applyText({ ...nothing, interrupted: 'SIGTERM' }, plainStyle())).toMatch(/^Interrupted by SIGTERM\./);
   });
 
   it('lets no text from outside steer the terminal or begin a line', () => {
@@ -234,17 +230,13 @@ describe('JSON text', () => {
 
 describe('an apply that was stopped early', () => {
   const because = '3 creates in a row are unknown';
-  const skipped = new Map<string, ResourceResult>([
-    ...results,
-    ['Agent/support-line', { status: 'skipped', because }],
-  ]);
+  const skipped = new Map<string, ResourceResult>([...results, ['Agent/support-line', { status: 'skipped', because }]]);
   const stopped: ApplyReport = { ...report, results: skipped, halted: because };
 
   it('says why in every format', () => {
     const said = `Stopped early: ${because}. Run plan before you apply again.`;
     expect(applyText(stopped, plainStyle()).replace(/\s+/g, ' ')).toContain(said);
-    for (const text of [applyMarkdown(stopped), applyHtml(stopped), applyGithub(stopped)])
-      expect(text).toContain(said);
+    for (const text of [applyMarkdown(stopped), applyHtml(stopped), applyGithub(stopped)]) expect(text).toContain(said);
     expect(applyDocument.parse(applyJson(stopped)).halted).toBe(because);
   });
 
@@ -269,8 +261,7 @@ describe('an apply that was stopped early', () => {
     expect(text).toContain('Applied: 10 created, 10 created but not recorded, 10 skipped.');
     expect(text.split('cannot reach')).toHaveLength(2);
     expect(text).not.toContain('Failed');
-    for (const { address } of resources.slice(10, 20))
-      expect(text).toContain(`    voxform import ${address} ID`);
+    for (const { address } of resources.slice(10, 20)) expect(text).toContain(`    voxform import ${address} ID`);
     expect(text.split('\n').length).toBeLessThan(40);
     expect(applyDocument.parse(applyJson(given)).halted).toBe(`${because}: cannot reach the state S`);
   });

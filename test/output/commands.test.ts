@@ -21,9 +21,7 @@ describe('a command for a workspace of a fleet', () => {
       `Run voxform fleet exec ${word} -- plan for voxform plan.yaml.`,
     );
     const hold = { why: 'approval', address, digest: '0123456789abcdef' } as const;
-    expect(holdMessage(hold, '1 to create', undefined)).toContain(
-      `voxform fleet approve ${word} 0123456789ab`,
-    );
+    expect(holdMessage(hold, '1 to create', undefined)).toContain(`voxform fleet approve ${word} 0123456789ab`);
   });
 
   it('is what a request that accepts its drift names', () => {

@@ -73,9 +73,7 @@ describe('a plan of many resources', () => {
     ADDRESS           ID
   = Agent/branch-001  01JAGENT0000000000000000001
 `);
-    expect(shown).toMatch(
-      / {2}~ Agent\/branch-000 {2}01JAGENT0000000000000000000\n? +llm_config\.temperature,/,
-    );
+    expect(shown).toMatch(/ {2}~ Agent\/branch-000 {2}01JAGENT0000000000000000000\n? +llm_config\.temperature,/);
     expect(lines(shown)).toBeLessThan(800);
     expect(lines(text(adoptions, { full: true }))).toBeGreaterThan(1500);
     expect(widest(shown)).toBeLessThanOrEqual(80);
@@ -93,13 +91,10 @@ describe('a plan of many resources', () => {
     for (const { address, id } of manual) expect(shown).toContain(`${address}  ${id}`);
   });
 
-  it.each(['replace', 'forget', 'blocked', 'unknown', 'manual'] as const)(
-    'names each resource to %s',
-    (action) => {
-      const resources = agents(40, () => ({ action, changes: [change('retries', { before: 1, after: 2 })] }));
-      for (const { address } of resources) expect(text(resources)).toContain(address);
-    },
-  );
+  it.each(['replace', 'forget', 'blocked', 'unknown', 'manual'] as const)('names each resource to %s', (action) => {
+    const resources = agents(40, () => ({ action, changes: [change('retries', { before: 1, after: 2 })] }));
+    for (const { address } of resources) expect(text(resources)).toContain(address);
+  });
 
   it('names each resource in which somebody else is overwritten', () => {
     const changes = [change('name', { before: 'a', after: 'b', cause: 'both' })];

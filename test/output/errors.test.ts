@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { renderError } from '../../src/output/errors.ts';
-import {
-  type ExchangeFacts,
-  PlatformError,
-  type PlatformErrorReason,
-} from '../../src/platform/platform-error.ts';
+import { type ExchangeFacts, PlatformError, type PlatformErrorReason } from '../../src/platform/platform-error.ts';
 import { UserError } from '../../src/problems/user-error.ts';
 import { VERSION } from '../../src/version.ts';
 import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
@@ -29,9 +25,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
   });
 
   it('of several lines keeps them apart from ours', () => {
-    expect(
-      renderError(new UserError('two problems\na.yaml:1  one\n::error::two'), style),
-    ).toBe(`error: two problems
+    expect(renderError(new UserError('two problems\na.yaml:1  one\n::error::two'), style)).toBe(`error: two problems
        a.yaml:1  one
        | ::error::two
 `);

@@ -22,9 +22,7 @@ function explained(path: string) {
 
 describe('what there is to ask', () => {
   it('is every field of every kind, once', () => {
-    const known = [...kinds.values()].flatMap(({ name, spec }) =>
-      schemaPaths(spec).map((path) => `${name}.${path}`),
-    );
+    const known = [...kinds.values()].flatMap(({ name, spec }) => schemaPaths(spec).map((path) => `${name}.${path}`));
     expect(known.filter((path) => !paths.includes(path))).toEqual([]);
     expect(paths.length).toBe(new Set(paths).size);
   });
@@ -49,9 +47,7 @@ describe('what there is to ask', () => {
         ...topics.map((topic) => explanationText(explain(topic, topics), plainStyle(width))),
       ];
       const prose = texts.flatMap((text) => (text.split('Example')[0] ?? '').split('\n').slice(1));
-      expect(
-        prose.filter((line) => line.length > width && /\S\s+\S+$/.test(line.trim().slice(0, width))),
-      ).toEqual([]);
+      expect(prose.filter((line) => line.length > width && /\S\s+\S+$/.test(line.trim().slice(0, width)))).toEqual([]);
     }
   });
 });
@@ -64,9 +60,7 @@ describe('an example', () => {
     if (kind === undefined) return expect.unreachable();
     const isValid = ajv.compile(manifestJsonSchema(kind));
     const envelope = { apiVersion: 'voxform/v1', kind: name, metadata: { name: 'a' }, spec: {} };
-    for (const topic of topics.filter(
-      ({ path, about }) => path.split('.')[0] === name || about === 'metadata',
-    )) {
+    for (const topic of topics.filter(({ path, about }) => path.split('.')[0] === name || about === 'metadata')) {
       const example: unknown = parse(explain(topic, topics).example ?? '');
       const document = { ...envelope, ...(example as object) };
       const labelled = { ...document, metadata: Object.assign({ name: 'a' }, document.metadata) };
@@ -92,9 +86,7 @@ describe('an example', () => {
   });
 
   it('stands in its list', () => {
-    expect(explained('project.watch.windows.cron').example).toBe(
-      'watch:\n  windows:\n    - cron: 0 22 * * 1-5\n',
-    );
+    expect(explained('project.watch.windows.cron').example).toBe('watch:\n  windows:\n    - cron: 0 22 * * 1-5\n');
     expect(explained('project.notify.url').example).toBe('notify:\n  - url: { $secret: CHAT_WEBHOOK }\n');
   });
 });
@@ -129,8 +121,7 @@ describe('what is meant', () => {
     { asked: 'Agents', suggestion: '; did you mean "Agent"?' },
     {
       asked: 'model',
-      suggestion:
-        '; did you mean "Agent.llm_config.model", "Agent.stt_config.model" or "Agent.tts_config.model"?',
+      suggestion: '; did you mean "Agent.llm_config.model", "Agent.stt_config.model" or "Agent.tts_config.model"?',
     },
     { asked: 'project.guard', suggestion: '; did you mean "project.guards"?' },
     { asked: 'constructor', suggestion: '' },

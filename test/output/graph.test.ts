@@ -202,9 +202,7 @@ describe('a large reference graph', () => {
       const all = graph.groups.flatMap(({ nodes }) => nodes.map(({ id }) => id));
       expect(all.toSorted()).toEqual(large.nodes.map(({ id }) => id).toSorted());
       expect(new Set(graph.groups.map(({ id }) => id)).size).toBe(graph.groups.length);
-      const groupOf = new Map(
-        graph.groups.flatMap(({ id, nodes: some }) => some.map((node) => [node.id, id])),
-      );
+      const groupOf = new Map(graph.groups.flatMap(({ id, nodes: some }) => some.map((node) => [node.id, id])));
       const missing = graph.groups.flatMap((group) => {
         const picture = groupPicture(graph, group);
         const shown = new Set(picture.nodes.map(({ id }) => id));
@@ -240,9 +238,7 @@ describe('a large reference graph', () => {
       groupedGraph(referenceGraph(branchOffices(options)), undefined).by;
     expect(automatic({ agents: 300 })).toBe('label:team');
     expect(automatic({ agents: 300, labelled: false, folders: 'teams' })).toBe('folder');
-    expect(automatic({ agents: 300, labelled: false, folders: 'kinds' }), 'kinds are no groups').toBe(
-      'number',
-    );
+    expect(automatic({ agents: 300, labelled: false, folders: 'kinds' }), 'kinds are no groups').toBe('number');
     expect(automatic({ agents: 3 })).toBe('none');
     expect(groupedGraph({ nodes: nodes(90, 'Agent'), edges: [] }, undefined).by).toBe('none');
   });
@@ -265,10 +261,7 @@ describe('a large reference graph', () => {
       number('b', { outbound_agent_id: ref('Agent/front') }),
       number('c', {}),
     ]);
-    const names = groupedGraph(shared, 'number').groups.map((group) => [
-      group.name,
-      group.nodes.map(({ id }) => id),
-    ]);
+    const names = groupedGraph(shared, 'number').groups.map((group) => [group.name, group.nodes.map(({ id }) => id)]);
     expect(names).toEqual([
       ['a and 1 more', ['Agent/front', 'PhoneNumber/a', 'PhoneNumber/b']],
       ['c', ['PhoneNumber/c']],

@@ -16,9 +16,7 @@ const prompt = (hours: string) => `# Role\nAnswer.\n\n## Hours\n${hours}\n\n## C
 const published = agents(300, () => ({
   action: 'update',
   reason: 'the manifest changed',
-  changes: [
-    change('prompt_config.prompt', { before: prompt('Monday to Friday.'), after: prompt('Every day.') }),
-  ],
+  changes: [change('prompt_config.prompt', { before: prompt('Monday to Friday.'), after: prompt('Every day.') })],
   steps: [step],
 }));
 
@@ -26,9 +24,7 @@ const published = agents(300, () => ({
 const partly = agents(25, (index) => ({
   action: 'update',
   reason: 'the manifest changed',
-  changes: [
-    change('prompt_config.prompt', { before: prompt(`Hours ${index}.`), after: prompt(`Open ${index}.`) }),
-  ],
+  changes: [change('prompt_config.prompt', { before: prompt(`Hours ${index}.`), after: prompt(`Open ${index}.`) })],
   ...(index < 13 && {
     notices: ['edited since it was published'],
     steps: [{ ...step, meanwhile: 'until then' }],
@@ -183,9 +179,7 @@ describe('many numbers to be changed', () => {
   it('are a table of Markdown, and no rows of the table of resources', () => {
     for (const resources of [manual, created]) {
       const compact = planMarkdown(plan(resources));
-      expect(compact).toContain(
-        '- [ ] Change 100 phone numbers in the dashboard:\n\n| Phone number | Inbound |',
-      );
+      expect(compact).toContain('- [ ] Change 100 phone numbers in the dashboard:\n\n| Phone number | Inbound |');
       expect(compact).toContain('\n| +12025552 | Agent/a | Agent/b | Agent/branch-002 |\n');
       expect(compact).not.toContain('Set inbound');
       expect(times(planMarkdown(plan(resources), { full: true }), 'Set inbound of')).toBe(100);

@@ -18,9 +18,7 @@ export function hostilePlan(): PlanDocument {
         steps: [inDashboard(evil), { action: 'import', address: evil, id: evil, reason: 'former' }],
         released: [evil],
         unverified: [evil],
-        routes: [
-          { kind: evil, id: evil, address: evil, label: evil, ways: [evil], coming: [evil], leaving: [evil] },
-        ],
+        routes: [{ kind: evil, id: evil, address: evil, label: evil, ways: [evil], coming: [evil], leaving: [evil] }],
         changes: [
           change(evil, { after: evil }),
           change('a', { before: evil, after: `${evil}!` }),

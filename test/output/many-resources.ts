@@ -5,10 +5,7 @@ import { change, resource } from './sample-plan.ts';
 
 const number = (index: number) => String(index).padStart(3, '0');
 
-export function agents(
-  count: number,
-  make: (index: number) => Partial<PlannedResource>,
-): readonly PlannedResource[] {
+export function agents(count: number, make: (index: number) => Partial<PlannedResource>): readonly PlannedResource[] {
   return Array.from({ length: count }, (_, index) =>
     resource(`Agent/branch-${number(index)}`, {
       id: `01JAGENT0000000000000000${number(index)}`,
@@ -29,13 +26,7 @@ export const sameChange = agents(97, (index) => ({
 }));
 
 const prompt = (index: number, hours: string, closing: string): string =>
-  [
-    '# Role',
-    ...Array.from({ length: index }, (_, rule) => `Rule ${rule} of ${index}.`),
-    '',
-    '## Hours',
-    hours,
-  ]
+  ['# Role', ...Array.from({ length: index }, (_, rule) => `Rule ${rule} of ${index}.`), '', '## Hours', hours]
     .concat('', '## Closing', closing)
     .join('\n');
 

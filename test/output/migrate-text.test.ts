@@ -30,9 +30,7 @@ it('names the resources of an item of the checklist once, also where its text na
     },
     plainStyle(),
   );
-  expect(text).toMatch(
-    /- Agent\/sales-team is left out: .+\n {4}Agent\/sales\n {2}- Agent\/support: both answer\n$/,
-  );
+  expect(text).toMatch(/- Agent\/sales-team is left out: .+\n {4}Agent\/sales\n {2}- Agent\/support: both answer\n$/);
 });
 
 it('says once what many agents and numbers leave to do', () => {

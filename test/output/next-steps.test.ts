@@ -204,9 +204,7 @@ it('follows a warning, and the hint of an error', () => {
   );
   expect(helpText({ hint: 'Check the key.' }, STAGING)).toBe('Check the key.');
   expect(helpText({}, STAGING)).toBeUndefined();
-  expect(guardText({ guard: 'owner_change', message: 'no owner' })).toBe(
-    'no owner (override: --allow-owner-change)',
-  );
+  expect(guardText({ guard: 'owner_change', message: 'no owner' })).toBe('no owner (override: --allow-owner-change)');
 });
 
 it.each([

@@ -2,15 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApplyReport } from '../../src/engine/apply/apply-report.ts';
 import type { NextStep } from '../../src/problems/next-step.ts';
 import { agents } from './many-resources.ts';
-import {
-  applyGithub,
-  applyHtml,
-  applyMarkdown,
-  planGithub,
-  planHtml,
-  planMarkdown,
-  planText,
-} from './rendered.ts';
+import { applyGithub, applyHtml, applyMarkdown, planGithub, planHtml, planMarkdown, planText } from './rendered.ts';
 import { change, plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 

@@ -90,9 +90,7 @@ describe('a plan as Markdown', () => {
     expect(text).toContain('<code>Agent/branch-000</code> and 96 more | update |');
     expect(text).toContain('<summary>97 resources: update, 1 field</summary>');
     for (const { address } of sameChange) expect(text).toContain(address);
-    expect(planMarkdown(plan(sameChange), { full: true }).match(/llm_config\.model: gpt-4o/g)).toHaveLength(
-      97,
-    );
+    expect(planMarkdown(plan(sameChange), { full: true }).match(/llm_config\.model: gpt-4o/g)).toHaveLength(97);
     const adopted = planMarkdown(plan(adoptions));
     for (const { address, action, id } of adoptions)
       expect(adopted).toContain(action === 'adopt' ? `${address} ${id}` : address);
@@ -108,9 +106,7 @@ describe('a plan as Markdown', () => {
       .filter((each) => each.includes('resends'));
     expect(more).toEqual([]);
     expect(line).toContain('<code>Agent/branch-002</code> and 465 more (--full lists them): This resends');
-    expect(planMarkdown(plan([], { warnings: warnings.slice(0, 100) }), { full: true })).toContain(
-      'Agent/branch-099',
-    );
+    expect(planMarkdown(plan([], { warnings: warnings.slice(0, 100) }), { full: true })).toContain('Agent/branch-099');
   });
 
   it('puts what this change needs before what stood to be done', () => {
@@ -148,16 +144,10 @@ describe('a plan as Markdown', () => {
     const long = (name: string, fields: number) =>
       resource(`Agent/${name}`, {
         action: 'create',
-        changes: Array.from({ length: fields }, (_, index) =>
-          change(`f${index}`, { after: 'ü'.repeat(190) }),
-        ),
+        changes: Array.from({ length: fields }, (_, index) => change(`f${index}`, { after: 'ü'.repeat(190) })),
       });
-    const text = planMarkdown(
-      plan([long('a', 500), long('b', 120), resource('Agent/c', { action: 'adopt' })]),
-    );
-    expect(text).toMatch(
-      /Agent\/a<\/code>: create, 500 fields<\/summary>[\s\S]*\n# 470 more lines are too long/,
-    );
+    const text = planMarkdown(plan([long('a', 500), long('b', 120), resource('Agent/c', { action: 'adopt' })]));
+    expect(text).toMatch(/Agent\/a<\/code>: create, 500 fields<\/summary>[\s\S]*\n# 470 more lines are too long/);
     expect(text).toMatch(/Agent\/b<\/code>: create, 120 fields<\/summary>[\s\S]*\+ f119: /);
     expect(text).toContain('<code>Agent/c</code>: import');
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MARKDOWN_LIMIT);
@@ -168,15 +158,10 @@ describe('a plan as Markdown', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[`~\n a]{0,30}$/), (after) => {
         const text = planMarkdown(
-          plan([
-            resource('Agent/a', { action: 'create', changes: [change('name', { after: `${after}\n` })] }),
-          ]),
+          plan([resource('Agent/a', { action: 'create', changes: [change('name', { after: `${after}\n` })] })]),
         );
         const [fence = ''] = /^`{3,}(?=diff$)/m.exec(text) ?? [];
-        const inside = text.slice(
-          text.indexOf(`${fence}diff`) + fence.length + 4,
-          text.lastIndexOf(`\n${fence}\n`),
-        );
+        const inside = text.slice(text.indexOf(`${fence}diff`) + fence.length + 4, text.lastIndexOf(`\n${fence}\n`));
         expect(inside.split('\n').every((line) => line.trim() !== fence && !line.includes(fence))).toBe(true);
       }),
     );
@@ -187,16 +172,7 @@ describe('a plan as Markdown', () => {
     expect(text).not.toMatch(unsafe);
     const outside = text.replace(/^(`{3,})diff\n[\s\S]*?\n\1$/gm, '');
     expect(outside).not.toMatch(/^(::error|\+ Agent)/m);
-    for (const hostile of [
-      '<script>',
-      '[x](javascript:1)',
-      '**b**',
-      '| cell',
-      '@team',
-      '![i](u)',
-      '`code`',
-      '&lt;',
-    ]) {
+    for (const hostile of ['<script>', '[x](javascript:1)', '**b**', '| cell', '@team', '![i](u)', '`code`', '&lt;']) {
       expect(markdownText(hostile)).not.toMatch(/[*[\]!`|]|<(?!\/?span>)|@\w|&(?!#)/);
     }
   });

@@ -6,8 +6,7 @@ import { planText } from './rendered.ts';
 import { change, plan, resource, richPlan } from './sample-plan.ts';
 import { colorStyle, forged, named, plainStyle, unsafe, widest } from './sample-styles.ts';
 
-const shown = (resources: readonly PlannedResource[], options = {}) =>
-  planText(plan(resources), plainStyle(), options);
+const shown = (resources: readonly PlannedResource[], options = {}) => planText(plan(resources), plainStyle(), options);
 
 const words = ['uh-huh', 'yeah', 'right', 'I see', 'sure', 'of course', 'absolutely, go on please'];
 
@@ -245,9 +244,7 @@ describe('a plan as text', () => {
     const text = shown([
       resource('Agent/a', {
         action: 'update',
-        changes: [
-          change('llm_config.api_key', { sensitive: true, fingerprints: { before: 'f1', after: 'f2' } }),
-        ],
+        changes: [change('llm_config.api_key', { sensitive: true, fingerprints: { before: 'f1', after: 'f2' } })],
       }),
       resource('Agent/b', {
         action: 'create',

@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyEvent } from '../../src/engine/apply/apply-report.ts';
 import type { ReadProgress } from '../../src/engine/observe/read-counter.ts';
-import {
-  createProgress,
-  createRateMeter,
-  type Progress,
-  type ProgressOptions,
-} from '../../src/output/progress.ts';
+import { createProgress, createRateMeter, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
 import { evil, forged, plainStyle } from './sample-styles.ts';
 
 const clearLine = '\r\u001b[2K';
@@ -66,11 +61,7 @@ describe('progress', () => {
     at(100).read(reading(3, 9, { inFlight: 4 }));
     at(110).clear();
     at(110).clear();
-    expect(written).toEqual([
-      `${clearLine}Reading: 1 of 9`,
-      `${clearLine}Reading: 3 of 9, 4 in flight`,
-      clearLine,
-    ]);
+    expect(written).toEqual([`${clearLine}Reading: 1 of 9`, `${clearLine}Reading: 3 of 9, 4 in flight`, clearLine]);
   });
 
   it('on a terminal says what is under way, cut to the width, and keeps failures', () => {

@@ -31,10 +31,7 @@ const prompt = [
 
 describe('a diff of a prompt', () => {
   it('stands under the headings of what changed, however close they are', () => {
-    const after = prompt
-      .with(5, 'Closed on Monday.')
-      .with(8, 'Ask for the order.')
-      .with(12, 'Push a little.');
+    const after = prompt.with(5, 'Closed on Monday.').with(8, 'Ask for the order.').with(12, 'Push a little.');
     expect(shown(prompt, after)).toMatchInlineSnapshot(`
       [
         "@ Support > Hours, line 5",
@@ -90,11 +87,7 @@ describe('a diff of a prompt', () => {
   });
 
   it('counts lines that differ only in white space, unless it is to be shown whole', () => {
-    const after = prompt
-      .with(1, '  Be   kind.')
-      .with(4, 'Open from nine.  ')
-      .toSpliced(7, 0, '')
-      .with(13, 'Sell.');
+    const after = prompt.with(1, '  Be   kind.').with(4, 'Open from nine.  ').toSpliced(7, 0, '').with(13, 'Sell.');
     expect(shown(prompt, after)).toEqual([
       '@ Sales, line 14',
       '- Never push.',
@@ -118,13 +111,10 @@ describe('a diff of a prompt', () => {
       { text: 'nine', changed: true },
       { text: ' to five.', changed: false },
     ]);
-    expect(came?.words?.filter(({ changed }) => changed).map(({ text }) => text)).toEqual([
-      'ten',
-      'half past',
-    ]);
-    expect(
-      diffTexts('One thing.', 'Another matter', { prose: true }).every(({ words }) => words === undefined),
-    ).toBe(true);
+    expect(came?.words?.filter(({ changed }) => changed).map(({ text }) => text)).toEqual(['ten', 'half past']);
+    expect(diffTexts('One thing.', 'Another matter', { prose: true }).every(({ words }) => words === undefined)).toBe(
+      true,
+    );
   });
 
   it('loses nothing between the marks', () => {

@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { amountText, timeText, unixTimeText } from '../../src/output/records/record-values.ts';
-import {
-  createRecordWriter,
-  RECORD_FORMATS,
-  type RecordFormat,
-} from '../../src/output/records/record-writer.ts';
+import { createRecordWriter, RECORD_FORMATS, type RecordFormat } from '../../src/output/records/record-writer.ts';
 import { createStyle } from '../../src/output/style.ts';
 import { recordTypes } from '../../src/runs/record-types.ts';
 
@@ -94,9 +90,7 @@ describe('forms of a list', () => {
 
   it('is whole JSON whatever the number of records', () => {
     for (const count of [0, 1, 2]) {
-      expect(JSON.parse(printed('json', 'invoices', INVOICES.slice(0, count)))).toEqual(
-        INVOICES.slice(0, count),
-      );
+      expect(JSON.parse(printed('json', 'invoices', INVOICES.slice(0, count)))).toEqual(INVOICES.slice(0, count));
     }
   });
 
@@ -129,9 +123,7 @@ describe('forms of a list', () => {
   it('prints nothing that steers a terminal', () => {
     const record = { id: '1', name: '\u001b[2J\u202e', email: 'a\u0007@b' };
     for (const format of RECORD_FORMATS) {
-      expect(printed(format, 'users', [record]).replaceAll(/\r?\n/g, ''), format).not.toMatch(
-        /[\p{Cc}\u202e]/u,
-      );
+      expect(printed(format, 'users', [record]).replaceAll(/\r?\n/g, ''), format).not.toMatch(/[\p{Cc}\u202e]/u);
     }
   });
 
@@ -192,9 +184,7 @@ describe('forms of a list', () => {
     let first = '';
     for (let index = 0; index < 100; index++) first += writer.write({ id: `id-${index}`, name: 'short' });
     expect(first.split('\n')).toHaveLength(102);
-    expect(writer.write({ id: 'id-100', name: 'a name that is longer than all before' })).toContain(
-      'longer than all',
-    );
+    expect(writer.write({ id: 'id-100', name: 'a name that is longer than all before' })).toContain('longer than all');
     expect(writer.end()).toBe('');
   });
 });

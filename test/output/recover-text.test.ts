@@ -50,9 +50,7 @@ describe('the records found for 100 numbers', () => {
       expect(shown).toContain(certain?.id);
     }
     expect(widest(shown)).toBeLessThanOrEqual(80);
-    expect(recoverText(matches.slice(0, 3), plainStyle())).toContain(
-      '  PhoneNumber/line-0  numbers.yaml:0\n    - 01J',
-    );
+    expect(recoverText(matches.slice(0, 3), plainStyle())).toContain('  PhoneNumber/line-0  numbers.yaml:0\n    - 01J');
   });
 
   it.each(['Agent', 'PhoneNumber'])('are counted, and some named, where they were not found (%s)', (kind) => {

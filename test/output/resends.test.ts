@@ -4,9 +4,7 @@ import { applyMarkdown, applyText, planGithub, planHtml, planMarkdown, planText 
 import { plan } from './sample-plan.ts';
 import { plainStyle } from './sample-styles.ts';
 
-const fields = ['api_key', 'region', 'top_p', 'endpoint', 'deployment', 'seed'].map(
-  (field) => `llm_config.${field}`,
-);
+const fields = ['api_key', 'region', 'top_p', 'endpoint', 'deployment', 'seed'].map((field) => `llm_config.${field}`);
 const message = `This resends all of llm_config: ${fields.join(', ')} may be erased.`;
 const updates = agents(3, () => ({ action: 'update' }));
 const texts = ['prompt_config.language', 'prompt_config.voice_hints'];
@@ -18,8 +16,7 @@ const resends = plan(updates, {
   ]),
 });
 
-const short =
-  'resends all of llm_config and prompt_config: llm_config.api_key and 7 other fields may be erased';
+const short = 'resends all of llm_config and prompt_config: llm_config.api_key and 7 other fields may be erased';
 
 const forms = [
   { form: 'text', shown: (full: boolean) => planText(resends, plainStyle(), { full }) },
@@ -67,8 +64,6 @@ describe('the fields that an update may erase', () => {
     const one = plan(updates.slice(0, 1), {
       warnings: [{ address: 'Agent/branch-000', message: other, may_erase: texts.slice(0, 1) }],
     });
-    expect(planText(one, plainStyle(200))).toContain(
-      'resends all of prompt_config: prompt_config.language may',
-    );
+    expect(planText(one, plainStyle(200))).toContain('resends all of prompt_config: prompt_config.language may');
   });
 });

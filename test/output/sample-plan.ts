@@ -42,8 +42,7 @@ export function resource(address: string, rest: Partial<PlannedResource> = {}): 
 }
 
 export function plan(resources: readonly PlannedResource[], rest: Partial<PlanDocument> = {}): PlanDocument {
-  const count = (action: PlannedResource['action']) =>
-    resources.filter((one) => one.action === action).length;
+  const count = (action: PlannedResource['action']) => resources.filter((one) => one.action === action).length;
   return {
     format_version: 1,
     voxform_version: '0.1.0',
@@ -154,11 +153,7 @@ export const richPlan = plan(
         change('nickname', { after: 'Hotline' }),
         change('number', { after: '+4930123456' }),
       ],
-      steps: [
-        inDashboard(
-          'In the dashboard, set the inbound agent of number +4930123456 to the agent Agent/billing.',
-        ),
-      ],
+      steps: [inDashboard('In the dashboard, set the inbound agent of number +4930123456 to the agent Agent/billing.')],
       depends_on: ['Agent/billing'],
     }),
     resource('PhoneNumber/main', {
@@ -189,8 +184,7 @@ export const richPlan = plan(
       action: 'unknown',
       id: null,
       source: { file: 'manifests/webhooks.yaml', line: 27 },
-      reason:
-        'the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record may or may not exist',
+      reason: 'the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record may or may not exist',
       steps: [
         { action: 'import', address: 'Webhook/events', id: null, reason: 'found' },
         { action: 'resolve_not_created', address: 'Webhook/events' },

@@ -24,10 +24,7 @@ const names: Readonly<Record<string, string>> = {
 
 /** The text with its colour codes as words, e.g. `‹red›`. */
 export function named(text: string): string {
-  return text.replace(
-    new RegExp(`${String.fromCharCode(27)}\\[(\\d+)m`, 'g'),
-    (_, code) => `‹${names[code] ?? code}›`,
-  );
+  return text.replace(new RegExp(`${String.fromCharCode(27)}\\[(\\d+)m`, 'g'), (_, code) => `‹${names[code] ?? code}›`);
 }
 
 export function widest(text: string): number {

@@ -53,9 +53,7 @@ describe('several plans for GitHub', () => {
     const lines = severalGithub({
       what: 'drift',
       reports: [
-        driftReport(
-          plan([resource('Agent/a', { action: 'update', changes: [change('name', { cause: 'drift' })] })]),
-        ),
+        driftReport(plan([resource('Agent/a', { action: 'update', changes: [change('name', { cause: 'drift' })] })])),
       ],
       failures: [failure('production', 'no')],
     });
@@ -111,9 +109,7 @@ describe('what comes from elsewhere', () => {
   const several: SeveralReports = {
     what: 'plan',
     reports: [planReport(hostilePlan())],
-    failures: [
-      { ...failure(evil, evil), diagnostics: [{ severity: 'error', code: evil, message: evil, file: evil }] },
-    ],
+    failures: [{ ...failure(evil, evil), diagnostics: [{ severity: 'error', code: evil, message: evil, file: evil }] }],
   };
 
   it.each([

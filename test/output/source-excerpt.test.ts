@@ -39,9 +39,7 @@ a.yaml:9:1  unknown field
     const message = 'This message is longer than the line of the terminal on which it is to stand.';
     const excerpts = createExcerpts({ sourceOf: () => 'voise: x\n', redact: String });
     const diagnostics = [at(1, 1, { message, severity: 'warning' })];
-    expect(
-      renderDiagnostics(diagnostics, plainStyle(40), excerpts),
-    ).toBe(`a.yaml:1:1  warning: This message is
+    expect(renderDiagnostics(diagnostics, plainStyle(40), excerpts)).toBe(`a.yaml:1:1  warning: This message is
     longer than the line of the terminal
     on which it is to stand.
   1 | voise: x
@@ -54,11 +52,7 @@ a.yaml:9:1  unknown field
 
   it('stands once under several diagnostics of one place', () => {
     const excerpts = createExcerpts({ sourceOf: () => 'voise: x\n', redact: String });
-    const shown = renderDiagnostics(
-      [at(1, 1), at(1, 1, { severity: 'warning' }), at(1, 8)],
-      plainStyle(),
-      excerpts,
-    );
+    const shown = renderDiagnostics([at(1, 1), at(1, 1, { severity: 'warning' }), at(1, 8)], plainStyle(), excerpts);
     expect(shown).toContain('| ^\na.yaml:1:1  warning: unknown field\na.yaml:1:8  ');
     expect(shown.match(/1 \| voise: x/g)).toHaveLength(2);
   });

@@ -6,11 +6,7 @@ import { breakText, displayWidth, pad, truncate, wrapWords } from '../../src/out
 import type { PastRun } from '../../src/runs/past-runs.ts';
 import { evil, plainStyle, unsafe, widest } from './sample-styles.ts';
 
-const columns = [
-  { title: 'ADDRESS', whole: true },
-  { title: 'NAME' },
-  { title: 'SIZE', align: 'right' },
-] as const;
+const columns = [{ title: 'ADDRESS', whole: true }, { title: 'NAME' }, { title: 'SIZE', align: 'right' }] as const;
 
 describe('a width', () => {
   it.each([
@@ -42,9 +38,7 @@ PhoneNumber/main  Main      1200
 
   it('is wrapped where it is too wide, but never in what is worth nothing in part', () => {
     const rows = [['Agent/a-rather-long-name', `one two ${'x'.repeat(30)}`, '7']];
-    expect(
-      renderTable(columns, rows, plainStyle(50)),
-    ).toBe(`ADDRESS                   NAME                SIZE
+    expect(renderTable(columns, rows, plainStyle(50))).toBe(`ADDRESS                   NAME                SIZE
 Agent/a-rather-long-name  one two                7
                           xxxxxxxxxxxxxxxxxx
                           xxxxxxxxxxxx
@@ -108,11 +102,7 @@ Agent/a-rather-long-name  one two                7
     escalated  0.42
 02CALL  2026-01-31 09:31:00
 `);
-    const status = [
-      { title: 'ADDRESS', whole: true },
-      { title: 'STATUS', whole: true },
-      { title: 'DETAIL' },
-    ] as const;
+    const status = [{ title: 'ADDRESS', whole: true }, { title: 'STATUS', whole: true }, { title: 'DETAIL' }] as const;
     const long = [[`Agent/${'a'.repeat(30)}`, 'drifted', 'name, llm_config.temperature, and many more']];
     expect(renderTable(status, long, plainStyle(40))).toBe(`ADDRESS
     STATUS   DETAIL
@@ -154,19 +144,15 @@ Agent/a              in sync
   it('loses nothing of a cell at any width', () => {
     const cell = fc.stringMatching(/^[a-z.]{1,60}$/);
     fc.assert(
-      fc.property(
-        fc.array(cell, { minLength: 1, maxLength: 5 }),
-        fc.integer({ min: 20, max: 200 }),
-        (row, width) => {
-          const text = renderTable(
-            row.map((_, index) => ({ title: '', whole: index === 0 })),
-            [row],
-            plainStyle(width),
-          );
-          const shown = text.replaceAll(/\s/g, '');
-          expect([...shown].sort()).toEqual([...row.join('')].sort());
-        },
-      ),
+      fc.property(fc.array(cell, { minLength: 1, maxLength: 5 }), fc.integer({ min: 20, max: 200 }), (row, width) => {
+        const text = renderTable(
+          row.map((_, index) => ({ title: '', whole: index === 0 })),
+          [row],
+          plainStyle(width),
+        );
+        const shown = text.replaceAll(/\s/g, '');
+        expect([...shown].sort()).toEqual([...row.join('')].sort());
+      }),
     );
   });
 
@@ -219,9 +205,7 @@ Agent/a              in sync
 
 /** Words, some of them wide, some of them long. */
 const texts = fc
-  .array(
-    fc.oneof(fc.stringMatching(/^[a-z:]{0,12}$/), fc.constantFrom('支持', 'e\u0301', '::x', 'x'.repeat(50))),
-  )
+  .array(fc.oneof(fc.stringMatching(/^[a-z:]{0,12}$/), fc.constantFrom('支持', 'e\u0301', '::x', 'x'.repeat(50))))
   .map((words) => words.join(' '));
 
 describe('text of a width', () => {

@@ -81,10 +81,7 @@ describe('a diff of texts', () => {
   it('says where its parts are', () => {
     const text = Array.from({ length: 30 }, (_, index) => `line ${index + 1}`);
     const diff = diffTexts(text.join('\n'), text.with(9, 'ten').with(24, 'new').join('\n'));
-    expect(diff.filter(({ sign }) => sign === '@').map(({ text: place }) => place)).toEqual([
-      'line 8',
-      'line 23',
-    ]);
+    expect(diff.filter(({ sign }) => sign === '@').map(({ text: place }) => place)).toEqual(['line 8', 'line 23']);
     expect(diff.filter(({ sign }) => sign === ' ')).toHaveLength(8);
   });
 
@@ -96,8 +93,7 @@ describe('a diff of texts', () => {
   });
 
   it('of texts that have nothing in common ends soon', () => {
-    const text = (word: string) =>
-      Array.from({ length: 20_000 }, (_, index) => `${word} ${index}`).join('\n');
+    const text = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}`).join('\n');
     expect(diffTexts(text('a'), text('b'))).toHaveLength(40_000);
   });
 

@@ -72,14 +72,7 @@ describe('reading', () => {
   it('is not free for what a proxy on this machine hands on, however little the proxy says', async () => {
     const userHeader = { name: 'X-Auth-User', role: 'viewer' } as const;
     const trusted = { userHeader, proxy: new TrustedProxy(['127.0.0.0/8']) };
-    const paths = [
-      '/',
-      '/workspaces',
-      pathOf(ADDRESS),
-      pathOf(ADDRESS, 'runs', 'run-1'),
-      '/events',
-      '/status',
-    ];
+    const paths = ['/', '/workspaces', pathOf(ADDRESS), pathOf(ADDRESS, 'runs', 'run-1'), '/events', '/status'];
     for (const [options, lines] of [
       [trusted, [['1.1'], ['1.1', 'X-Auth-User:'], ['1.1', `X-Auth-User: ${'a'.repeat(256)}`], ['1.0']]],
       [{ userHeader }, [['1.1', 'X-Auth-User: ann']]],
@@ -115,9 +108,7 @@ describe('reading', () => {
     await using page = await runningPage();
     const lines = hosts.map((host) => `Host: ${host}`);
     for (const path of ['/workspaces', '/events', '/status', '/metrics'])
-      expect(await raw(page, [`GET ${path} HTTP/${version}`, ...lines])).toMatch(
-        /^HTTP\/1.1 400 .*"error":/s,
-      );
+      expect(await raw(page, [`GET ${path} HTTP/${version}`, ...lines])).toMatch(/^HTTP\/1.1 400 .*"error":/s);
     expect(await raw(page, [`POST /reconcile HTTP/${version}`, ...lines])).toMatch(/^HTTP\/1.1 400 /);
     expect(await raw(page, [`GET /healthz HTTP/${version}`, ...lines])).toMatch(/^HTTP\/1.1 200 /);
   });
@@ -137,18 +128,10 @@ describe('reading', () => {
         (await page.ask(path, { headers: { ...elsewhere, ...headers } })).status;
       const bearer = { authorization: 'Bearer bearer-t0ken' };
       expect([await ask('/healthz'), await ask('/readyz')]).toEqual([200, 200]);
-      expect([await ask('/metrics'), await ask('/metrics', bearer)]).toEqual([
-        token === undefined ? 200 : 403,
-        200,
-      ]);
-      expect([await ask('/status'), await ask('/status', bearer)]).toEqual([
-        403,
-        token === undefined ? 403 : 200,
-      ]);
+      expect([await ask('/metrics'), await ask('/metrics', bearer)]).toEqual([token === undefined ? 200 : 403, 200]);
+      expect([await ask('/status'), await ask('/status', bearer)]).toEqual([403, token === undefined ? 403 : 200]);
       expect(await ask('/status', { cookie: await page.signIn('viewer-token') })).toBe(200);
-      expect(await ask('/status', { host: 'evil.example', cookie: await page.signIn('viewer-token') })).toBe(
-        403,
-      );
+      expect(await ask('/status', { host: 'evil.example', cookie: await page.signIn('viewer-token') })).toBe(403);
     }
   });
 
@@ -160,13 +143,7 @@ describe('reading', () => {
       (await page.ask('/sign-in', { form: { token: 'viewer-token', to: target } })).headers.location;
     expect(await location(to)).toBe(to);
     const cookie = await page.signIn('viewer-token');
-    for (const bad of [
-      'https://evil.example/',
-      '//evil.example',
-      '/\\evil.example',
-      '/..//evil.example',
-      '',
-    ]) {
+    for (const bad of ['https://evil.example/', '//evil.example', '/\\evil.example', '/..//evil.example', '']) {
       expect(new URL((await location(bad)) ?? '', page.url).origin).toBe(page.url);
       const signedIn = await page.ask(`/sign-in?to=${encodeURIComponent(bad)}`, { headers: { cookie } });
       expect(new URL(signedIn.headers.location ?? '', page.url).origin).toBe(page.url);
@@ -393,9 +370,7 @@ describe('the header that names a user', () => {
     const first = await page.ask(RUN, { headers });
     const [cookie = ''] = first.headers['set-cookie'] ?? [];
     expect([first.status, cookie]).toEqual([200, expect.stringMatching(/; Secure$/)]);
-    const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(
-      first.text,
-    )?.[1];
+    const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(first.text)?.[1];
     const send = (user: string, sent = cookie.split(';')[0] ?? '', token = form ?? '') =>
       page.ask(RUN, {
         headers: { ...headers, 'x-forwarded-user': user, cookie: sent },
@@ -411,20 +386,14 @@ describe('the header that names a user', () => {
     expect(first.text).toMatch(/<bdi>ann<\/bdi> <span class="faint">approver via proxy</);
     for (const two of [['ann', 'boss'], 'ann, boss', 'Boss,Ann']) {
       const answer = await page.ask('/', { headers: { ...headers, 'x-forwarded-user': two } });
-      expect([answer.status, answer.text]).toEqual([
-        403,
-        'X-Forwarded-User has a comma: it may name two users\n',
-      ]);
+      expect([answer.status, answer.text]).toEqual([403, 'X-Forwarded-User has a comma: it may name two users\n']);
     }
     expect((await page.ask('/', { headers: { ...headers, 'x-forwarded-user': '' } })).status).toBe(401);
   });
 
-  it.each(['10.0.0.0/33', 'x/8', '10.0.0.0/', '10.0.0.0/8/8', 'localhost'])(
-    'refuses the network %s',
-    (network) => {
-      expect(() => new TrustedProxy([network])).toThrow('is not a network');
-    },
-  );
+  it.each(['10.0.0.0/33', 'x/8', '10.0.0.0/', '10.0.0.0/8/8', 'localhost'])('refuses the network %s', (network) => {
+    expect(() => new TrustedProxy([network])).toThrow('is not a network');
+  });
 });
 
 describe('what is shown', () => {
@@ -578,9 +547,7 @@ describe('slow and many connections', () => {
   it('takes a form that breaks off for no mistake of its own', async () => {
     await using page = await runningPage();
     const socket = connect(Number(new URL(page.url).port), '127.0.0.1');
-    socket.write(
-      'POST /sign-in HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n',
-    );
+    socket.write('POST /sign-in HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 9\r\n\r\n');
     await once(socket, 'data');
     socket.write('token');
     socket.destroy();
@@ -638,8 +605,7 @@ describe('slow and many connections', () => {
     const viewer = await page.signIn('viewer-token');
     expect((await many(viewer)).toSorted()).toEqual(fifty);
     expect(await open(await page.signIn('viewer-token'))).toEqual([503, '30']);
-    for (const address of ['127.0.0.1', '127.0.0.2'])
-      expect((await many('', address)).toSorted()).toEqual(fifty);
+    for (const address of ['127.0.0.1', '127.0.0.2']) expect((await many('', address)).toSorted()).toEqual(fifty);
     expect((await many(await page.signIn('approver-token'))).toSorted()).toEqual(fifty);
     const admin = await page.signIn('admin-token');
     expect(await open(admin)).toEqual([503, '30']);
@@ -651,8 +617,7 @@ describe('slow and many connections', () => {
 
   it('keeps no place for who asks for no updates, or asks from another site', async () => {
     await using page = await runningPage();
-    for (let asked = 0; asked < 52; asked++)
-      expect((await page.ask('/events', { method: 'HEAD' })).status).toBe(200);
+    for (let asked = 0; asked < 52; asked++) expect((await page.ask('/events', { method: 'HEAD' })).status).toBe(200);
     for (const site of ['cross-site', 'same-site'])
       expect((await page.ask('/events', { headers: { 'sec-fetch-site': site } })).status).toBe(403);
     const headers = { 'sec-fetch-site': 'same-origin' };
@@ -664,9 +629,7 @@ describe('slow and many connections', () => {
   it('ends a stream that nobody reads', async () => {
     let version = 0;
     const live = new LiveUpdates({ version: async () => String(version++), every: 5 });
-    const app = new Hono().get('/', (c) =>
-      live.stream(c, undefined, { whose: 'ann', isAllowed: async () => true }),
-    );
+    const app = new Hono().get('/', (c) => live.stream(c, undefined, { whose: 'ann', isAllowed: async () => true }));
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.request('/')));
     expect(live.isFull('ann')).toBe(true);
     const now = performance.now.bind(performance);

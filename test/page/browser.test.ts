@@ -146,8 +146,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
         await on.emulateMedia({ colorScheme });
         const paper = colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(13, 17, 23)';
         expect(await on.evaluate(FACTS)).toEqual({ ...fine, paper });
-        if (width === 1920 && colorScheme === 'dark')
-          expect(await on.evaluate(findings('of looks'))).toEqual([]);
+        if (width === 1920 && colorScheme === 'dark') expect(await on.evaluate(findings('of looks'))).toEqual([]);
         if (width === 360 && colorScheme === 'light') expect(await on.evaluate(findings('all'))).toEqual([]);
       }
     }
@@ -213,9 +212,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     const said = await page.locator('#plan').innerText();
     expect(said).toContain('Apply refuses this plan: calls-end (policies/calls.yaml): Calls must end');
-    expect(said).toContain(
-      'calls-end (voxform.yaml): Calls must end. Waived: a load test. Agent/support-line',
-    );
+    expect(said).toContain('calls-end (voxform.yaml): Calls must end. Waived: a load test. Agent/support-line');
     expect(said).toContain('no-friday: Nobody is here on Friday.');
     await page.locator('#history a', { hasText: '2 h' }).click();
     const waived = 'calls-end (policies/calls.yaml) for Agent/support-line: a load test';

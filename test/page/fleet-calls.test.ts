@@ -56,9 +56,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   };
 
   await step('nothing is read before somebody asks', async () => {
-    expect((await page.ask(path)).text).toContain(
-      'Its calls were not compared, or the result is no longer kept.',
-    );
+    expect((await page.ask(path)).text).toContain('Its calls were not compared, or the result is no longer kept.');
     expect((await page.ask(path)).text).not.toContain('compare-calls');
     const viewer = await addToken(database, { name: 'victor', role: 'viewer', by: 'test' });
     const headers = { cookie: await page.signIn(viewer) };

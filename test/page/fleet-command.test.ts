@@ -67,9 +67,7 @@ workspaces: { "*": { mode: approve, interval: 1h } }
   };
   const workspace = async (cookie = '') => (await ask(pathOf(ADDRESS), { headers: { cookie } })).text;
   const until = async (pattern: RegExp, cookie = ''): Promise<RegExpExecArray | null> => {
-    await expect
-      .poll(async () => pattern.test(await workspace(cookie)), { interval: 100, timeout: 60_000 })
-      .toBe(true);
+    await expect.poll(async () => pattern.test(await workspace(cookie)), { interval: 100, timeout: 60_000 }).toBe(true);
     return pattern.exec(await workspace(cookie));
   };
   await step('who approve a plan, pause and resume', async () => {
@@ -99,9 +97,7 @@ workspaces: { "*": { mode: approve, interval: 1h } }
     const handedOn = { 'x-forwarded-for': '10.9.9.9' };
     const status = async (path: string, headers = {}) =>
       (await ask(path, { headers: { ...handedOn, ...headers } })).status;
-    expect([await status('/status'), await status('/metrics'), await status('/readyz')]).toEqual([
-      403, 403, 200,
-    ]);
+    expect([await status('/status'), await status('/metrics'), await status('/readyz')]).toEqual([403, 403, 200]);
     expect(await status('/status', { cookie: await signIn(tokens.approver) })).toBe(200);
     expect((await ask('/status')).text).toContain('"processes"');
     const wrong = await ask('/wrong', { headers: { accept: 'application/json' } });
@@ -173,10 +169,7 @@ sources: { voices: { path: ., projects: ["voices/*"] } }
         expect([status, text]).toEqual([503, expect.stringContaining(where)]);
     }
     const planted = cookie.replace(/=.*/, `=${'A'.repeat(43)}`);
-    const strangers = [
-      ...(await seen({ ...handedOn, cookie })),
-      ...(await seen({ ...handedOn, cookie: planted })),
-    ];
+    const strangers = [...(await seen({ ...handedOn, cookie })), ...(await seen({ ...handedOn, cookie: planted }))];
     strangers.push(await ask('/sign-in', { headers: handedOn, form: { token: 'guess' } }));
     for (const { status, text } of strangers) {
       expect([status, text]).toEqual([503, expect.stringContaining('cannot check')]);

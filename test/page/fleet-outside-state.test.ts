@@ -71,10 +71,7 @@ it.each([
     });
     await step('an uneventful run writes none of it again', async () => {
       const kept = () =>
-        database.ask(
-          `SELECT xmin::text FROM voxform_fleet.plans WHERE address = $1 AND state = 'outside'`,
-          ADDRESS,
-        );
+        database.ask(`SELECT xmin::text FROM voxform_fleet.plans WHERE address = $1 AND state = 'outside'`, ADDRESS);
       const before = await kept();
       expect(before).toHaveLength(1);
       const runs = told.length;

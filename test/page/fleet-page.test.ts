@@ -49,9 +49,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   });
   await server();
   const address = 'voices/acme:test';
-  await until(
-    async () => (await status(address)) === 'waiting' && (await status('voices/beta:test')) === 'waiting',
-  );
+  await until(async () => (await status(address)) === 'waiting' && (await status('voices/beta:test')) === 'waiting');
   const tokens = {
     viewer: await addToken(database, { name: 'vera', role: 'viewer', by: 'test' }),
     approver: await addToken(database, { name: 'ann@example.com', role: 'approver', by: 'test' }),
@@ -109,10 +107,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(run?.text).toContain('agent-of-acme');
     expect(decision?.text).not.toContain('agent-of-acme');
     expect(said).toEqual([`ann@example.com: approve ${address} ${plan}`]);
-    const gone = await get(
-      `${pathOf(address, 'actions', 'approve')}?of=${plan}`,
-      await page.signIn(tokens.approver),
-    );
+    const gone = await get(`${pathOf(address, 'actions', 'approve')}?of=${plan}`, await page.signIn(tokens.approver));
     expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('no longer waits')]);
     expect(text.match(new RegExp(`plan ${plan}<`, 'g'))?.length).toBeGreaterThan(1);
     await database.ask('DELETE FROM voxform_fleet.plans WHERE id = $1', plan);
@@ -122,9 +117,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect((await get(pathOf(address))).text).toMatch(
       /1 with manual steps: 1 unpublished[\s\S]*publish it when it is ready/,
     );
-    expect((await get('/')).text).toMatch(
-      /<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 with manual steps/,
-    );
+    expect((await get('/')).text).toMatch(/<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 with manual steps/);
   });
   await step('a run is in progress while its process lives', async () => {
     const isInProgress = async () => (await get(pathOf(address))).text.includes('in progress');
@@ -161,9 +154,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       expect((await get(beta)).text).toContain('Not applied: the plan was rejected by ann.');
       await control.pause(['voices/beta:test'], { by: 'ann' });
       // A run that a policy refused left something else, and no plan of its own.
-      await database.ask(
-        `DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`,
-      );
+      await database.ask(`DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`);
       const { text } = await get(beta, cookie);
       expect(text).toContain('1 to create');
       expect(text).toContain('once it is resumed');
@@ -176,9 +167,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       const approve = `${beta}/actions/approve`;
       expect(text).toContain(`${approve}?of=${of}`);
       const asked = (await get(`${approve}?of=${of}`, cookie)).text;
-      expect(asked).toMatch(
-        /Plan made<\/dt><dd><time[\s\S]*Plan rejected by<\/dt><dd><bdi>ann: not on a Friday/,
-      );
+      expect(asked).toMatch(/Plan made<\/dt><dd><time[\s\S]*Plan rejected by<\/dt><dd><bdi>ann: not on a Friday/);
       const form = FORM.exec(asked)?.[1] ?? '';
       expect((await page.ask(approve, { headers: { cookie }, form: { form, of } })).status).toBe(303);
       expect((await get(beta)).text).toMatch(/Plan approved by<\/dt><dd><bdi>ann@example.com/);
@@ -248,8 +237,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     const orphan = /close-orphan\?of=([^"]+)"/.exec(text)?.[1] ?? '';
     expect(text).toContain('Orphans (1)');
     expect(text).toContain(`href="https://app.example.com/agents/${orphan}"`);
-    const told =
-      /<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 orphan<[\s\S]*<dt>Orphans<\/dt><dd><bdi>1</;
+    const told = /<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 orphan<[\s\S]*<dt>Orphans<\/dt><dd><bdi>1</;
     expect((await get('/')).text).toMatch(told);
     expect((await get('/workspaces?q=acme')).text).toContain('1 orphan<');
     const fleet = { ...(await control.status({})), unusedRules: [] };
@@ -276,8 +264,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     );
     const stolen = rows.map(({ row }) => String(row)).join('\n');
     const cookie = await page.signIn(tokens.approver);
-    for (const secret of [tokens.approver.slice(-43), cookie.split('=')[1]])
-      expect(stolen).not.toContain(secret);
+    for (const secret of [tokens.approver.slice(-43), cookie.split('=')[1]]) expect(stolen).not.toContain(secret);
     expect(await listTokens(database)).toMatchObject([
       { name: 'ann@example.com', role: 'approver', madeBy: 'test' },
       { name: 'root' },
@@ -333,22 +320,16 @@ it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, 
   for (const path of listPaths) {
     const { status, text } = await page.ask(path);
     expect([path, status]).toEqual([path, 200]);
-    expect([path, Buffer.byteLength(text)]).toEqual([
-      path,
-      expect.toSatisfy((bytes) => Number(bytes) < 100_000),
-    ]);
+    expect([path, Buffer.byteLength(text)]).toEqual([path, expect.toSatisfy((bytes) => Number(bytes) < 100_000)]);
   }
   const { text } = await page.ask('/workspaces?status=failed&page=50');
   expect(text).toContain('2,500 of 10,000 workspaces');
   expect(text).toContain('Page 50 of 50');
   expect(text.match(/<tr>/g)).toHaveLength(51);
-  const attention = async () =>
-    /<h2>Needs attention.*?<\/section>/s.exec((await page.ask('/')).text)?.[0] ?? '';
+  const attention = async () => /<h2>Needs attention.*?<\/section>/s.exec((await page.ask('/')).text)?.[0] ?? '';
   const statuses = async () => [
     ...new Set(
-      [...(await attention()).matchAll(/data-title="Status"><span[^>]*>([^<]*)/g)].map(
-        ([, status]) => status,
-      ),
+      [...(await attention()).matchAll(/data-title="Status"><span[^>]*>([^<]*)/g)].map(([, status]) => status),
     ),
   ];
   expect(await statuses()).toEqual(['failed', 'waiting', 'drifted']);

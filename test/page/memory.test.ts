@@ -74,7 +74,6 @@ it('keeps nothing of many requests, sign-ins and wrong tokens', { timeout }, asy
   });
   await expectFlat(300, async () => {
     page.time = new Date(page.time.getTime() + 60_000);
-    for (const token of ['viewer-token', 'wrong'])
-      await page.ask('/sign-in', { headers: closing, form: { token } });
+    for (const token of ['viewer-token', 'wrong']) await page.ask('/sign-in', { headers: closing, form: { token } });
   });
 });

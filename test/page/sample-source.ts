@@ -57,9 +57,7 @@ const waivedRun = detailOfPastRun({
       addresses: ['Agent/support-line'],
     },
   ],
-  resources: [
-    { address: 'Agent/support-line', action: 'update', id: '01JAGENT', paths: ['name'], result: 'done' },
-  ],
+  resources: [{ address: 'Agent/support-line', action: 'update', id: '01JAGENT', paths: ['name'], result: 'done' }],
 });
 
 /** A run that left its plan to a person. */
@@ -136,11 +134,7 @@ export class SampleSource implements PageSource {
   /** The id of the plan that waits. */
   waiting = 'plan-1';
 
-  constructor({
-    count = 3,
-    plan = { ...richPlan, violations } as PlanDocument,
-    names = [] as readonly string[],
-  } = {}) {
+  constructor({ count = 3, plan = { ...richPlan, violations } as PlanDocument, names = [] as readonly string[] } = {}) {
     this.plan = plan;
     this.rows = Array.from({ length: count }, (_, index) => rowOf(index, names[index]));
   }
@@ -160,9 +154,7 @@ export class SampleSource implements PageSource {
       wanted.flatMap((status) => {
         const all = this.rows.filter((row) => row.status === status);
         const rows = all.slice(0, 5);
-        return all.length === 0
-          ? []
-          : [{ by: { status }, rows, found: all.length, isCut: rows.length < all.length }];
+        return all.length === 0 ? [] : [{ by: { status }, rows, found: all.length, isCut: rows.length < all.length }];
       });
     return {
       counts,

@@ -41,9 +41,7 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect((await ask('/workspaces?label=team%3Dsales')).text).toContain('1 of 1 workspace');
   expect((await ask('/workspaces?label=team%3Dother')).text).toContain('0 of 1 workspace');
   expect((await ask('/workspaces?source=other')).text).toContain('0 of 1 workspace');
-  expect((await ask('/workspaces?q=TES')).text).toMatch(
-    /1 of 1 workspace[\s\S]*1 to update, 1 with manual steps/,
-  );
+  expect((await ask('/workspaces?q=TES')).text).toMatch(/1 of 1 workspace[\s\S]*1 to update, 1 with manual steps/);
   const bearer = { authorization: `Bearer ${TOKEN}` };
   const metrics = await ask('/metrics', { headers: bearer });
   expect(metrics.text).toContain('voxform_resources{status="update"} 1');
@@ -54,19 +52,15 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   const act = async (action: string, of?: string) => {
     const path = `/workspaces/test/actions/${action}`;
     const { text } = await ask(of === undefined ? path : `${path}?of=${of}`, { headers: { cookie } });
-    const form =
-      /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
     const sent = { form, because: 'deleted', ...(of !== undefined && { of }) };
     return (await ask(path, { headers: { cookie }, form: sent })).status;
   };
   expect(await act('run')).toBe(303);
   await watch.until('run', ({ run }) => run === 2);
-  const orphan = /close-orphan\?of=([^"]+)"/.exec(
-    (await ask('/workspaces/test', { headers: { cookie } })).text,
-  )?.[1];
+  const orphan = /close-orphan\?of=([^"]+)"/.exec((await ask('/workspaces/test', { headers: { cookie } })).text)?.[1];
   expect(await act('close-orphan', orphan)).toBe(303);
-  const seen = async (path: string) =>
-    (await ask(`/workspaces/test/actions/${path}`, { headers: { cookie } })).status;
+  const seen = async (path: string) => (await ask(`/workspaces/test/actions/${path}`, { headers: { cookie } })).status;
   expect([await seen(`close-orphan?of=${orphan}`), await seen('approve'), await seen('resume')]).toEqual([
     404, 409, 409,
   ]);
@@ -78,9 +72,7 @@ it('shows the workspace of a watch, starts a run and closes an orphan, each unde
   expect((await ask(run)).text).toContain('orphans close');
   expect(text).toContain('<bdi>1 closed</bdi>');
   const [, planned = ''] = /href="([^"]+)"(?:(?!<tr>)[\s\S])*?badge faint">planned/.exec(text) ?? [];
-  expect((await ask(planned)).text).toMatch(
-    /answering[\s\S]*update<[\s\S]*badge faint">planned[\s\S]*prompt/,
-  );
+  expect((await ask(planned)).text).toMatch(/answering[\s\S]*update<[\s\S]*badge faint">planned[\s\S]*prompt/);
   expect((await ask('/workspaces/test/runs/none')).status).toBe(404);
   watch.signal('SIGTERM');
   expect(await watch.ended).toMatchObject({ code: 0 });
@@ -112,9 +104,7 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   const resource = '/workspaces/test/resources/Agent/answering';
   expect((await ask(resource)).text, 'not for a stranger').not.toContain('compare-calls');
   expect((await ask(resource, { headers })).text).toContain(`${path}?of=Agent%2Fanswering`);
-  expect((await ask('/workspaces/test/resources/Webhook/hook', { headers })).text).not.toContain(
-    'compare-calls',
-  );
+  expect((await ask('/workspaces/test/resources/Webhook/hook', { headers })).text).not.toContain('compare-calls');
   expect((await ask(`${path}?of=Agent/other`, { headers })).status).toBe(404);
 
   const { text } = await ask(`${path}?of=Agent/answering`, { headers });

@@ -74,9 +74,7 @@ describe('a limit that finds itself', () => {
     expect(mean).toBeGreaterThan(0.7 * Math.min(k, MAX_AT_ONCE));
   });
 
-  const slowing = [2, 3, 4, 8, 11, 12, 16, 20, 30, 40].flatMap((k) =>
-    [0, 0.2, 0.4].map((noise) => ({ k, noise })),
-  );
+  const slowing = [2, 3, 4, 8, 11, 12, 16, 20, 30, 40].flatMap((k) => [0, 0.2, 0.4].map((noise) => ({ k, noise })));
   it.each(slowing)('stays near $k where more at once only wait, noise $noise', ({ k, noise }) => {
     const answers = run({ latency: twenty, noise, worksAt: () => k }, 16_000, k);
     expect(highest(settled(answers))).toBeLessThanOrEqual(1.5 * k);
@@ -142,9 +140,7 @@ describe('a server that changes', () => {
 
   it('whose capacity shrinks slowly is followed', () => {
     const worksAt = (time: number): number => Math.max(10, 40 - Math.floor(time / 200));
-    expect(highest(run({ latency: twenty, noise: 0.1, worksAt }, 12_000).slice(-2000))).toBeLessThanOrEqual(
-      15,
-    );
+    expect(highest(run({ latency: twenty, noise: 0.1, worksAt }, 12_000).slice(-2000))).toBeLessThanOrEqual(15);
   });
 
   it('that speeds up after our own thread was busy does not draw the limit up', () => {

@@ -17,11 +17,7 @@ describe('a range of dates', () => {
     [{}, {}, 'open'],
     [{ from: '2026-01-01T14:00+02:00' }, { date_from: '2026-01-01T12:00:00.000Z' }, 'a moment in UTC'],
     [{ from: '2026-01-01' }, { date_from: '2026-01-01T00:00:00.000Z' }, 'the first moment of a day'],
-    [
-      { to: '2026-01-02T12:00Z' },
-      { date_to: '2026-01-03' },
-      'the day after, as it may mean its first moment',
-    ],
+    [{ to: '2026-01-02T12:00Z' }, { date_to: '2026-01-03' }, 'the day after, as it may mean its first moment'],
     [{ to: '2026-12-31' }, { date_to: '2027-01-01' }, 'the day after a year'],
     [{ to: '2026-01-03T01:00+02:00' }, { date_to: '2026-01-03' }, 'the day after the day of UTC'],
   ] as const)('%j is asked for as %j (%s)', (range, filter, _reason) => {

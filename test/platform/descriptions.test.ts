@@ -17,8 +17,7 @@ function described(object: z.ZodObject, prefix = ''): [string, string][] {
 
 function descriptionOf(schema: z.ZodType): string {
   if (schema.description !== undefined) return schema.description;
-  const inner =
-    schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? schema.unwrap() : undefined;
+  const inner = schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? schema.unwrap() : undefined;
   return inner === undefined ? '' : descriptionOf(inner as z.ZodType);
 }
 

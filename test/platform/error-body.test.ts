@@ -104,9 +104,7 @@ describe('an error body', () => {
     const bodies = fc.oneof(
       fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes)),
       fc.jsonValue({ maxDepth: 6 }).map((value) => Buffer.from(JSON.stringify(value))),
-      fc
-        .string({ unit: 'binary', maxLength: 900 })
-        .map((text) => Buffer.from(JSON.stringify({ message: text }))),
+      fc.string({ unit: 'binary', maxLength: 900 }).map((text) => Buffer.from(JSON.stringify({ message: text }))),
       fc.string({ maxLength: 300 }).map((text) => Buffer.from(`<html>${text}`)),
     );
     fc.assert(

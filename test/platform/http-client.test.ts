@@ -187,8 +187,7 @@ describe('a list', () => {
     });
   });
 
-  const many = (count: number, from = 1) =>
-    Array.from({ length: count }, (_, index) => ({ id: from + index }));
+  const many = (count: number, from = 1) => Array.from({ length: count }, (_, index) => ({ id: from + index }));
 
   it.each<{ reason: string; meta: unknown; cursor?: string }>([
     { reason: 'a size that is text', meta: { per_page: '100', next_cursor: 'n' } },
@@ -268,14 +267,11 @@ describe('the list of users, for which no paging is promised,', () => {
     { reason: 'as many', bare: { data: people(1, 100) }, count: 100 },
     { reason: 'more', bare: { data: people(1, 130) }, count: 130 },
     { reason: 'pages', bare: { data: people(1, 20), meta: { next_cursor: 'n' } }, count: 21 },
-  ])(
-    'of a hundred without a cursor is asked for once without a size, which gives $reason',
-    async ({ bare, count }) => {
-      const { client, seen } = await clientFor({ data: people(1, 100) }, bare, { data: people(200, 1) });
-      expect(await collect(client.users.list())).toHaveLength(count);
-      expect(seen.slice(0, 2).map(({ url }) => url)).toEqual([`${path}?per_page=100`, path]);
-    },
-  );
+  ])('of a hundred without a cursor is asked for once without a size, which gives $reason', async ({ bare, count }) => {
+    const { client, seen } = await clientFor({ data: people(1, 100) }, bare, { data: people(200, 1) });
+    expect(await collect(client.users.list())).toHaveLength(count);
+    expect(seen.slice(0, 2).map(({ url }) => url)).toEqual([`${path}?per_page=100`, path]);
+  });
 
   it.each([
     { reason: 'fewer', bare: { data: people(1, 20) } },
@@ -286,27 +282,24 @@ describe('the list of users, for which no paging is promised,', () => {
     expect(seen).toHaveLength(2);
   });
 
-  it.each([400, 422])(
-    'is asked for without a size where the platform answers that with %i',
-    async (status) => {
-      const { url, seen } = await listenHttp((request, response) => {
-        const isSized = request.url?.includes('per_page') ?? false;
-        response.statusCode = isSized ? status : 200;
-        const isFirst = !request.url?.includes('cursor');
-        const body = {
-          data: isFirst ? people(1, 2) : people(3, 1),
-          meta: { next_cursor: isFirst ? 'n' : null },
-        };
-        response.setHeader('content-type', 'application/json').end(JSON.stringify(isSized ? {} : body));
-      });
-      const client = createClient({
-        transport: openTransport({ baseUrl: url }).transport,
-        workspaceId: 'ws 1',
-      });
-      expect(await collect(client.users.list())).toEqual(people(1, 3));
-      expect(lines(seen)).toEqual([`GET ${path}?per_page=100`, `GET ${path}`, `GET ${path}?cursor=n`]);
-    },
-  );
+  it.each([400, 422])('is asked for without a size where the platform answers that with %i', async (status) => {
+    const { url, seen } = await listenHttp((request, response) => {
+      const isSized = request.url?.includes('per_page') ?? false;
+      response.statusCode = isSized ? status : 200;
+      const isFirst = !request.url?.includes('cursor');
+      const body = {
+        data: isFirst ? people(1, 2) : people(3, 1),
+        meta: { next_cursor: isFirst ? 'n' : null },
+      };
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(isSized ? {} : body));
+    });
+    const client = createClient({
+      transport: openTransport({ baseUrl: url }).transport,
+      workspaceId: 'ws 1',
+    });
+    expect(await collect(client.users.list())).toEqual(people(1, 3));
+    expect(lines(seen)).toEqual([`GET ${path}?per_page=100`, `GET ${path}`, `GET ${path}?cursor=n`]);
+  });
 });
 
 describe('the list of invoices', () => {

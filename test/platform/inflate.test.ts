@@ -17,9 +17,7 @@ interface Sent {
 async function answering(...answers: readonly [Sent, ...Sent[]]) {
   const { url } = await listenHttp((_request, response, count) => {
     const { status = 200, encoding, body } = answers[Math.min(count, answers.length) - 1] as Sent;
-    response
-      .writeHead(status, { 'content-type': 'application/json', 'content-encoding': encoding })
-      .end(body);
+    response.writeHead(status, { 'content-type': 'application/json', 'content-encoding': encoding }).end(body);
   });
   return openTransport({ baseUrl: url, maxBodyBytes: 100_000 });
 }
@@ -53,9 +51,7 @@ describe('an answer that is compressed unasked', () => {
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'lost', status: 200 });
     expect(error).toHaveProperty('facts.undecodable', true);
-    expect(error.message).toMatch(
-      /sent a compressed response that cannot be decoded; it may have succeeded$/,
-    );
+    expect(error.message).toMatch(/sent a compressed response that cannot be decoded; it may have succeeded$/);
     const good = { encoding: 'gzip', body: gzipSync(RECORD) };
     const again = await answering({ encoding, body }, good);
     expect((await again.transport.send(GET)).body).toEqual(JSON.parse(RECORD.toString()));

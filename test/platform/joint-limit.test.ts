@@ -11,9 +11,7 @@ it('is given in the order in which clients ask, and not to those that left', asy
   const granted: string[] = [];
   const leaving = new AbortController();
   const left = limit.take('one', [never, leaving.signal]);
-  const waiting = ['second', 'third'].map((name) =>
-    limit.take('one', [never]).then(() => void granted.push(name)),
-  );
+  const waiting = ['second', 'third'].map((name) => limit.take('one', [never]).then(() => void granted.push(name)));
   leaving.abort(new Error('gone'));
   await expect(left).rejects.toThrow('gone');
   limit.release('one');

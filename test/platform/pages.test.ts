@@ -22,16 +22,13 @@ const page = (items: number[], next?: string): RecordPage<number> => ({ items, n
 describe('a list', () => {
   it('gives every record once, in order, however it is cut into pages', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.array(fc.nat({ max: 9 }), { maxLength: 4 }), { minLength: 1 }),
-        async (cut) => {
-          const { read, asked } = reading(
-            cut.map((items, index) => page(items, index + 1 < cut.length ? String(index + 1) : undefined)),
-          );
-          expect(await collect(pages(read, itself, heldList))).toEqual([...new Set(cut.flat())]);
-          expect(asked).toHaveLength(cut.length);
-        },
-      ),
+      fc.asyncProperty(fc.array(fc.array(fc.nat({ max: 9 }), { maxLength: 4 }), { minLength: 1 }), async (cut) => {
+        const { read, asked } = reading(
+          cut.map((items, index) => page(items, index + 1 < cut.length ? String(index + 1) : undefined)),
+        );
+        expect(await collect(pages(read, itself, heldList))).toEqual([...new Set(cut.flat())]);
+        expect(asked).toHaveLength(cut.length);
+      }),
     );
   });
 

@@ -71,9 +71,7 @@ describe('requests through a proxy', () => {
   it('reach a TLS server, with the credentials for the proxy alone and one tunnel a connection', async () => {
     const seen: string[] = [];
     await using server = await secureServer(identity, (request, response) => {
-      seen.push(
-        `${request.method} ${request.url} ${request.headers.host} ${'proxy-authorization' in request.headers}`,
-      );
+      seen.push(`${request.method} ${request.url} ${request.headers.host} ${'proxy-authorization' in request.headers}`);
       response.end('{"data":1}');
     });
     await using proxy = await connectProxy(server.port);
@@ -183,9 +181,7 @@ describe('requests through a proxy', () => {
     const port = await closedPort();
     const { transport } = openTransport({ baseUrl: PLATFORM, proxy: through(port, 'ann:hunter2hunter2@') });
     const error = await failureFrom(transport.send(POST));
-    expect(error.message).toBe(
-      `POST ${POST.path}: the proxy 127.0.0.1:${port} refused the connection (after 5 tries)`,
-    );
+    expect(error.message).toBe(`POST ${POST.path}: the proxy 127.0.0.1:${port} refused the connection (after 5 tries)`);
     expect(error.outcome).toBe('not-done');
   });
 

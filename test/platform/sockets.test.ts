@@ -16,8 +16,7 @@ const PUT: TransportRequest = { method: 'PUT', path: '/api/v1/agents/01A', body:
 const POST: TransportRequest = { method: 'POST', path: '/api/v1/agents', body: { name: 'a' } };
 
 /** Starts an answer and breaks it off. */
-const PART =
-  'HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 400\r\n\r\n{"data":{"id":"01';
+const PART = 'HTTP/1.1 201 Created\r\ncontent-type: application/json\r\ncontent-length: 400\r\n\r\n{"data":{"id":"01';
 
 const SLOW = { requests: 16, timeoutSeconds: 2 };
 
@@ -138,9 +137,7 @@ describe('a connection that is cut', () => {
   it.each(cuts)('$reason has a GET and a PUT sent again', async ({ bytes }) => {
     const { url } = await listenTcp((socket, count) =>
       socket.once('data', () =>
-        socket.end(
-          count % 2 === 1 ? bytes : 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}',
-        ),
+        socket.end(count % 2 === 1 ? bytes : 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'),
       ),
     );
     const { transport, events } = openTransport({ baseUrl: url, concurrency: 1 });
@@ -162,9 +159,7 @@ describe('a connection that is cut', () => {
   });
 
   it('with an answer that is not HTTP shows nothing of it', async () => {
-    const { url } = await listenTcp((socket) =>
-      socket.once('data', () => socket.end(`SSH-2.0 ${API_KEY}\r\n`)),
-    );
+    const { url } = await listenTcp((socket) => socket.once('data', () => socket.end(`SSH-2.0 ${API_KEY}\r\n`)));
     const { transport } = openTransport({ baseUrl: url });
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'lost' });
@@ -183,9 +178,7 @@ describe('a POST that certainly did not happen is sent again', () => {
     await new Promise((resolve) => server.close(resolve));
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'network', outcome: 'not-done' });
-    expect(error.message).toBe(
-      `POST /api/v1/agents: 127.0.0.1:${port} refused the connection (after 5 tries)`,
-    );
+    expect(error.message).toBe(`POST /api/v1/agents: 127.0.0.1:${port} refused the connection (after 5 tries)`);
     expect(events).toHaveLength(6);
   });
 
@@ -242,9 +235,7 @@ describe('a platform that is too slow', () => {
     const { transport, events } = openTransport({ baseUrl: url, timeoutSeconds: 0.3 });
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'timeout', outcome: 'lost' });
-    expect(error.message).toMatch(
-      /^POST .*no complete response from .* within 0.3 s; it may have succeeded$/,
-    );
+    expect(error.message).toMatch(/^POST .*no complete response from .* within 0.3 s; it may have succeeded$/);
     expect(events).toHaveLength(1);
   });
 
@@ -324,9 +315,7 @@ describe('a huge answer', () => {
       more();
     });
     const { transport } = openTransport({ baseUrl: url });
-    expect((await failureFrom(transport.send(GET))).message).toBe(
-      'GET /api/v1/agents/01A: 400 no such agent',
-    );
+    expect((await failureFrom(transport.send(GET))).message).toBe('GET /api/v1/agents/01A: 400 no such agent');
   });
 });
 
@@ -401,11 +390,10 @@ describe('stopping', () => {
       await transport.close();
       console.log(JSON.stringify(body));
     `;
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      ['--input-type=module', '--eval', program],
-      { timeout: 20_000, cwd: new URL('../..', import.meta.url) },
-    );
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program], {
+      timeout: 20_000,
+      cwd: new URL('../..', import.meta.url),
+    });
     expect(stdout).toBe('{"data":1}\n');
   });
 });

@@ -88,8 +88,7 @@ describe('an answer that may pass', () => {
     expect(await failureFrom(transport.send(PUT))).toMatchObject({ status: 404, outcome: 'lost' });
   });
 
-  const page =
-    '<!doctype html><html><head><title>404</title></head><body><h1>404 Not Found</h1></body></html>';
+  const page = '<!doctype html><html><head><title>404</title></head><body><h1>404 Not Found</h1></body></html>';
   it.each([
     { body: 'default backend - 404', type: 'text/plain' },
     { body: '404', type: 'text/plain' },
@@ -204,9 +203,7 @@ describe('a POST', () => {
     const { transport, events } = openTransport();
     const error = await failureFrom(transport.send(POST));
     expect(error).toMatchObject({ reason: 'malformed', outcome: 'lost', status: 201 });
-    expect(error.message).toBe(
-      `POST /api/v1/agents: 201, but ${problem} (request id r-9); it may have succeeded`,
-    );
+    expect(error.message).toBe(`POST /api/v1/agents: 201, but ${problem} (request id r-9); it may have succeeded`);
     expect(events).toHaveLength(1);
   });
 });
@@ -242,12 +239,7 @@ describe('Retry-After', () => {
   });
 
   it.each([500, 502, 503])('is heeded with %i too, by everyone', async (status) => {
-    nock(BASE_URL)
-      .get(PATH)
-      .reply(status, '', { 'retry-after': '9' })
-      .get(PATH)
-      .times(2)
-      .reply(200, { data: 1 });
+    nock(BASE_URL).get(PATH).reply(status, '', { 'retry-after': '9' }).get(PATH).times(2).reply(200, { data: 1 });
     const { transport, clock } = openTransport({ concurrency: 1 });
     await Promise.all([transport.send(GET), transport.send(GET)]);
     expect(clock.waits).toEqual([9000]);
@@ -301,9 +293,7 @@ describe('a redirect', () => {
     const { transport } = openTransport();
     const error = await failureFrom(transport.send(GET));
     expect(error).toMatchObject({ reason: 'redirect', status, outcome: 'not-done' });
-    expect(error.message).toBe(
-      `GET ${PATH}: ${status} redirect (https://elsewhere.example.com), not followed`,
-    );
+    expect(error.message).toBe(`GET ${PATH}: ${status} redirect (https://elsewhere.example.com), not followed`);
     expect(elsewhere.isDone()).toBe(false);
     nock.cleanAll();
   });

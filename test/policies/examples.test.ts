@@ -79,9 +79,7 @@ describe('the example rules', () => {
     const failing = readFileSync(path.join(examples, 'fails', 'asks-for-no-card.yaml'), 'utf8');
     writeFileSync(path.join(folder.root, 'manifests/agents.yaml'), failing);
     const { stdout, code } = await validate();
-    expect(stdout).toContain(
-      'manifests/agents.yaml:10:5  warning: asks-for-no-card: Card numbers must not be asked',
-    );
+    expect(stdout).toContain('manifests/agents.yaml:10:5  warning: asks-for-no-card: Card numbers must not be asked');
     expect(code).toBe(0);
   });
 });

@@ -103,15 +103,8 @@ describe('whatever the text is', () => {
         fc.boolean(),
         async (before, documents, isFlow) => {
           const head = `${before.join('\n')}\n`;
-          const others = Array.from(
-            { length: documents },
-            (_, n) => `${manifest('Agent', `a${n}`, 'name: A')}---\n`,
-          );
-          const wrong = manifest(
-            'Agent',
-            'b',
-            isFlow ? 'stt_config: { modle: x }' : 'stt_config:\n  modle: x',
-          );
+          const others = Array.from({ length: documents }, (_, n) => `${manifest('Agent', `a${n}`, 'name: A')}---\n`);
+          const wrong = manifest('Agent', 'b', isFlow ? 'stt_config: { modle: x }' : 'stt_config:\n  modle: x');
           const text = head + others.join('') + wrong;
           const offset = text.indexOf('modle');
           const linesBefore = text.slice(0, offset).split('\n');

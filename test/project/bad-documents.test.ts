@@ -10,8 +10,7 @@ interface Row {
 }
 
 const AGENT = 'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec: { name: A }\n';
-const HEAD =
-  'apiVersion: voxform/v1\nkind: Webhook\nmetadata: { name: w }\nspec:\n  url: https://example.com\n';
+const HEAD = 'apiVersion: voxform/v1\nkind: Webhook\nmetadata: { name: w }\nspec:\n  url: https://example.com\n';
 
 /** Every level has ten aliases of the level below. */
 const BOMB = [
@@ -69,9 +68,7 @@ const rows: readonly Row[] = [
   {
     reason: 'an unknown kind',
     text: AGENT.replace('kind: Agent', 'kind: Call'),
-    expected: [
-      ':2:7 kind unknown-kind unknown kind "Call"; kinds: Agent, PhoneNumber, Webhook, WorkspaceUser',
-    ],
+    expected: [':2:7 kind unknown-kind unknown kind "Call"; kinds: Agent, PhoneNumber, Webhook, WorkspaceUser'],
   },
   {
     reason: 'a kind that is only referred to',
@@ -287,11 +284,7 @@ const rows: readonly Row[] = [
   },
   {
     reason: 'JSON indented with tabs',
-    text: JSON.stringify(
-      { apiVersion: 'voxform/v1', kind: 'Agent', metadata: { name: 'a' }, spec: {} },
-      null,
-      '\t',
-    ),
+    text: JSON.stringify({ apiVersion: 'voxform/v1', kind: 'Agent', metadata: { name: 'a' }, spec: {} }, null, '\t'),
     expected: [],
   },
   {

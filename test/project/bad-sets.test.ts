@@ -110,17 +110,12 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': user('main', 'email: a@b.c'),
       'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $ref: Agent/main }'),
     },
-    expected: [
-      'manifests/n.yaml:7:29 spec.inbound_agent_id dangling-reference no manifest declares Agent/main',
-    ],
+    expected: ['manifests/n.yaml:7:29 spec.inbound_agent_id dangling-reference no manifest declares Agent/main'],
   },
   {
     reason: 'a knowledge base is looked up later',
     files: {
-      'manifests/a.yaml': agent(
-        'a',
-        'llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/Any name } ] }',
-      ),
+      'manifests/a.yaml': agent('a', 'llm_config: { knowledge_base_ids: [{ $ref: KnowledgeBase/Any name } ] }'),
     },
     expected: [],
   },
@@ -150,10 +145,7 @@ const rows: readonly Row[] = [
     reason:
       'a name in braces after a dollar sign is sent unchanged: once per name, where it first stands, in files and joined texts too',
     files: {
-      'manifests/a.yaml': agent(
-        'a',
-        `prompt_config:\n  prompt: |\n    Hello.\n    I am \${name} of {{ company }}.`,
-      ),
+      'manifests/a.yaml': agent('a', `prompt_config:\n  prompt: |\n    Hello.\n    I am \${name} of {{ company }}.`),
       'manifests/b.yaml': agent('b', 'prompt_config: { prompt: { $file: b.md } }'),
       'manifests/b.md': `I am \${ name } of \${company:-Acme}. \${1} $x \${}`,
       'manifests/c.yaml': agent(
@@ -182,9 +174,7 @@ const rows: readonly Row[] = [
         `prompt_config: { prompt: "Of { $var: company }, { $file: ../a.md }, { $ref: x }" }`,
       ),
     },
-    expected: ['company', '../a.md'].map((name) =>
-      expect.stringContaining(`or list ${name} under literal_variables`),
-    ),
+    expected: ['company', '../a.md'].map((name) => expect.stringContaining(`or list ${name} under literal_variables`)),
   },
   {
     reason: 'such names that are meant',
@@ -237,9 +227,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': meta('id: 01J'),
       'manifests/b.yaml': meta('id: 01J').replace('name: a', 'name: b'),
     },
-    expected: [
-      'manifests/b.yaml:5:7 metadata.id duplicate-id Agent/a at manifests/a.yaml:1 has the same metadata.id',
-    ],
+    expected: ['manifests/b.yaml:5:7 metadata.id duplicate-id Agent/a at manifests/a.yaml:1 has the same metadata.id'],
   },
   {
     reason: 'a previous name that is in use',
@@ -326,9 +314,7 @@ const rows: readonly Row[] = [
       'voxform.yaml': `${PLAIN_PROJECT}  other: { base_url: "https://x.example", workspace_id: w, skip: [Agnt/a, Agent/none] }\ndefault_workspace: test\n`,
       'manifests/a.yaml': agent('a'),
     },
-    expected: [
-      'voxform.yaml:7:67 workspaces.other.skip[0] unknown-kind unknown kind "Agnt"; did you mean "Agent"?',
-    ],
+    expected: ['voxform.yaml:7:67 workspaces.other.skip[0] unknown-kind unknown kind "Agnt"; did you mean "Agent"?'],
   },
   {
     reason: 'a patch for nothing',
@@ -490,9 +476,7 @@ const rows: readonly Row[] = [
       'voxform.yaml': withWorkspace('vars: { line: { $ref: Agent/none } }'),
       'manifests/n.yaml': number('n', 'number: "1"\ninbound_agent_id: { $var: line }'),
     },
-    expected: [
-      'voxform.yaml:7:27 workspaces.test.vars.line dangling-reference no manifest declares Agent/none',
-    ],
+    expected: ['voxform.yaml:7:27 workspaces.test.vars.line dangling-reference no manifest declares Agent/none'],
   },
   {
     reason: 'a secret need not be set offline',
@@ -557,9 +541,7 @@ const rows: readonly Row[] = [
       'voxform.yaml': withWorkspace('vars: { company: { $env: COMPANY } }'),
       'manifests/a.yaml': agent('a', 'name: { $var: company }'),
     },
-    expected: [
-      'manifests/a.yaml:6:17 spec.name missing-variable the environment variable COMPANY is not set',
-    ],
+    expected: ['manifests/a.yaml:6:17 spec.name missing-variable the environment variable COMPANY is not set'],
   },
   {
     reason: 'a join that is too long',

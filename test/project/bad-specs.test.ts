@@ -92,9 +92,7 @@ const rows: readonly Row[] = [
     reason: 'a single value is no list',
     kind: 'Agent',
     spec: 'llm_config: { knowledge_base_ids: one }',
-    expected: [
-      '6:37 spec.llm_config.knowledge_base_ids wrong-type knowledge_base_ids must be a list, is "one"',
-    ],
+    expected: ['6:37 spec.llm_config.knowledge_base_ids wrong-type knowledge_base_ids must be a list, is "one"'],
   },
   {
     reason: 'an item of a list has a path and a place',
@@ -148,9 +146,7 @@ const rows: readonly Row[] = [
     reason: 'an environment variable is always text',
     kind: 'Agent',
     spec: 'llm_config: { temperature: { $env: HEAT } }',
-    expected: [
-      '6:30 spec.llm_config.temperature wrong-type temperature must be a number, but $env gives text',
-    ],
+    expected: ['6:30 spec.llm_config.temperature wrong-type temperature must be a number, but $env gives text'],
   },
   {
     reason: 'infinity cannot be sent',
@@ -208,9 +204,7 @@ const rows: readonly Row[] = [
     reason: 'letters are no phone number',
     kind: 'PhoneNumber',
     spec: 'number: "call me"',
-    expected: [
-      '6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", is "call me"',
-    ],
+    expected: ['6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", is "call me"'],
   },
   {
     reason: 'a nickname is measured in characters',
@@ -234,9 +228,7 @@ const rows: readonly Row[] = [
     reason: 'an agent is wanted, a webhook referred to',
     kind: 'PhoneNumber',
     spec: `number: "123"\ninbound_agent_id: { $ref: Webhook/w }`,
-    expected: [
-      '7:29 spec.inbound_agent_id bad-reference inbound_agent_id refers to Agent resources, not to Webhook/w',
-    ],
+    expected: ['7:29 spec.inbound_agent_id bad-reference inbound_agent_id refers to Agent resources, not to Webhook/w'],
   },
   {
     reason: 'nobody declares the agent',
@@ -248,9 +240,7 @@ const rows: readonly Row[] = [
     reason: 'the kind of the reference is misspelt',
     kind: 'PhoneNumber',
     spec: `number: "123"\ninbound_agent_id: { $ref: Agnet/a }`,
-    expected: [
-      '7:29 spec.inbound_agent_id bad-reference $ref names the unknown kind "Agnet"; did you mean "Agent"?',
-    ],
+    expected: ['7:29 spec.inbound_agent_id bad-reference $ref names the unknown kind "Agnet"; did you mean "Agent"?'],
   },
   {
     reason: 'a reference needs a kind',
@@ -264,9 +254,7 @@ const rows: readonly Row[] = [
     reason: 'the field holds no id',
     kind: 'PhoneNumber',
     spec: `number: { $ref: Agent/a }`,
-    expected: [
-      '6:19 spec.number bad-reference number does not take a reference; $ref belongs in a field for ids',
-    ],
+    expected: ['6:19 spec.number bad-reference number does not take a reference; $ref belongs in a field for ids'],
   },
   {
     reason: 'the URL is required',
@@ -278,9 +266,7 @@ const rows: readonly Row[] = [
     reason: 'a word is no URL',
     kind: 'Webhook',
     spec: 'url: example',
-    expected: [
-      '6:8 spec.url bad-format url: expected a valid URL, such as https://example.com/hook, is "example"',
-    ],
+    expected: ['6:8 spec.url bad-format url: expected a valid URL, such as https://example.com/hook, is "example"'],
   },
   {
     reason: 'at most 10 retries',
@@ -352,9 +338,7 @@ const rows: readonly Row[] = [
     reason: 'an agent is wanted, a knowledge base referred to',
     kind: 'WorkspaceUser',
     spec: 'email: a@b.c\nagent_ids: [{ $ref: KnowledgeBase/FAQ }]',
-    expected: [
-      '7:23 spec.agent_ids[0] bad-reference agent_ids[0] refers to Agent resources, not to KnowledgeBase/FAQ',
-    ],
+    expected: ['7:23 spec.agent_ids[0] bad-reference agent_ids[0] refers to Agent resources, not to KnowledgeBase/FAQ'],
   },
   {
     reason: 'a misspelt form is suggested',
@@ -386,9 +370,7 @@ const rows: readonly Row[] = [
     reason: 'a key that the form does not have',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: X, fallback: a@b.c }',
-    expected: [
-      '6:21 spec.email.fallback bad-form $env must be alone here, or with default; remove "fallback"',
-    ],
+    expected: ['6:21 spec.email.fallback bad-form $env must be alone here, or with default; remove "fallback"'],
   },
   {
     reason: 'a misspelt key of a form',

@@ -70,8 +70,6 @@ describe('the address of a record in the dashboard', () => {
   });
 
   it('is no link where it is not of the web', () => {
-    expect(['javascript:alert(1)', 'https://[', '', undefined].map(linkHost)).toEqual(
-      Array(4).fill(undefined),
-    );
+    expect(['javascript:alert(1)', 'https://[', '', undefined].map(linkHost)).toEqual(Array(4).fill(undefined));
   });
 });

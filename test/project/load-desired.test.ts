@@ -83,8 +83,7 @@ describe('a value', () => {
   });
 
   it('is the text of a file without its final newline, relative to the manifest', async () => {
-    const spec =
-      'prompt_config: { prompt: { $file: ../../prompts/p.md }, welcome_message: { $file: hi.txt } }';
+    const spec = 'prompt_config: { prompt: { $file: ../../prompts/p.md }, welcome_message: { $file: hi.txt } }';
     const files = { 'prompts/p.md': '# Be nice\n\nAlways.\n\n', 'manifests/agents/hi.txt': 'Hi!\r\n' };
     expect((await only({ ...agent(spec), ...files })).spec).toEqual({
       prompt_config: { prompt: '# Be nice\n\nAlways.\n', welcome_message: 'Hi!' },
@@ -109,10 +108,7 @@ describe('a value', () => {
 tts_config: { streaming_latency: { $var: count }, backchannel_words: { $var: words } }
 prompt_config: { prompt: { $var: greeting } }
 llm_config: { api_key: { $var: key } }`;
-    const made = await only(
-      { 'voxform.yaml': project, 'hi.txt': 'Hi!\n', ...agent(spec) },
-      { env: { KEY: 'k-1' } },
-    );
+    const made = await only({ 'voxform.yaml': project, 'hi.txt': 'Hi!\n', ...agent(spec) }, { env: { KEY: 'k-1' } });
     expect(made.spec).toMatchObject({
       stt_config: { provider: 'p' },
       tts_config: { streaming_latency: 3, backchannel_words: ['oh', 'ah'] },

@@ -72,9 +72,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a misspelt key in a workspace',
     text: PLAIN_PROJECT.replace('base_url', 'base_ulr'),
-    expected: [
-      ':4:5 workspaces.test.base_ulr unknown-field unknown field "base_ulr"; did you mean "base_url"?',
-    ],
+    expected: [':4:5 workspaces.test.base_ulr unknown-field unknown field "base_ulr"; did you mean "base_url"?'],
   },
   {
     reason: 'a workspace that is no object',
@@ -84,9 +82,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a workspace whose name is a path',
     text: PLAIN_PROJECT.replace('test:', '../x:'),
-    expected: [
-      ':3:3 workspaces."../x" bad-key "../x": expected a name of up to 63 letters, digits, ".", "_" and "-"',
-    ],
+    expected: [':3:3 workspaces."../x" bad-key "../x": expected a name of up to 63 letters, digits, ".", "_" and "-"'],
   },
   {
     reason: 'an unknown default workspace',

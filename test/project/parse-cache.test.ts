@@ -78,21 +78,11 @@ describe('loading a project with the cache', () => {
       '{ a: 1, a: 2 }',
       '|\n    line\n    # no comment\n\n    é',
     );
-    const field = fc.constantFrom(
-      'name',
-      'call_config',
-      'llm_config',
-      'prompt_config',
-      'tools',
-      '<<',
-      '__proto__',
-    );
-    const document = fc
-      .tuple(name, fc.array(fc.tuple(field, value), { maxLength: 3 }))
-      .map(([own, fields]) => {
-        const lines = fields.map(([key, text]) => `  ${key}: ${text} # why`);
-        return `apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: ${own} }\nspec:\n${lines.join('\n')}\n`;
-      });
+    const field = fc.constantFrom('name', 'call_config', 'llm_config', 'prompt_config', 'tools', '<<', '__proto__');
+    const document = fc.tuple(name, fc.array(fc.tuple(field, value), { maxLength: 3 })).map(([own, fields]) => {
+      const lines = fields.map(([key, text]) => `  ${key}: ${text} # why`);
+      return `apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: ${own} }\nspec:\n${lines.join('\n')}\n`;
+    });
     const file = fc.array(document, { maxLength: 3 }).map((documents) => documents.join('---\n'));
     const files = fc.dictionary(fc.constantFrom('p.yaml', 'q.yaml', 'r.yml'), file);
     await fc.assert(

@@ -48,11 +48,7 @@ async function found(given: Given, ...names: string[]): Promise<unknown> {
   return await foundIn(project, given.env, ...names);
 }
 
-async function foundIn(
-  project: TemporaryProject,
-  env: Given['env'] = {},
-  ...names: string[]
-): Promise<unknown> {
+async function foundIn(project: TemporaryProject, env: Given['env'] = {}, ...names: string[]): Promise<unknown> {
   const secrets = secretsOf(await loadProject({ cwd: project.root, env: { PATH, ...env } }));
   try {
     await secrets.read(names);
@@ -73,12 +69,7 @@ const command = (line: readonly string[], more: object = {}) => ({ command: line
 describe('a secret', () => {
   it('comes from the first source that has it', async () => {
     const given = {
-      secrets: [
-        command(['./all'], { format: 'json' }),
-        'environment',
-        { env_file: 'team.env' },
-        { folder: 'files' },
-      ],
+      secrets: [command(['./all'], { format: 'json' }), 'environment', { env_file: 'team.env' }, { folder: 'files' }],
       scripts: { all: `echo '{"A": "command", "EMPTY": ""}'` },
       files: {
         'team.env': 'A=file\nB=file\nC="file of lines"\n',
@@ -119,10 +110,7 @@ describe('a command', () => {
     });
     expect(await foundIn(project, {}, 'A', 'B', 'A')).toEqual({ A: 'of test/A', B: 'of test/B' });
     const folder = path.basename(project.root);
-    expect(runsIn(project)).toEqual([
-      `test/A $(id) {other} ; * ${folder}`,
-      `test/B $(id) {other} ; * ${folder}`,
-    ]);
+    expect(runsIn(project)).toEqual([`test/A $(id) {other} ; * ${folder}`, `test/B $(id) {other} ; * ${folder}`]);
   });
 
   it.each([
@@ -171,11 +159,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
       'the command for secrets "./one A" failed with exit code 1:\n  no: (secret), (secret)\n   [2Jred',
     ],
     ['prints nothing', 'true', 'the command for secrets "./one A" printed nothing'],
-    [
-      'prints too much',
-      'head -c 2000000 /dev/zero',
-      'the command for secrets "./one A" printed more than 1 MiB',
-    ],
+    ['prints too much', 'head -c 2000000 /dev/zero', 'the command for secrets "./one A" printed more than 1 MiB'],
     ['never stops printing', 'yes', 'the command for secrets "./one A" printed more than 1 MiB'],
     [
       'hangs, with what it started',
@@ -189,12 +173,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
       'the command for secrets "./one A" did not end within 1 s',
       { timeout: '1s' },
     ],
-    [
-      'prints no JSON',
-      'echo A=1',
-      'the command for secrets "./one A" did not print a JSON object',
-      { format: 'json' },
-    ],
+    ['prints no JSON', 'echo A=1', 'the command for secrets "./one A" did not print a JSON object', { format: 'json' }],
     [
       'prints something else than text',
       `echo '{"A": {"b": 1}}'`,
@@ -209,10 +188,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
 
   it.each([
     ['./missing', 'the command for secrets "./missing A" cannot run: there is no program ./missing'],
-    [
-      './voxform.yaml',
-      'the command for secrets "./voxform.yaml A" cannot run: ./voxform.yaml is not executable',
-    ],
+    ['./voxform.yaml', 'the command for secrets "./voxform.yaml A" cannot run: ./voxform.yaml is not executable'],
   ])('that cannot run is an error: %s', async (program, message) => {
     expect(await found({ secrets: [command([program, '{name}'])] }, 'A')).toBe(message);
   });

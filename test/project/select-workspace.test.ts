@@ -7,10 +7,7 @@ import { TemporaryProject } from './temporary-project.ts';
 
 const PLACE = 'base_url: https://x.example, workspace_id: w, api_key: { $secret: KEY }';
 
-async function select(
-  text: string,
-  options: { name?: string; env?: Environment; requireKey?: boolean } = {},
-) {
+async function select(text: string, options: { name?: string; env?: Environment; requireKey?: boolean } = {}) {
   using folder = new TemporaryProject({ 'voxform.yaml': `version: 1\n${text}` });
   const { name, env = {}, requireKey = false } = options;
   const project = await loadProject({ cwd: folder.root, env });
@@ -78,12 +75,8 @@ describe('the workspace', () => {
   });
 
   it('refuses overrides that the project file could not say either', async () => {
-    expect(await refusal(ONE, { env: { VOXFORM_BASE_URL: 'nowhere' } })).toContain(
-      'VOXFORM_BASE_URL: expected',
-    );
-    expect(await refusal(ONE, { env: { VOXFORM_WORKSPACE_ID: '../x' } })).toContain(
-      'VOXFORM_WORKSPACE_ID: expected',
-    );
+    expect(await refusal(ONE, { env: { VOXFORM_BASE_URL: 'nowhere' } })).toContain('VOXFORM_BASE_URL: expected');
+    expect(await refusal(ONE, { env: { VOXFORM_WORKSPACE_ID: '../x' } })).toContain('VOXFORM_WORKSPACE_ID: expected');
   });
 
   it.each([

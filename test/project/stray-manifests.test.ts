@@ -85,8 +85,6 @@ describe('manifests that no pattern takes', () => {
     const all = await command(['validate', '--all-workspaces', '--json'], { cwd: project.root });
     expect(JSON.parse(all.stdout)).toMatchObject({ errors: 0, warnings: 1 });
     project.write(patterns('["manifests/*.yaml", "agents/*.yaml"]'));
-    expect((await command(['validate'], { cwd: project.root })).stdout).toContain(
-      'Agent/a is already declared',
-    );
+    expect((await command(['validate'], { cwd: project.root })).stdout).toContain('Agent/a is already declared');
   });
 });

@@ -42,9 +42,7 @@ export async function fillByHand(
     ),
   );
   const numbers = await Promise.all(
-    upTo(COUNTS.numbers).map((n) =>
-      client.numbers.create({ number: `+4930${100_000 + n}`, nickname: `Line ${n}` }),
-    ),
+    upTo(COUNTS.numbers).map((n) => client.numbers.create({ number: `+4930${100_000 + n}`, nickname: `Line ${n}` })),
   );
   for (const [index, { id }] of numbers.slice(0, COUNTS.linkedNumbers).entries())
     dashboard.linkNumber(id, { inbound_agent_id: at(agents, index) });
@@ -59,9 +57,7 @@ export async function fillByHand(
   }
   for (const agent_id of agents.slice(KNOWN_BY.users, KNOWN_BY.calls)) dashboard.recordCall({ agent_id });
   const webhookIds = await Promise.all(
-    upTo(COUNTS.webhooks).map((n) =>
-      workspace.webhook({ url: `https://hooks.example.com/${n}`, retries: n }),
-    ),
+    upTo(COUNTS.webhooks).map((n) => workspace.webhook({ url: `https://hooks.example.com/${n}`, retries: n })),
   );
   return { agentIds: agents.slice(KNOWN_BY.calls), webhookIds };
 }

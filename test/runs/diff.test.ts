@@ -40,10 +40,7 @@ spec: { url: "https://x.example", payload: { agent: { $ref: Agent/sales } } }
 const SAME = '    vars: { company: Acme }';
 
 /** Both applied, from the same manifests unless `texts` has it otherwise. */
-async function applied(
-  texts: WorkspaceText = {},
-  secondEnv: Record<string, string> = ENV,
-): Promise<TwoWorkspaces> {
+async function applied(texts: WorkspaceText = {}, secondEnv: Record<string, string> = ENV): Promise<TwoWorkspaces> {
   const two = await twoWorkspaces(MANIFESTS, { staging: SAME, production: SAME, ...texts });
   // The other way round, so that nothing can agree by the order of ids.
   for (const name of ['FAQ', 'Prices']) two.staging.dashboard.addKnowledgeBase({ name });

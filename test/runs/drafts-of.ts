@@ -13,7 +13,6 @@ export function draftsOf(
   { secrets = [] }: Given = {},
 ): ManifestDrafts {
   const drafter = new Drafter(secrets);
-  for (const kind of kinds.values())
-    for (const found of records.get(kind.name) ?? []) drafter.take(kind, found);
+  for (const kind of kinds.values()) for (const found of records.get(kind.name) ?? []) drafter.take(kind, found);
   return drafter.drafts({ knownNames: [], lookups });
 }

@@ -50,12 +50,7 @@ describe('what becomes of a request', () => {
     ['nothing is there', {}, { branch: undefined }, 'open, push, open'],
     ['a commit came through, and no request', {}, {}, 'open, open'],
     ['all is as it should be', {}, { requests: [request('open')] }, 'open'],
-    [
-      'the drift changed',
-      { drift: 'd2' },
-      { branch: stale, requests: [request('open')] },
-      'open, push, body',
-    ],
+    ['the drift changed', { drift: 'd2' }, { branch: stale, requests: [request('open')] }, 'open, push, body'],
     ['the base is another one', {}, { base: 'next', requests: [request('open')] }, 'open, base'],
     ['a person closed it', {}, { requests: [request('closed')] }, 'rejected'],
     [
@@ -64,44 +59,14 @@ describe('what becomes of a request', () => {
       { branch: stale, requests: [request('closed')] },
       'open, push, open',
     ],
-    [
-      'it ended once, and is back',
-      {},
-      { branch: stale, requests: [request('closed', ENDED)] },
-      'open, push, open',
-    ],
-    [
-      'its branch is gone',
-      {},
-      { branch: undefined, requests: [request('closed', ENDED)] },
-      'open, push, open',
-    ],
-    [
-      'a person deleted its branch',
-      {},
-      { branch: undefined, requests: [request('closed')] },
-      'open, push, open',
-    ],
+    ['it ended once, and is back', {}, { branch: stale, requests: [request('closed', ENDED)] }, 'open, push, open'],
+    ['its branch is gone', {}, { branch: undefined, requests: [request('closed', ENDED)] }, 'open, push, open'],
+    ['a person deleted its branch', {}, { branch: undefined, requests: [request('closed')] }, 'open, push, open'],
     ['it was merged', {}, { branch: stale, requests: [request('merged')] }, 'open, push, open'],
-    [
-      'a newer one is closed, an older one open',
-      {},
-      { requests: [request('closed'), request('open')] },
-      'open',
-    ],
-    [
-      'a person has commits there',
-      {},
-      { branch: { ...done, isOurs: false }, requests: [request('open')] },
-      'foreign',
-    ],
+    ['a newer one is closed, an older one open', {}, { requests: [request('closed'), request('open')] }, 'open'],
+    ['a person has commits there', {}, { branch: { ...done, isOurs: false }, requests: [request('open')] }, 'foreign'],
     ['the drift ended', { hasFiles: false }, { requests: [request('open')] }, 'close, state+body'],
-    [
-      'it ended after a person closed it',
-      { hasFiles: false },
-      { requests: [request('closed')] },
-      'close, body',
-    ],
+    ['it ended after a person closed it', { hasFiles: false }, { requests: [request('closed')] }, 'close, body'],
     ['it ended before', { hasFiles: false }, { requests: [request('closed', ENDED)] }, 'none'],
     ['it ended with a merge', { hasFiles: false }, { requests: [request('merged')] }, 'none'],
     [
@@ -191,10 +156,7 @@ describe('where a request belongs', () => {
       ['https://github.example.com/acme/voices', 'https://github.example.com/api/v3'],
       ['https://gitlab.example.com/group/sub/voices', 'https://gitlab.example.com/api/v4'],
     ];
-    for (const [address = '', api] of [
-      ...apis,
-      ['https://github.com/acme/voices', 'https://api.github.com'],
-    ]) {
+    for (const [address = '', api] of [...apis, ['https://github.com/acme/voices', 'https://api.github.com']]) {
       const found = await place(address);
       expect(found.api).toBe(api);
       expect(`${hostKinds[found.host].serverOf(new URL(found.api))}/${found.repository}`).toBe(address);
@@ -217,10 +179,7 @@ describe('where a request belongs', () => {
     ],
     [
       'a branch that Git refuses',
-      [
-        'https://github.com/acme/voices',
-        { folder: 'x.lock/..y', settings: { branch: 'a/{project}/{workspace}' } },
-      ],
+      ['https://github.com/acme/voices', { folder: 'x.lock/..y', settings: { branch: 'a/{project}/{workspace}' } }],
       'is not a valid name of a branch',
     ],
   ])('is told to be missing for %s', async (_, given, said) => {

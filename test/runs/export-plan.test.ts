@@ -59,9 +59,7 @@ const texts = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 12 }) },
   {
     weight: 2,
-    arbitrary: fc
-      .array(fc.string({ maxLength: 5 }), { minLength: 2, maxLength: 7 })
-      .map((lines) => lines.join('\n')),
+    arbitrary: fc.array(fc.string({ maxLength: 5 }), { minLength: 2, maxLength: 7 }).map((lines) => lines.join('\n')),
   },
   fc.constantFrom(
     '',
@@ -82,18 +80,9 @@ const texts = fc.oneof(
 const jsons = fc
   .jsonValue({ maxDepth: 3, stringUnit: 'binary' })
   .chain((value) =>
-    fc.constantFrom(
-      value,
-      { $ref: value },
-      [{ $file: 'x', y: value }],
-      { '<<': value },
-      { a: { $b: [value] } },
-    ),
+    fc.constantFrom(value, { $ref: value }, [{ $file: 'x', y: value }], { '<<': value }, { a: { $b: [value] } }),
   ) as fc.Arbitrary<Json>;
-const decimals = fc.oneof(
-  fc.double({ noNaN: true, noDefaultInfinity: true }),
-  fc.constantFrom(0, -0, 1e21, 0.1),
-);
+const decimals = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(0, -0, 1e21, 0.1));
 
 const some = (model: Record<string, fc.Arbitrary<unknown>>) =>
   fc.record(model, { requiredKeys: [] }) as fc.Arbitrary<JsonObject>;
@@ -211,10 +200,7 @@ describe('an exported project', () => {
         const { records, lookups: shelves } = discovery;
         const backwards = new Map([...records].map(([kind, found]) => [kind, found.toReversed()]));
         const again = draftsOf({ records: backwards, lookups: shelves });
-        expect([
-          ...manifestFiles(again.whole(), parts.layout),
-          projectFile(settings, 'voxform.yaml'),
-        ]).toEqual(files);
+        expect([...manifestFiles(again.whole(), parts.layout), projectFile(settings, 'voxform.yaml')]).toEqual(files);
         await writeFolder(folder, files, { last: 'voxform.yaml' });
         if (manifests.length === 0) return;
         const { summary, resources } = await planOf(folder, workspace);
@@ -227,9 +213,7 @@ describe('an exported project', () => {
             fields,
           })),
         ).toEqual([]);
-        expect(summary.adopt).toBe(
-          world.agents.size + world.numbers.size + world.webhooks.size + world.users.size,
-        );
+        expect(summary.adopt).toBe(world.agents.size + world.numbers.size + world.webhooks.size + world.users.size);
       }),
       { numRuns: 30 },
     );

@@ -48,10 +48,7 @@ async function beginning(baseUrl: string, written: string, writtenFor?: string) 
 
 describe('a first run', () => {
   it('is refused where the state that this machine wrote is gone, and may be recovered', async () => {
-    const { refused, place } = await beginning(
-      'https://voice.example.com',
-      'project/.voxform/live.state.json',
-    );
+    const { refused, place } = await beginning('https://voice.example.com', 'project/.voxform/live.state.json');
     await rm(path.dirname(place), { recursive: true });
     const error = await failureOf(refused());
     expect(error).toBeInstanceOf(LostState);
@@ -68,26 +65,17 @@ describe('a first run', () => {
   });
 
   it('is refused where this machine wrote the state to another store', async () => {
-    const { refused, marks, place } = await beginning(
-      'https://voice.example.com',
-      'other/.voxform/live.state.json',
-    );
+    const { refused, marks, place } = await beginning('https://voice.example.com', 'other/.voxform/live.state.json');
     await rm(path.dirname(place), { recursive: true });
     const document = { ...emptyDocument({ lineage: 'L2', salt: 'S' }, 'W1', '0.0.0'), serial: 7, write: 'w' };
     await marks.raise(document, 'refs/voxform/live of origin');
     const error = await failureOf(refused());
-    expect(error.message).toContain(
-      'wrote the state of the workspace W1 to refs/voxform/live of origin (serial 7)',
-    );
+    expect(error.message).toContain('wrote the state of the workspace W1 to refs/voxform/live of origin (serial 7)');
     expect(error.hint).toContain("state move --from '{ backend: BACKEND");
   });
 
   it('is refused where it is gone from the store that it is in', async () => {
-    const { refused, marks } = await beginning(
-      'https://voice.example.com',
-      'gone.json',
-      'https://other.example.com',
-    );
+    const { refused, marks } = await beginning('https://voice.example.com', 'gone.json', 'https://other.example.com');
     const document = emptyDocument({ lineage: 'L2', salt: 'S2' }, 'W1', '0.0.0');
     await marks.raise({ ...document, serial: 4 }, '.voxform/live.state.json');
     const error = await failureOf(refused());

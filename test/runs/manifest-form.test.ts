@@ -24,48 +24,8 @@ const pieces = fc.constantFrom(
     '<<',
     '0x1f',
   ],
-  ...[
-    ' ',
-    '\n',
-    '\n\n',
-    '\t',
-    '\r',
-    ': ',
-    ':',
-    ' #',
-    '#',
-    '- ',
-    '-',
-    '? ',
-    '?',
-    '{',
-    '}',
-    '[',
-    ']',
-    ',',
-    '&',
-    '*',
-  ],
-  ...[
-    '!',
-    '|',
-    '>',
-    "'",
-    '"',
-    '%',
-    '@',
-    '`',
-    '---',
-    '...',
-    '\\',
-    '\\n',
-    '\u0007',
-    '\u202e',
-    '\ufeff',
-    'ß',
-    '😀',
-    '$',
-  ],
+  ...[' ', '\n', '\n\n', '\t', '\r', ': ', ':', ' #', '#', '- ', '-', '? ', '?', '{', '}', '[', ']', ',', '&', '*'],
+  ...['!', '|', '>', "'", '"', '%', '@', '`', '---', '...', '\\', '\\n', '\u0007', '\u202e', '\ufeff', 'ß', '😀', '$'],
   'x'.repeat(60),
   'k'.repeat(1030),
 );
@@ -76,10 +36,7 @@ const text = fc.oneof(
 const key = fc
   .oneof(text, fc.constantFrom('$ref', '$secret', '$literal', '$join', 'model'))
   .filter((each) => each !== '__proto__');
-const leaf = fc.oneof(
-  { weight: 4, arbitrary: text },
-  fc.constantFrom(null, true, false, 0, -0, -1.5, 1e21, 1e-7, 42),
-);
+const leaf = fc.oneof({ weight: 4, arbitrary: text }, fc.constantFrom(null, true, false, 0, -0, -1.5, 1e21, 1e-7, 42));
 const { value } = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4, depthIdentifier: 'value' },
@@ -92,10 +49,7 @@ const { value } = fc.letrec<{ value: Json }>((tie) => ({
 const path = fc.constantFrom('a', 'b', 'c.x', 'c.y', 'c.z.w', 'd.x');
 const draft: fc.Arbitrary<ManifestDraft> = fc.record({
   kind: fc.constant('Agent'),
-  name: fc.oneof(
-    fc.constantFrom('line-1', '24h', 'no', '1e3'),
-    fc.stringMatching(/^[a-z0-9]+(-[a-z0-9]+)?$/),
-  ),
+  name: fc.oneof(fc.constantFrom('line-1', '24h', 'no', '1e3'), fc.stringMatching(/^[a-z0-9]+(-[a-z0-9]+)?$/)),
   id: fc.option(text, { nil: undefined }),
   leaves: fc.dictionary(path, value, { maxKeys: 5 }).map((each) => new Map(Object.entries(each))),
   notes: fc

@@ -156,23 +156,13 @@ spec:
   ])('leaves out %s, and says so', (_, record, path) => {
     const { manifests, whole } = drafts({ WorkspaceUser: [record] });
     expect([...whole()].map(({ draft }) => draft.leaves.has(path))).toEqual([false]);
-    expect(manifests[0]?.omitted).toEqual([
-      { path, because: 'the API documentation does not allow its value' },
-    ]);
+    expect(manifests[0]?.omitted).toEqual([{ path, because: 'the API documentation does not allow its value' }]);
   });
 
   it.each([
-    [
-      'a number that is too long',
-      { PhoneNumber: [{ id: 'n1', number: '+4930123456789' }] },
-      'require number',
-    ],
+    ['a number that is too long', { PhoneNumber: [{ id: 'n1', number: '+4930123456789' }] }, 'require number'],
     ['a webhook whose URL is none', { Webhook: [{ id: 'w1', url: 'nowhere' }] }, 'require url'],
-    [
-      'an id that no path holds',
-      { Webhook: [{ id: 'a b', url: 'https://example.com' }] },
-      'its id is not valid',
-    ],
+    ['an id that no path holds', { Webhook: [{ id: 'a b', url: 'https://example.com' }] }, 'its id is not valid'],
     [
       'two numbers with the same digits',
       {
@@ -190,20 +180,7 @@ spec:
   });
 
   it('quotes texts that other readers of YAML would take for something else', () => {
-    const words = [
-      'yes',
-      'no',
-      'On',
-      '012',
-      '0o7',
-      '12:30:45',
-      '1_000',
-      '2001-01-01',
-      'null',
-      'true',
-      '1e3',
-      'plain',
-    ];
+    const words = ['yes', 'no', 'On', '012', '0o7', '12:30:45', '1_000', '2001-01-01', 'null', 'true', '1e3', 'plain'];
     const { manifest } = written({
       Agent: [{ id: 'a1', name: 'a', tts_config: { backchannel_words: words } }],
     });
@@ -236,10 +213,7 @@ describe('the list of secrets', () => {
         { id: 'a2', name: 'A b' },
       ],
     });
-    const { text } = secretsFile(
-      { name: 'test', baseUrl: '', workspaceId: '', apiKeySecret: 'KEY' },
-      manifests,
-    );
+    const { text } = secretsFile({ name: 'test', baseUrl: '', workspaceId: '', apiKeySecret: 'KEY' }, manifests);
     expect(text.match(/^\w+=.*$/gm)).toEqual([
       'KEY=voxform-export-placeholder',
       'A_B_API_KEY=voxform-export-placeholder',

@@ -47,10 +47,7 @@ function match({ wanted, records, held = {}, remembered = {}, bases = [] }: Case
     },
     held: new Map(Object.entries(held).map(([kind, ids]) => [kind, new Set(ids)])),
     remembered: new Map(
-      Object.entries(remembered).map(([address, id]): [string, Remembered] => [
-        address,
-        { id, source: 'a backup' },
-      ]),
+      Object.entries(remembered).map(([address, id]): [string, Remembered] => [address, { id, source: 'a backup' }]),
     ),
   });
 }

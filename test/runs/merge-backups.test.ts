@@ -7,11 +7,7 @@ import type { StateBackup } from '../../src/state/store.ts';
 import { creating, saved, sessionOptions, statePath, storeAt } from '../state/temporary-state.ts';
 
 /** A document or journal after these events. */
-function backups(
-  source: string,
-  events: readonly JournalEvent[],
-  workspaceId: string | undefined = 'W1',
-): StateBackup {
+function backups(source: string, events: readonly JournalEvent[], workspaceId: string | undefined = 'W1'): StateBackup {
   const state = fold(emptyDocument({ lineage: 'L', salt: '' }, 'W1', ''), []);
   for (const event of events) state.apply({ event, at: '2030' });
   const { resources, pending, orphans } = state;
@@ -55,10 +51,7 @@ describe('mergeBackups', () => {
     const settled = mergeBackups([backups('new', [saved('x')]), backups('old', [creating('a')])], 'W1');
     expect([...settled.pending.keys()]).toEqual([]);
     const journal = backups('journal', [creating('b')]);
-    const open = mergeBackups(
-      [{ ...journal, workspaceId: undefined }, backups('new', [creating('a')])],
-      'W1',
-    );
+    const open = mergeBackups([{ ...journal, workspaceId: undefined }, backups('new', [creating('a')])], 'W1');
     expect([...open.pending.keys()].sort()).toEqual(['Agent/a', 'Agent/b']);
   });
 

@@ -60,11 +60,7 @@ describe('a selection', () => {
   });
 });
 
-function planned(
-  address: string,
-  action: PlannedResource['action'],
-  ...dependsOn: string[]
-): PlannedResource {
+function planned(address: string, action: PlannedResource['action'], ...dependsOn: string[]): PlannedResource {
   const kind = address.slice(0, address.indexOf('/'));
   return { address, kind, action, id: null, source: null, reason: '', changes: [], depends_on: dependsOn };
 }
@@ -83,8 +79,7 @@ describe('batches', () => {
         planned('WorkspaceUser/u', 'manual', 'Agent/a'),
       ],
     };
-    const batches = (size?: number) =>
-      batchesOf(document, size).map((batch) => batch.map(({ address }) => address));
+    const batches = (size?: number) => batchesOf(document, size).map((batch) => batch.map(({ address }) => address));
     expect(batches(2)).toEqual([
       ['Agent/z', 'Agent/a'],
       ['Agent/c', 'PhoneNumber/there'],
@@ -116,9 +111,7 @@ describe('a map of names', () => {
     const withBases = (...bases: string[]) => [
       agent('a', {
         llm_config: {
-          knowledge_base_ids: bases.map((base) =>
-            base.startsWith('01') ? base : ref(`KnowledgeBase/${base}`),
-          ),
+          knowledge_base_ids: bases.map((base) => (base.startsWith('01') ? base : ref(`KnowledgeBase/${base}`))),
         },
       }),
     ];
@@ -133,8 +126,7 @@ describe('a map of names', () => {
     const [faq, prices, other] = ['FAQ', 'Prices', 'Other'].map((name) => ({
       $ref: `KnowledgeBase/${name}`,
     }));
-    const patch = (...knowledge_base_ids: unknown[]) =>
-      new Map([['Agent/a', { llm_config: { knowledge_base_ids } }]]);
+    const patch = (...knowledge_base_ids: unknown[]) => new Map([['Agent/a', { llm_config: { knowledge_base_ids } }]]);
     expect(settings(first, first)).toEqual({
       lookupNames: { KnowledgeBase: { FAQ: 'Prices', Prices: 'FAQ' } },
       patches: patch(faq, prices, '01NEW', other),

@@ -139,10 +139,7 @@ describe('a plan that begins to read before the manifests are read', () => {
     ['is not there', (given: Setting) => given.emulator.close()],
   ])('says what is wrong with manifests although the platform %s', async (_reason, make) => {
     await using given = await applied();
-    await writeFile(
-      path.join(given.folder.root, 'manifests/z.yaml'),
-      agentManifest('z').replace('spec', 'spce'),
-    );
+    await writeFile(path.join(given.folder.root, 'manifests/z.yaml'), agentManifest('z').replace('spec', 'spce'));
     await make(given);
     const error = await failing(plan(given.project));
     expect(error).toBeInstanceOf(InvalidManifests);

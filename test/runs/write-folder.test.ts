@@ -56,10 +56,7 @@ describe('writeFolder', () => {
     ['holds a file', (target: string) => mkdir(target).then(() => writeFile(path.join(target, 'x'), 'mine'))],
     ['holds a hidden folder', (target: string) => mkdir(path.join(target, '.git'), { recursive: true })],
     ['is a file', (target: string) => writeFile(target, 'mine')],
-    [
-      'lies below a file',
-      (target: string) => writeFile(path.dirname(target), '').catch(() => writeFile(target, '')),
-    ],
+    ['lies below a file', (target: string) => writeFile(path.dirname(target), '').catch(() => writeFile(target, ''))],
   ])('refuses a folder that %s, and leaves it as it is', async (_, prepare) => {
     const root = await folder();
     const target = path.join(root, 'out');
@@ -103,11 +100,7 @@ describe('writeFolder with replace', () => {
     await writeFile(path.join(target, 'manifests/agents/b.yaml'), 'mine');
     const { replaced } = await writeFolder(target, FILES, REPLACE);
     expect(replaced).toEqual(['manifests/agents/a.yaml']);
-    expect(await tree(target)).toEqual([
-      'manifests/agents/a.yaml',
-      'manifests/agents/b.yaml',
-      'voxform.yaml',
-    ]);
+    expect(await tree(target)).toEqual(['manifests/agents/a.yaml', 'manifests/agents/b.yaml', 'voxform.yaml']);
     expect(await readdir(target)).toEqual(['manifests', 'voxform.yaml']);
     expect(await readFile(path.join(target, 'manifests/agents/a.yaml'), 'utf8')).toBe('a\n');
     expect(await readFile(path.join(root, 'elsewhere.yaml'), 'utf8')).toBe('mine');

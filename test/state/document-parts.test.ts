@@ -81,9 +81,7 @@ describe('a state that is read in parts', () => {
         harmed[at] = byte;
         const found = parseInParts(harmed, DEEPEST);
         if (found === undefined) continue;
-        expect(canonicalJson(found as unknown as Json)).toBe(
-          canonicalJson(JSON.parse(harmed.toString()) as Json),
-        );
+        expect(canonicalJson(found as unknown as Json)).toBe(canonicalJson(JSON.parse(harmed.toString()) as Json));
       }
     }
   });
@@ -126,8 +124,7 @@ describe('a state that is read in parts', () => {
     },
     {
       reason: 'a value that nests too deeply',
-      harm: (text) =>
-        text.replace('"observed": {}', `"observed": {"x": ${'['.repeat(600)}${']'.repeat(600)}}`),
+      harm: (text) => text.replace('"observed": {}', `"observed": {"x": ${'['.repeat(600)}${']'.repeat(600)}}`),
       says: /is damaged/,
     },
     {

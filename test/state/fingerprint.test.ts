@@ -1,23 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  createFingerprints,
-  type Fingerprints,
-  mask,
-  newSalt,
-  secretTexts,
-} from '../../src/state/fingerprint.ts';
+import { createFingerprints, type Fingerprints, mask, newSalt, secretTexts } from '../../src/state/fingerprint.ts';
 import { jsonEqual } from '../../src/values/json.ts';
 import { Join, Reference, Secret, Unset, type Value } from '../../src/values/value.ts';
 
 describe('fingerprints', () => {
   it('tells secrets apart, is the same for the same secret, and differs between states', async () => {
     const salt = newSalt();
-    const [first, again, other] = [
-      createFingerprints(salt),
-      createFingerprints(salt),
-      createFingerprints(newSalt()),
-    ];
+    const [first, again, other] = [createFingerprints(salt), createFingerprints(salt), createFingerprints(newSalt())];
     await Promise.all([first.prepare(['a', 'b', 'a', 'c', '']), first.prepare(['a']), again.prepare(['a'])]);
     await other.prepare(['a']);
     expect(first.of('a')).toBe(again.of('a'));
@@ -93,10 +83,7 @@ describe('mask', () => {
   });
 
   it('lists each secret once', () => {
-    expect(secretTexts({ a: key, b: [new Join(['x', key, new Secret('B', 'b')], '')] })).toEqual([
-      'hunter2',
-      'b',
-    ]);
+    expect(secretTexts({ a: key, b: [new Join(['x', key, new Secret('B', 'b')], '')] })).toEqual(['hunter2', 'b']);
   });
 });
 
@@ -109,15 +96,10 @@ function same(a: Value, b: Value): boolean {
   }
   if (Array.isArray(a) || Array.isArray(b)) {
     return (
-      Array.isArray(a) &&
-      Array.isArray(b) &&
-      a.length === b.length &&
-      a.every((item, index) => same(item, b[index]))
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => same(item, b[index]))
     );
   }
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
   const [left, right] = [new Map(Object.entries(a)), new Map(Object.entries(b))];
-  return (
-    left.size === right.size && [...left].every(([key, item]) => right.has(key) && same(item, right.get(key)))
-  );
+  return left.size === right.size && [...left].every(([key, item]) => right.has(key) && same(item, right.get(key)));
 }

@@ -235,10 +235,7 @@ const cases: readonly Case[] = [
       { type: 'forgotten', address: 'Agent/b', orphan: orphan('2', 'forgotten') },
     ],
     expected: {
-      orphans: [
-        { ...orphan('1', 'removed'), closed: { because: 'kept', since: at } },
-        orphan('2', 'forgotten'),
-      ],
+      orphans: [{ ...orphan('1', 'removed'), closed: { because: 'kept', since: at } }, orphan('2', 'forgotten')],
     },
   },
   {

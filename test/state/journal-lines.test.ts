@@ -142,10 +142,7 @@ describe('the journal', () => {
     },
   ])('is refused with $reason, and left as it is', async ({ content, message }) => {
     const path = await withJournal(content);
-    for (const failing of [
-      () => readState(storeAt(path), options),
-      () => openSession(storeAt(path), options),
-    ]) {
+    for (const failing of [() => readState(storeAt(path), options), () => openSession(storeAt(path), options)]) {
       const error = await failureOf(failing());
       expect(error.message).toMatch(message);
       expect(error.hint).toMatch(/voxform recover|Upgrade voxform/);

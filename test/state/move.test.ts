@@ -88,10 +88,7 @@ describe('moving a state', () => {
         if (name === place) throw new Error(`died ${name}`);
       },
     };
-    const [from, to] = [
-      storeAt(old, side === 'from' ? dying : {}),
-      storeAt(here, side === 'to' ? dying : {}),
-    ];
+    const [from, to] = [storeAt(old, side === 'from' ? dying : {}), storeAt(here, side === 'to' ? dying : {})];
     expect((await failureOf(moveState({ from, to, session }))).message).toBe(`died ${place}`);
 
     const isMoved = place === 'after-mark';
@@ -156,9 +153,7 @@ describe('moving a state', () => {
     const error = await failureOf(moveState({ from: storeAt(old), to: storeAt(here), session }));
     expect(error.message).toContain('already has another state');
     expect([await knownAt(old), await knownAt(here)]).toEqual([before, there]);
-    const nothing = await failureOf(
-      moveState({ from: storeAt(`${old}x`), to: storeAt(`${here}x`), session }),
-    );
+    const nothing = await failureOf(moveState({ from: storeAt(`${old}x`), to: storeAt(`${here}x`), session }));
     expect(nothing.message).toContain('there is no state at');
     const alien = { ...session, workspaceId: 'W2' };
     const wrong = await failureOf(moveState({ from: storeAt(old), to: storeAt(`${here}x`), session: alien }));
@@ -181,12 +176,8 @@ describe.each(all)('moving a state to %s', (name, backend) => {
     const { lineage, salt, resources, pending, orphans } = moved;
     expect({ lineage, salt, resources: [...resources], pending: [...pending], orphans }).toEqual(before);
     const { location } = there();
-    expect((await failureOf(openSession(storeAt(old), session))).message).toContain(
-      `was moved to ${location}`,
-    );
-    expect(await failureOf(moveState({ from: storeAt(old), to: there(), session }))).toBeInstanceOf(
-      MovedState,
-    );
+    expect((await failureOf(openSession(storeAt(old), session))).message).toContain(`was moved to ${location}`);
+    expect(await failureOf(moveState({ from: storeAt(old), to: there(), session }))).toBeInstanceOf(MovedState);
 
     const more = await openSession(there(), session);
     await more.record(saved('d'));

@@ -180,9 +180,7 @@ describe('a state session', () => {
       quarantine: () => Promise.resolve(undefined),
       leaveMark: () => Promise.resolve(),
       release: ({ commit, outcome } = {}) =>
-        Promise.resolve(
-          void appended.push([commit?.document.serial, commit?.expectedSerial, outcome?.result]),
-        ),
+        Promise.resolve(void appended.push([commit?.document.serial, commit?.expectedSerial, outcome?.result])),
     };
     const store: StateStore = {
       location: 'elsewhere',

@@ -60,9 +60,7 @@ describe.concurrent('under attack', () => {
 it('has the cases of every file that makes some', () => {
   const folder = path.join(import.meta.dirname, '../../scripts/torture');
   const made = readdirSync(folder).flatMap((file) =>
-    [...readFileSync(path.join(folder, file), 'utf8').matchAll(/^export const (\w+Cases)\b/gm)].map(
-      ([, name]) => name,
-    ),
+    [...readFileSync(path.join(folder, file), 'utf8').matchAll(/^export const (\w+Cases)\b/gm)].map(([, name]) => name),
   );
   expect(made.filter((name) => name !== 'allCases').sort()).toEqual(Object.keys(topics).sort());
 });

@@ -122,9 +122,7 @@ it('runs every command, and none shows a secret or writes one down', async () =>
       (records) => [...records.keys()][0],
     );
     const args = call.split(' ').map((word) => ({ AGENT: agent, HOOK: hook })[word] ?? word);
-    const until = { watch: /"event":"run"/, 'fleet serve': /"workspace":"here:test"/ }[
-      call.replace(/ --.*/, '')
-    ];
+    const until = { watch: /"event":"run"/, 'fleet serve': /"workspace":"here:test"/ }[call.replace(/ --.*/, '')];
     const { code, stdout, stderr } = await workspace.run([...args, '-v'], { until });
     expect([0, 1, 2], `${call}: ${stderr}`).toContain(code);
     const leak = leakIn(`${stdout}\n${stderr}`);

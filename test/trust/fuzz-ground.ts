@@ -39,10 +39,7 @@ const EDITED = MANIFESTS.replace('Be nice.', 'Be nicer.').replace('retries: 3', 
 
 /** A request without its query, e.g. `GET /api/v1/numbers`. */
 export type RequestKey = string;
-export type Answerer = (
-  key: RequestKey,
-  recorded: unknown,
-) => { readonly status: number; readonly body: Buffer };
+export type Answerer = (key: RequestKey, recorded: unknown) => { readonly status: number; readonly body: Buffer };
 
 /**
  * A project that was applied once, and edited since, before a server that gives the answers that the platform gave then, or what
@@ -124,10 +121,7 @@ guards: { max_changed_percent: 100, min_resources: 10 }
   ): Promise<CommandResult> {
     rmSync(path.join(this.root, '.voxform'), { recursive: true, force: true });
     for (const [file, text] of [...this.#files, ...Object.entries(files)]) {
-      const target = path.join(
-        this.root,
-        file === 'state' ? STATE : file === 'journal' ? `${STATE}.journal` : file,
-      );
+      const target = path.join(this.root, file === 'state' ? STATE : file === 'journal' ? `${STATE}.journal` : file);
       mkdirSync(path.dirname(target), { recursive: true });
       writeFileSync(target, text);
     }

@@ -191,10 +191,7 @@ const OWN_MISTAKE =
   /mistake in voxform itself|Cannot (read|set|convert|destructure|mix|access)|is not (a function|iterable|defined|a constructor)|Maximum call stack|Invalid (array|string) length|\b(Type|Range|Reference|Syntax)Error\b|\n +at .+:\d+:\d+\)?\n/;
 
 /** Feeds an attempt to its command, and says what it did that it must not do; undefined where all is well. */
-export async function faultOf(
-  ground: FuzzGround,
-  { args, files, answers }: Attempt,
-): Promise<string | undefined> {
+export async function faultOf(ground: FuzzGround, { args, files, answers }: Attempt): Promise<string | undefined> {
   ground.answerer = (key, recorded) =>
     answers?.get(key) ?? {
       status: recorded === undefined ? 404 : 200,
@@ -203,10 +200,8 @@ export async function faultOf(
   const result: CommandResult = await ground.run(args, files);
   const said = `voxform ${args.join(' ')} -> ${result.code}\n${result.stdout.slice(0, 3_000)}\n${result.stderr.slice(0, 3_000)}`;
   if (![0, 1, 2].includes(result.code)) return `the exit code is odd: ${said}`;
-  if (OWN_MISTAKE.test(result.stderr) || OWN_MISTAKE.test(result.stdout))
-    return `an error of our own: ${said}`;
-  if (result.code === 1 && result.stderr === '' && result.stdout === '')
-    return `an error without a word: ${said}`;
+  if (OWN_MISTAKE.test(result.stderr) || OWN_MISTAKE.test(result.stdout)) return `an error of our own: ${said}`;
+  if (result.code === 1 && result.stderr === '' && result.stdout === '') return `an error without a word: ${said}`;
   if (ground.askedTooOften) return `no end of requests: ${said}`;
   if (Object.hasOwn(Object.prototype, 'polluted')) return `every object was changed: ${said}`;
   return undefined;

@@ -100,9 +100,7 @@ describe('what is known to break programs breaks nothing here', () => {
     {
       reason: 'keys of every object in a record',
       attempt: () =>
-        answer(
-          '{"data":{"id":"x","__proto__":{"polluted":1},"payload":{"__proto__":{"a":1},"constructor":1}}}',
-        ),
+        answer('{"data":{"id":"x","__proto__":{"polluted":1},"payload":{"__proto__":{"a":1},"constructor":1}}}'),
     },
     {
       reason: 'a byte order mark and CRLF',

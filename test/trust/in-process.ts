@@ -33,8 +33,7 @@ export async function command(
   const stderr = new Collector((text) => {
     if (until?.test(text)) interrupts.raise('SIGTERM');
   });
-  if (columns !== undefined)
-    for (const each of [stdout, stderr]) Object.assign(each, { isTTY: true, columns });
+  if (columns !== undefined) for (const each of [stdout, stderr]) Object.assign(each, { isTTY: true, columns });
   const code = await run({
     args,
     cwd,

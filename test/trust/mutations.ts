@@ -67,11 +67,7 @@ export function mutatedText(text: string, most = 4): fc.Arbitrary<string> {
   return fc.array(edit, { minLength: 1, maxLength: most }).map((edits) => {
     let result = text;
     for (const { at, length, to, how, piece, char } of edits) {
-      const [before, taken, after] = [
-        result.slice(0, at),
-        result.slice(at, at + length),
-        result.slice(at + length),
-      ];
+      const [before, taken, after] = [result.slice(0, at), result.slice(at, at + length), result.slice(at + length)];
       switch (how) {
         case 'cut':
           result = before + after;

@@ -36,11 +36,8 @@ export function leakIn(output: string, secrets: readonly Planted[] = everySecret
   for (const { name, text, core } of secrets) {
     for (const [spelling, form] of spellings(core)) {
       const at =
-        spelling === 'hex' || spelling === 'plain'
-          ? lower.indexOf(form.toLowerCase())
-          : together.indexOf(form);
-      if (at !== -1)
-        return `${name} in ${spelling}: …${together.slice(Math.max(0, at - 60), at + form.length + 40)}…`;
+        spelling === 'hex' || spelling === 'plain' ? lower.indexOf(form.toLowerCase()) : together.indexOf(form);
+      if (at !== -1) return `${name} in ${spelling}: …${together.slice(Math.max(0, at - 60), at + form.length + 40)}…`;
     }
     for (const whole of [
       JSON.stringify(text).slice(1, -1),
@@ -60,9 +57,6 @@ function* spellings(core: string): Generator<readonly [string, string]> {
   yield ['UTF-16 escapes', [...core].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join('')];
   for (const offset of [0, 1, 2]) {
     const shifted = Buffer.concat([Buffer.alloc(offset), Buffer.from(core)]).toString('base64');
-    yield [
-      'base64',
-      shifted.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + core.length) * 8) / 6)),
-    ];
+    yield ['base64', shifted.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + core.length) * 8) / 6))];
   }
 }

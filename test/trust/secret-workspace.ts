@@ -108,8 +108,7 @@ workspaces:
   /** Makes a state, with something that has no secret: without one, each plan has another salt and hashes all of them again. */
   async begin(): Promise<void> {
     this.write({
-      'manifests/first.yaml':
-        'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: first }\nspec: { name: x }\n',
+      'manifests/first.yaml': 'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: first }\nspec: { name: x }\n',
     });
     const { code, stderr } = await this.run(['apply', '--auto-approve', '--target', 'Agent/first']);
     if (code !== 0) throw new Error(stderr);
@@ -147,10 +146,7 @@ workspaces:
     const kept = contentsOf(this.#elsewhere);
     if (!kept.has(DATA_FILE)) throw new Error('the platform wrote no file');
     const hidden = [API_KEY, places.llmKey];
-    return [
-      ...leaks,
-      ...[...kept].flatMap(([name, text]) => told(`the platform's ${name}`, leakIn(text, hidden))),
-    ];
+    return [...leaks, ...[...kept].flatMap(([name, text]) => told(`the platform's ${name}`, leakIn(text, hidden)))];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

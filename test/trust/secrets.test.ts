@@ -47,8 +47,7 @@ describe('no secret gets out', () => {
       leaks.push(...(await leaksOf(workspace, args)));
     };
     await workspace.begin();
-    for (const form of ['text', 'json', 'junit', 'github'])
-      await tell('validate', '--output', form, '--secrets');
+    for (const form of ['text', 'json', 'junit', 'github']) await tell('validate', '--output', form, '--secrets');
     for (const form of FORMATS) await tell('plan', '--output', form, '-v', '--out', `${form}.plan`);
     await tell('plan', '--log-format', 'json');
     await tell('apply', 'json.plan', '--auto-approve', '-v');
@@ -56,8 +55,7 @@ describe('no secret gets out', () => {
     expect(workspace.platform.emulator.world.webhooks.size).toBe(1);
     await tell('plan', '-v');
     await tell('state', 'list', '--output', 'json');
-    for (const address of ['Agent/a', 'Webhook/hook', 'PhoneNumber/line'])
-      await tell('state', 'show', address);
+    for (const address of ['Agent/a', 'Webhook/hook', 'PhoneNumber/line']) await tell('state', 'show', address);
     for (const form of ['text', 'markdown']) await tell('drift', '--output', form);
     // Else the search of the platform's file would prove nothing.
     expect(leakIn(await workspace.platformKeeps(), [places.payload])).toBeDefined();
@@ -89,8 +87,7 @@ describe('no secret gets out', () => {
     leaks.push(...(await leaksOf(workspace, ['import', 'Agent/other', agent ?? '', '-v'], 1)));
     await tell('import', 'Webhook/other', hook ?? '', '-v');
     workspace.write({
-      'manifests/all.yaml':
-        'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: other }\nspec: { name: x }\n',
+      'manifests/all.yaml': 'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: other }\nspec: { name: x }\n',
     });
     await tell('plan', '-v', '--output', 'json', '--out', 'last.plan');
     await tell('apply', '-v', '--auto-approve', '--output', 'json', '--allow-large-change');
@@ -172,9 +169,7 @@ const failures: readonly {
     reason: 'a page that shows the request',
     misbehave: (heard, response) => {
       response.writeHead(409, { 'content-type': 'text/html' });
-      response.end(
-        `<html><title>${allOf(heard).replaceAll('"', '&quot;')}</title><pre>${allOf(heard)}</pre></html>`,
-      );
+      response.end(`<html><title>${allOf(heard).replaceAll('"', '&quot;')}</title><pre>${allOf(heard)}</pre></html>`);
       return true;
     },
   },
@@ -221,9 +216,7 @@ const failures: readonly {
     reason: 'bytes that are no HTTP',
     breaks: true,
     misbehave: (heard, response) => {
-      response.socket?.end(
-        `HTTP/1.1 200 OK\r\n${heard.authorization}\r\nContent-Length: x\r\n\r\n${allOf(heard)}`,
-      );
+      response.socket?.end(`HTTP/1.1 200 OK\r\n${heard.authorization}\r\nContent-Length: x\r\n\r\n${allOf(heard)}`);
       return true;
     },
   },
@@ -233,18 +226,13 @@ describe('no secret gets out of a failure', () => {
   it.each(failures)('$reason', async ({ misbehave, breaks }) => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const { platform } = workspace;
-    platform.misbehave = (heard, response) =>
-      heard.method === 'GET' ? undefined : misbehave(heard, response);
+    platform.misbehave = (heard, response) => (heard.method === 'GET' ? undefined : misbehave(heard, response));
     const leaks = await leaksOf(workspace, ['apply', '--auto-approve', '-v'], 1);
     for (const address of ['Agent/a', 'Webhook/hook']) {
       await workspace.run(['state', 'resolve', address, '--not-created']);
     }
     leaks.push(
-      ...(await leaksOf(
-        workspace,
-        ['apply', '--auto-approve', '--output', 'json', '--log-format', 'json'],
-        1,
-      )),
+      ...(await leaksOf(workspace, ['apply', '--auto-approve', '--output', 'json', '--log-format', 'json'], 1)),
     );
     // A read that breaks off is tried again and again, with pauses: the words are those of a write.
     if (breaks !== true) {

@@ -44,9 +44,7 @@ describe('a saved plan whose digest was worked out anew', () => {
     expect((await workspace.run(['plan', '--out', 'a.plan'])).code).toBe(0);
     const plan = JSON.parse(workspace.written().get('a.plan') ?? '') as PlanDocument;
     const resources = plan.resources.map((each, index) =>
-      index === 0
-        ? { ...each, ...(said.endsWith('twice') && { desired: undefined }), ...change(each) }
-        : each,
+      index === 0 ? { ...each, ...(said.endsWith('twice') && { desired: undefined }), ...change(each) } : each,
     );
     workspace.write({ 'a.plan': JSON.stringify(withDigest({ ...plan, resources })) });
     const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);

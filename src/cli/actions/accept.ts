@@ -30,13 +30,9 @@ export async function accept(context: Context, options: AcceptOptions): Promise<
   }
   const opened = await openWorkspace(context, { requireKey: true });
   if (pullRequest) {
-    return withDrift(context, { opened, options, addresses }, (facts) =>
-      acceptByRequest(context, facts, options),
-    );
+    return withDrift(context, { opened, options, addresses }, (facts) => acceptByRequest(context, facts, options));
   }
-  const found = await withDrift(context, { opened, options, addresses }, (facts) =>
-    driftValues(facts, addresses),
-  );
+  const found = await withDrift(context, { opened, options, addresses }, (facts) => driftValues(facts, addresses));
   const words = {
     verb: 'Accept',
     nothing: 'No drift to accept.',
@@ -62,9 +58,7 @@ async function withDrift<T>(
   const all = { ...options, ...whole, target: addresses };
   return preparedToPlan(opened, all, async (prepared) => {
     const { desired: resources, state, client } = prepared;
-    const earlier = resources.flatMap(({ kind, previousNames }) =>
-      previousNames.map((name) => `${kind}/${name}`),
-    );
+    const earlier = resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`));
     const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
     refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
     const { plan } = await planAll(context, { ...prepared, opened, options: all });

@@ -10,12 +10,7 @@ import type { Reach } from '../../problems/workspace-command.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards, unliftedGuards } from '../../runs/apply-plan.ts';
 import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
 import { judgedPlan, refuseDenied, revalidatedPlan } from '../../runs/judged-plan.ts';
-import {
-  type OpenWorkspace,
-  openWorkspace,
-  type SessionWanted,
-  withSession,
-} from '../../runs/open-workspace.ts';
+import { type OpenWorkspace, openWorkspace, type SessionWanted, withSession } from '../../runs/open-workspace.ts';
 import { aheadFor, changesIn, type PlanSurroundings, withManifests } from '../../runs/planning.ts';
 import type { GuardOptions, LockOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
@@ -122,8 +117,7 @@ async function approveAndApply(
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
     refuseFirstState(opened, { session, document, isAsked });
-    if (!isApproved && !(await confirm(context, document)))
-      return cancelled(context, { what: 'apply', session });
+    if (!isApproved && !(await confirm(context, document))) return cancelled(context, { what: 'apply', session });
   }
 
   const { interrupts } = context;

@@ -27,11 +27,9 @@ export const installationForms = (host: CiHost = 'github'): string =>
 
 /** Parses a value of `--install`. Characters with a meaning in YAML, a shell or GitHub expressions are refused. */
 export function parseInstallation(text: string): Installation | undefined {
-  if (/^[a-z\d][a-z\d-]*\/[\w.-]+(\/[\w.-]+)*@[\da-f]{40}$/i.test(text))
-    return { from: 'action', action: text };
+  if (/^[a-z\d][a-z\d-]*\/[\w.-]+(\/[\w.-]+)*@[\da-f]{40}$/i.test(text)) return { from: 'action', action: text };
   if (/^[a-z\d][\w.:/-]*@sha256:[\da-f]{64}$/.test(text)) return { from: 'image', image: text };
-  const [, file, sha256] =
-    /^(https:\/\/[\w.~:/?&=%+@-]+|[\w.][\w./@+-]*)#sha256=([\da-f]{64})$/.exec(text) ?? [];
+  const [, file, sha256] = /^(https:\/\/[\w.~:/?&=%+@-]+|[\w.][\w./@+-]*)#sha256=([\da-f]{64})$/.exec(text) ?? [];
   return file === undefined || sha256 === undefined ? undefined : { from: 'package', file, sha256 };
 }
 
@@ -45,9 +43,7 @@ export async function askForInstallation(
 ): Promise<Installation | undefined> {
   const width = Math.max(...FORMS.map(([form]) => form.length));
   const forms = formsOf(host)
-    .map(([form, meaning]) =>
-      terminal.errorStyle.prose(meaning, { indent: 2, lead: `${form.padEnd(width)}  ` }),
-    )
+    .map(([form, meaning]) => terminal.errorStyle.prose(meaning, { indent: 2, lead: `${form.padEnd(width)}  ` }))
     .join('\n');
   terminal.err(`Which voxform does CI run? It gets your API keys.\n${forms}\n`);
   const answer = (await terminal.ask('Source (Enter: choose later): ', interrupts.stop))?.trim() ?? '';
@@ -136,12 +132,9 @@ export function githubWorkflow({ installation, project }: CiProject): string {
   const named = template
     .replace(/^name: voxform|group: voxform-apply/gm, (name) => name + suffix)
     .replace(/^jobs:/m, (jobs) =>
-      project === '.'
-        ? jobs
-        : `defaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n\n${jobs}`,
+      project === '.' ? jobs : `defaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n\n${jobs}`,
     );
-  if (installation === undefined || installation.from === 'package')
-    return withValues(named, packageOf(installation));
+  if (installation === undefined || installation.from === 'package') return withValues(named, packageOf(installation));
   const variables = /^ {2}# The package of voxform:.*\n(?: {2}VOXFORM_(?:PACKAGE|SHA256): .*\n)+/m;
   const steps = /^ {6}- uses: actions\/setup-node[\s\S]*?(?=^ {6}- run: voxform)/gm;
   const withoutPackage = named.replace(variables, '');

@@ -18,10 +18,7 @@ export interface Approval {
  * Asks whether to continue.
  * @throws UserError if nobody can be asked.
  */
-export async function approve(
-  { terminal, interrupts }: Context,
-  { question, verb, hint }: Approval,
-): Promise<boolean> {
+export async function approve({ terminal, interrupts }: Context, { question, verb, hint }: Approval): Promise<boolean> {
   if (!terminal.canAsk) throw new UserError('approval needs a terminal; nothing was written', { hint });
   const answer = await terminal.ask(`\n${question}\nType yes to ${verb}: `, interrupts.stop);
   return answer?.trim() === 'yes';

@@ -53,11 +53,7 @@ function look(context: Context, opened: OpenWorkspace, options: DiffOptions): Pr
   });
 }
 
-function rendered(
-  document: DiffDocument,
-  { output, full }: DiffOptions,
-  { terminal, verbose }: Context,
-): string {
+function rendered(document: DiffDocument, { output, full }: DiffOptions, { terminal, verbose }: Context): string {
   const formats: Record<DiffFormat, () => string> = {
     text: () => comparisonText(workspaceComparison(document, verbose), terminal.style, { verbose, full }),
     json: () => jsonText(document),

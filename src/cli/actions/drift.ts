@@ -19,7 +19,6 @@ export async function drift(context: Context, options: DriftOptions): Promise<nu
       preparedToPlan(opened, options, async (prepared) =>
         driftOf((await planAll(context, { ...prepared, opened, options: all })).plan),
       ),
-    codeFor: (documents) =>
-      options.detailedExitcode && documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok,
+    codeFor: (documents) => (options.detailedExitcode && documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok),
   });
 }

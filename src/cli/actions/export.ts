@@ -41,9 +41,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   const opened = await openWorkspace(context, { requireKey: true });
   const { apiKey } = opened.workspace;
   if (options.apiKeySecret === apiKey.name)
-    throw misuse(
-      `${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`,
-    );
+    throw misuse(`${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`);
   const progress = progressFor(context);
   const reading = { given, since: options.callsFrom ?? ALL_CALLS, options, onProgress: progress.read };
   const sources = {
@@ -63,8 +61,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   });
   const noted = notingTokens(untilStopped(files, context), tokens);
   const { written, replaced } = await writeFolder(target, noted, { last: file, replace: options.force });
-  const left =
-    options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
+  const left = options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
   progress.clear();
   const { terminal, log, verbose } = context;
   const report = { folder: options.out, drafts, missed, replaced, left, verbose };
@@ -83,8 +80,7 @@ function warnOfTokens(log: Context['log'], tokens: readonly TokenUrl[]): void {
   }
   const more = tokens.length - MOST_TOKENS;
   if (more > 0) log.warn(`and ${more} more URLs may contain a token`);
-  if (tokens.length > 0)
-    log.info('Replace these URLs with { $secret: NAME } before you commit the manifests.');
+  if (tokens.length > 0) log.info('Replace these URLs with { $secret: NAME } before you commit the manifests.');
 }
 
 /** @throws UserError after an interrupt: written files are then removed. */

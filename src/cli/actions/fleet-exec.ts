@@ -14,10 +14,7 @@ import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
 /** @throws UserError if this fleet file reads the project from another source than the fleet does. */
-function refuseOtherSource(
-  { source, identity }: Awaited<ReturnType<FleetControl['project']>>,
-  { all }: Sources,
-): void {
+function refuseOtherSource({ source, identity }: Awaited<ReturnType<FleetControl['project']>>, { all }: Sources): void {
   const own = all.find(({ name }) => name === source)?.identity;
   if (own === identity || identity === null) return;
   const here = own === undefined ? 'is not in this fleet file' : `is ${own} in this fleet file`;
@@ -79,10 +76,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   const { env, cwd, redactor, interrupts, log } = context;
   const [name = ''] = command;
   if (!workspaceCommands.some((each) => each === name)) {
-    throw misuse(
-      `fleet exec cannot run ${JSON.stringify(name)}`,
-      `Commands: ${workspaceCommands.join(', ')}.`,
-    );
+    throw misuse(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${workspaceCommands.join(', ')}.`);
   }
   if (workspace?.length || command.some((word) => /^(-[wC]|--(workspace|chdir)(=|$))/.test(word))) {
     throw misuse('fleet exec chooses the workspace and the folder itself', 'Leave out -w and -C.');

@@ -104,8 +104,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     onTrouble: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
   });
   await using _comparisons = closing(comparisons);
-  const page =
-    address && fleetPage(context, { address, fleet, database: readable, control, comparisons, wrongTokens });
+  const page = address && fleetPage(context, { address, fleet, database: readable, control, comparisons, wrongTokens });
   await using _page = closing(page);
   const listener =
     address &&

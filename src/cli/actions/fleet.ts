@@ -48,10 +48,7 @@ export function projectEnvironment(env: Context['env'], { database, sources }: F
     );
   }
   const own = [database, ...sources.map((source) => ('git' in source ? source.git : undefined))];
-  const names = new Set([
-    LISTEN_TOKEN,
-    ...own.flatMap((each) => (each instanceof Secret ? [each.name] : [])),
-  ]);
+  const names = new Set([LISTEN_TOKEN, ...own.flatMap((each) => (each instanceof Secret ? [each.name] : []))]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
@@ -73,9 +70,7 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
     unusedRules: await control.unusedPatterns(patterns),
   }));
   terminal.out(
-    output === 'json'
-      ? jsonText(snakeCased(status))
-      : fleetStatusText(status, terminal.tableStyle, { address }),
+    output === 'json' ? jsonText(snakeCased(status)) : fleetStatusText(status, terminal.tableStyle, { address }),
   );
   const isNarrowed = address !== undefined || statuses !== undefined;
   const isRight = ({ counts, sources, workspaces }: FleetStatus): boolean =>
@@ -169,10 +164,7 @@ export async function fleetShow(context: Context, flags: ShowFlags): Promise<voi
 }
 
 /** Creates the tables, or prints the script for a user with more rights. */
-export async function fleetInit(
-  context: Context,
-  flags: FleetFlags & { readonly sql?: boolean },
-): Promise<void> {
+export async function fleetInit(context: Context, flags: FleetFlags & { readonly sql?: boolean }): Promise<void> {
   const { cwd, terminal } = context;
   const fleet = fleetFileOf(context, flags);
   if (fleet.database === undefined && flags.sql) {
@@ -216,11 +208,7 @@ async function setUp(database: FleetDatabase): Promise<void> {
   await queue.close();
 }
 
-function asked<T>(
-  context: Context,
-  flags: FleetFlags,
-  work: (control: FleetControl) => Promise<T>,
-): Promise<T> {
+function asked<T>(context: Context, flags: FleetFlags, work: (control: FleetControl) => Promise<T>): Promise<T> {
   return withControl(fleetFileOf(context, flags), context.cwd, work);
 }
 
@@ -238,10 +226,7 @@ interface TokenFlags extends FleetFlags {
 }
 
 /** Prints the token, which cannot be shown again. */
-export async function tokenAdd(
-  context: Context,
-  flags: TokenFlags & Pick<ListedToken, 'role'>,
-): Promise<void> {
+export async function tokenAdd(context: Context, flags: TokenFlags & Pick<ListedToken, 'role'>): Promise<void> {
   const { name, role } = flags;
   const { terminal, log, env } = context;
   const token = await asked(context, flags, (control) => control.addToken({ name, role, by: userName(env) }));

@@ -24,8 +24,7 @@ interface FmtOptions {
 export async function fmt(context: Context, options: FmtOptions): Promise<number> {
   const { files: names } = options;
   const { terminal, log, env, cwd, projectFolder = cwd } = context;
-  const { root, files } =
-    names.length > 0 ? named(projectFolder, cwd, names) : await ofProject(projectFolder, env);
+  const { root, files } = names.length > 0 ? named(projectFolder, cwd, names) : await ofProject(projectFolder, env);
   const { edits, count, diagnostics } = formatFiles({ root, files, kinds });
   const isWriting = options.check !== true && options.diff !== true;
   // First, so that no unchanged file is reported as changed.
@@ -45,8 +44,7 @@ export async function fmt(context: Context, options: FmtOptions): Promise<number
 
 function summaryOf(changed: number, count: number, isWriting: boolean): string {
   if (count === 0) return 'No files to format.';
-  if (changed > 0)
-    return `${changed} of ${plural(count, 'file')} ${isWriting ? 'formatted' : 'not formatted'}.`;
+  if (changed > 0) return `${changed} of ${plural(count, 'file')} ${isWriting ? 'formatted' : 'not formatted'}.`;
   return `${plural(count, 'file')} checked: all formatted.`;
 }
 

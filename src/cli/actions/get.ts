@@ -47,14 +47,11 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   // A version has the fields of the record at that time.
   const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
   const { expiresWithin } = options;
-  const records =
-    expiresWithin === undefined ? found.records : expiring(found.records, expiresWithin, context);
+  const records = expiresWithin === undefined ? found.records : expiring(found.records, expiresWithin, context);
   const count = await print(context, { ...found, records }, { recordType: shown, options, state });
   const elsewhere = id === undefined ? undefined : client.workspaceCheck.elsewhere;
   if (elsewhere !== undefined) {
-    log.warn(
-      `${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`,
-    );
+    log.warn(`${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`);
   }
   if (id === undefined) client.workspaceCheck.refuseWrongWorkspace();
   return expiresWithin !== undefined && count > 0 ? ExitCode.changes : ExitCode.ok;
@@ -218,10 +215,7 @@ async function recordsOf(recordType: RecordType, reading: RecordsWanted): Promis
   const { ofRecord, kind } = recordType;
   if (ofRecord !== undefined && kind !== undefined) {
     if (asked === undefined)
-      throw misuse(
-        `get ${name} needs an id or address`,
-        advice`Example: ${command(`get ${name} ${kind.name}/NAME`)}`,
-      );
+      throw misuse(`get ${name} needs an id or address`, advice`Example: ${command(`get ${name} ${kind.name}/NAME`)}`);
     if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...asked, version })) };
     return { records: foundOr(ofRecord.list(client, asked.id), { ...asked, name: kind.table.name }) };
   }
@@ -246,10 +240,7 @@ async function recordsOf(recordType: RecordType, reading: RecordsWanted): Promis
 }
 
 /** The records of an unlisted kind: first existing ones of the state, then those that other records mention. */
-async function unlisted(
-  kind: Kind,
-  { options, opened, client, state, log }: RecordsWanted,
-): Promise<RecordsFound> {
+async function unlisted(kind: Kind, { options, opened, client, state, log }: RecordsWanted): Promise<RecordsFound> {
   const held = [
     ...(state?.resources ?? []),
     ...(state?.orphans ?? []).map((orphan) => [orphan.address, orphan] as const),
@@ -259,9 +250,7 @@ async function unlisted(
   const heard = await mentionedIds(kind, { client, known, since: options.callsFrom, missed });
   for (const { because } of missed) log.warn(`${kind.name}: ${because}`);
   const inState = new Set(known.map(({ id }) => id));
-  const mentioned = new Map(
-    [...heard].filter(([id]) => !inState.has(id)).sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
+  const mentioned = new Map([...heard].filter(([id]) => !inState.has(id)).sort(([a], [b]) => (a < b ? -1 : 1)));
   const records = readMentioned(kind, [...inState, ...mentioned.keys()], {
     client,
     workspaceId: opened.workspace.workspaceId,

@@ -23,10 +23,7 @@ interface GraphOptions {
   readonly groupBy?: GroupBy;
 }
 
-export async function graph(
-  context: Context,
-  { address: addresses, output, groupBy }: GraphOptions,
-): Promise<void> {
+export async function graph(context: Context, { address: addresses, output, groupBy }: GraphOptions): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false });
   const { resources } = validOnly(await opened.declared('offline'));
   const whole = referenceGraph(resources);

@@ -44,10 +44,7 @@ ${state}`;
  */
 export function withSharedState(projectFile: string): string {
   return projectFile
-    .replace(
-      /^ {4}base_url: .*$/m,
-      '$&\n    state: { backend: local }  # Of this machine, as the emulator is.',
-    )
+    .replace(/^ {4}base_url: .*$/m, '$&\n    state: { backend: local }  # Of this machine, as the emulator is.')
     .replace(
       /^#.*\nstate: .*$/m,
       `# Record ids and the values last sent, without secrets: in refs/voxform/ of the remote origin, where CI finds them too.

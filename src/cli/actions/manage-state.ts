@@ -69,8 +69,7 @@ export async function unlockState(context: Context, { id }: { readonly id: strin
   const runs = await store.history().catch(() => []);
   const named = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
   // Ids of locks taken within a minute may have the same prefix.
-  if (named.length > 1)
-    throw new UserError(`${named.length} runs begin with ${id}: ${named.slice(0, 5).join(', ')}`);
+  if (named.length > 1) throw new UserError(`${named.length} runs begin with ${id}: ${named.slice(0, 5).join(', ')}`);
   context.terminal.out(`Released the lock of ${describedHolder(await store.unlock(id))}.\n`);
 }
 
@@ -158,9 +157,7 @@ export async function pullState(context: Context, { sealed = false }: PullFlags)
   admitOlder(stored, store.location, (message) => context.log.warn(message));
   const document = fold(stored.document, stored.journal).toDocument(stored.document);
   if (sealed && opened.workspace.state.seal === undefined) throw notSealable();
-  context.terminal.out(
-    sealed ? await opened.seal.file(stateBytes(document)) : stateBytes(document).toString(),
-  );
+  context.terminal.out(sealed ? await opened.seal.file(stateBytes(document)) : stateBytes(document).toString());
 }
 
 function noState({ location }: StateStore): UserError {

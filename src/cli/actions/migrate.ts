@@ -20,10 +20,7 @@ import {
   remainingManualSteps,
   runMigration,
 } from '../../runs/migrate/migration.ts';
-import {
-  type MigrationWorkspaces,
-  openMigrationWorkspaces,
-} from '../../runs/migrate/migration-workspaces.ts';
+import { type MigrationWorkspaces, openMigrationWorkspaces } from '../../runs/migrate/migration-workspaces.ts';
 import { type OpenWorkspace, validOnly, withSession } from '../../runs/open-workspace.ts';
 import { changesIn, stateToRead } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-context.ts';
@@ -36,13 +33,7 @@ import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import { approve, cancelled } from './confirm.ts';
 import { beginWriting, progressFor } from './plan-report.ts';
 
-interface MigrateOptions
-  extends MigrationOptions,
-    DiscoveryFlags,
-    GuardOptions,
-    FullFlag,
-    JsonFlag,
-    PolicyFlags {
+interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions, FullFlag, JsonFlag, PolicyFlags {
   readonly from: string;
   readonly to: string;
   readonly source?: 'manifests' | 'live';
@@ -66,9 +57,7 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
   const common = { context, ends, live, names, globs: { include, exclude }, options, onRead: progress.read };
   try {
     if (options.dryRun) {
-      return await to.withClient(options, async (client) =>
-        show({ ...common, client, state: await stateToRead(to) }),
-      );
+      return await to.withClient(options, async (client) => show({ ...common, client, state: await stateToRead(to) }));
     }
     await checkStateInCi(to);
     return await withSession(to, { operation: 'migrate', options }, ({ session, client }) =>
@@ -198,9 +187,7 @@ function tellAfter(running: Moving, outlook: MigrationPreview, report: ApplyRepo
     const source = live === undefined ? 'manifests' : 'live';
     const checklist = [...before, ...after];
     const { oldIds } = prepared;
-    terminal.out(
-      jsonText(migrateJson({ ...endsOf(ends), source, dryRun, checklist, files, plan, report, oldIds })),
-    );
+    terminal.out(jsonText(migrateJson({ ...endsOf(ends), source, dryRun, checklist, files, plan, report, oldIds })));
   } else {
     const { reach } = ends.to;
     const text = migratedText({ report, plan, after, from, to, full, reach }, terminal.style);

@@ -63,9 +63,7 @@ async function check(
   if (options.output === 'text') print(looked, options, printing);
   const { exitCode } = context.interrupts;
   if (gone.length > 0 && !isTrusted) {
-    context.log.warn(
-      'nothing was closed: none of the managed records exists either. Check the API key and base_url.',
-    );
+    context.log.warn('nothing was closed: none of the managed records exists either. Check the API key and base_url.');
   } else if (gone.length > 0 && exitCode === undefined) {
     const closed = { because: 'deleted', since: context.now().toISOString() } as const;
     const done = new Set(

@@ -57,11 +57,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
   return exitCode;
 }
 
-async function planOf(
-  context: Context,
-  opened: OpenWorkspace,
-  options: PlanCommandFlags,
-): Promise<PlanDocument> {
+async function planOf(context: Context, opened: OpenWorkspace, options: PlanCommandFlags): Promise<PlanDocument> {
   return preparedToPlan(opened, options, async (prepared) => {
     const all = { ...prepared, opened, options: { ...options, routes: true } };
     const { plan } = await judged(await planAll(context, all), { ...options, ...all });

@@ -1,23 +1,12 @@
 import { dashboardOf } from '../../engine/plan/dashboard-links.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import {
-  evidenceText,
-  type Recovered,
-  recoveredText,
-  recoverJson,
-  recoverText,
-} from '../../output/recover-text.ts';
+import { evidenceText, type Recovered, recoveredText, recoverJson, recoverText } from '../../output/recover-text.ts';
 import { advice, command, ExitCode, UserError } from '../../problems/user-error.ts';
 import { OpenWorkspace, openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import { findLostRecords } from '../../runs/recover/find-lost-records.ts';
 import { keyFieldOf, type Match } from '../../runs/recover/matches.ts';
-import {
-  migratedIds,
-  recordRecovery,
-  recoverableState,
-  unansweredNow,
-} from '../../runs/recover/recover-state.ts';
+import { migratedIds, recordRecovery, recoverableState, unansweredNow } from '../../runs/recover/recover-state.ts';
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
@@ -93,14 +82,10 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   if (!isText) terminal.out(jsonText(recoverJson(recovered)));
   else if (matches.length > 0) terminal.out(recoveredText(recovered, terminal.style));
   if (interrupted === undefined) {
-    const lost = matches.filter(
-      (match) => !taken.has(match.resource.address) && keyFieldOf(match) === undefined,
-    );
+    const lost = matches.filter((match) => !taken.has(match.resource.address) && keyFieldOf(match) === undefined);
     return lost.length === 0 && unanswered.length === 0 ? ExitCode.ok : ExitCode.changes;
   }
-  context.log.warn(
-    `interrupted: ${plural(taken.size, 'answer')} kept; run voxform recover again for the rest`,
-  );
+  context.log.warn(`interrupted: ${plural(taken.size, 'answer')} kept; run voxform recover again for the rest`);
   return interrupted;
 }
 
@@ -134,8 +119,7 @@ async function chosen(
     const question = `Import ${plural(certain.size, 'record')}?`;
     return (await approve(context, { question, verb: 'import', hint })) ? allCertain : none();
   }
-  if (!context.terminal.canAsk)
-    throw new UserError('approval needs a terminal; nothing was imported', { hint });
+  if (!context.terminal.canAsk) throw new UserError('approval needs a terminal; nothing was imported', { hint });
   return oneByOne(context, matches);
 }
 
@@ -153,11 +137,7 @@ async function oneByOne({ terminal, interrupts }: Context, matches: readonly Mat
       const isCertain = candidate === certain;
       const asked = `${address}: is it ${candidate.id}? ${evidenceText(candidate)}`;
       const question = `\n${terminal.errorStyle.prose(asked)}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
-      const answer = isAll
-        ? isCertain
-          ? 'y'
-          : 'n'
-        : letterOf(await terminal.ask(question, interrupts.stop));
+      const answer = isAll ? (isCertain ? 'y' : 'n') : letterOf(await terminal.ask(question, interrupts.stop));
       if (answer === 'q' || answer === 'a') declined.delete(address);
       if (answer === 'q') return { taken, declined };
       if (answer === 'a') isAll = true;

@@ -29,9 +29,7 @@ export async function setSecret(context: Context, { name }: SecretName): Promise
   await keychain.set(name, value);
   terminal.out(`Stored ${name} for the project ${keychain.project}.\n`);
   if (!isUsed)
-    log.warn(
-      'voxform.yaml does not look into the key store. Add it, for example: secrets: [environment, keychain]',
-    );
+    log.warn('voxform.yaml does not look into the key store. Add it, for example: secrets: [environment, keychain]');
   return ExitCode.ok;
 }
 

@@ -29,10 +29,7 @@ export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
     names === 'all'
       ? 'voxform apply --workspace NAME'
       : names.map((name) => `voxform apply --workspace ${name}`).join(', then ');
-  throw misuse(
-    'apply takes one workspace at a time',
-    `Review all of them with voxform plan, then apply each: ${each}`,
-  );
+  throw misuse('apply takes one workspace at a time', `Review all of them with voxform plan, then apply each: ${each}`);
 }
 
 export interface Reported<T> {
@@ -92,11 +89,7 @@ export async function reportEach(
 }
 
 /** 1 if a workspace failed, with a message; otherwise the code of the results. */
-export function severalCode(
-  { log, terminal }: Context,
-  { done, failures }: Reported<unknown>,
-  found: number,
-): number {
+export function severalCode({ log, terminal }: Context, { done, failures }: Reported<unknown>, found: number): number {
   if (failures.length === 0) return found;
   const names = failures.map(({ workspace }) => workspace).join(', ');
   const message = `${failures.length} of ${done.length + failures.length} workspaces failed: ${names}`;

@@ -17,8 +17,7 @@ export async function show(context: Context, options: ShowOptions): Promise<void
   const { 'plan-file': file } = options;
   const document = await readSavedPlan(context, file);
   const { voxform_version: madeBy } = document;
-  if (madeBy !== VERSION)
-    context.log.warn(`${file} was made by voxform ${madeBy}; this is voxform ${VERSION}`);
+  if (madeBy !== VERSION) context.log.warn(`${file} was made by voxform ${madeBy}; this is voxform ${VERSION}`);
   await showPlan(context, document, options);
 }
 

@@ -47,11 +47,7 @@ async function resolveIn(
       const url = recordUrl(context, { kind: kindOf(address), id: null });
       return [address, pending.get(address)?.since ?? '', url ?? ''];
     });
-    const columns = [
-      ...whole('ADDRESS'),
-      'SENT',
-      ...(context.dashboard === undefined ? [] : whole('LOOK FOR IT AT')),
-    ];
+    const columns = [...whole('ADDRESS'), 'SENT', ...(context.dashboard === undefined ? [] : whole('LOOK FOR IT AT'))];
     terminal.out(
       renderTable(
         columns,

@@ -108,11 +108,7 @@ function codeFor(
   return detailedExitcode && rows.some(({ status }) => status !== 'in sync') ? ExitCode.changes : ExitCode.ok;
 }
 
-function printSeveral(
-  context: Context,
-  { done, failures }: Reported<WorkspaceStatus>,
-  options: StatusOptions,
-): void {
+function printSeveral(context: Context, { done, failures }: Reported<WorkspaceStatus>, options: StatusOptions): void {
   const { terminal } = context;
   const { output } = options;
   if (output === 'json') {

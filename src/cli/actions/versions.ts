@@ -94,8 +94,7 @@ function refuseConflicts({ address, version, diff, output, detailedExitcode }: V
     );
   }
   if (version === undefined && diff !== undefined) throw whichVersion(address, diff);
-  const draftOnly =
-    output === 'markdown' ? '--output markdown' : detailedExitcode ? '--detailed-exitcode' : undefined;
+  const draftOnly = output === 'markdown' ? '--output markdown' : detailedExitcode ? '--detailed-exitcode' : undefined;
   if (draftOnly !== undefined) throw misuse(`${draftOnly} needs --diff published`);
 }
 
@@ -179,8 +178,7 @@ async function offered(
   all: readonly VersionShown[],
 ): Promise<number> {
   const [latest, previous = latest] = [...all].map(({ version }) => version).sort((a, b) => b - a);
-  if (previous === undefined)
-    throw misuse(`${address} was never published, so there is no version to roll back to`);
+  if (previous === undefined) throw misuse(`${address} was never published, so there is no version to roll back to`);
   if (output === 'text') terminal.out(`${versionTable(all, terminal.tableStyle)}\n`);
   const isSeen = dryRun || (terminal.canAsk && !autoApprove);
   if (!isSeen || output !== 'text')
@@ -210,10 +208,7 @@ async function versionOf(
 }
 
 function whichVersion(address: string, diff: number): UserError {
-  return misuse(
-    '--diff needs a version to compare with',
-    command(`versions ${address} VERSION --diff ${diff}`),
-  );
+  return misuse('--diff needs a version to compare with', command(`versions ${address} VERSION --diff ${diff}`));
 }
 
 function undeclared(address: string, resources: readonly Resource[]): UserError {

@@ -78,11 +78,7 @@ export const adoptingCommands = {
         )
         .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*', collectItems)
         .option('--exclude <glob...>', 'All but these addresses', collectItems)
-        .option(
-          '--batch <n>',
-          'Write resources in batches of n, and check for failures after each',
-          positiveInteger,
-        )
+        .option('--batch <n>', 'Write resources in batches of n, and check for failures after each', positiveInteger)
         .option('--max-failures <n>', 'Stop when more than n failed after a batch (default: 0)', wholeNumber)
         .option('--dry-run', 'Show the checklist and the plan; write nothing');
       withApplying(command)

@@ -28,9 +28,7 @@ export const fleetCommands = {
           'Serve the fleet: find its workspaces, and reconcile each on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
         )
         .addOption(duration('--grace', 'Time to finish requests in flight on exit', '25s'))
-        .action(
-          perform(async () => (await import('../actions/fleet-serve.ts')).serveFleet, { ownRuns: true }),
-        );
+        .action(perform(async () => (await import('../actions/fleet-serve.ts')).serveFleet, { ownRuns: true }));
       fleet
         .command('status')
         .description(
@@ -38,9 +36,7 @@ export const fleetCommands = {
         )
         .argument('[address]', ADDRESS)
         .addOption(outputOption(['text', 'json']))
-        .addOption(
-          new Option('--only <statuses...>', 'Only workspaces with this status').choices(workspaceStatuses),
-        )
+        .addOption(new Option('--only <statuses...>', 'Only workspaces with this status').choices(workspaceStatuses))
         .option(
           '--detailed-exitcode',
           'Exit with 2 when a workspace is not in sync, of those that an address or --only names',
@@ -96,10 +92,7 @@ export const fleetCommands = {
         .description('Add a token and print it. Only a slow hash of it is kept, so it cannot be shown again.')
         .argument('<name>', 'Name of its owner, which the history shows')
         .addOption(
-          new Option(
-            '--role <role>',
-            'viewer reads, approver also runs, approves and rejects, admin does everything',
-          )
+          new Option('--role <role>', 'viewer reads, approver also runs, approves and rejects, admin does everything')
             .choices(roles)
             .makeOptionMandatory(),
         )

@@ -1,14 +1,7 @@
 import { Argument, InvalidArgumentError } from 'commander';
 import type { GroupBy } from '../../output/graph/grouping.ts';
 import { foundInCalls, parseDate } from '../discovery-flags.ts';
-import {
-  collectText,
-  dateOrMoment,
-  outputOption,
-  parseSeconds,
-  positiveInteger,
-  withPlatform,
-} from '../flags.ts';
+import { collectText, dateOrMoment, outputOption, parseSeconds, positiveInteger, withPlatform } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 /** Commands that only show something. */
@@ -82,10 +75,7 @@ export const inspectingCommands = {
         .description(
           'Describe a kind, a field, a value form or a setting of the project file: its type, its meaning, how voxform treats it, and an example. Without an argument, list all topics. Needs no project and no network.',
         )
-        .argument(
-          '[topic]',
-          'Topic, e.g. Agent.llm_config.temperature, metadata.labels, secret or project.guards',
-        )
+        .argument('[topic]', 'Topic, e.g. Agent.llm_config.temperature, metadata.labels, secret or project.guards')
         .addOption(outputOption(['text', 'json']))
         .action(perform(async () => (await import('../actions/explain.ts')).explainTopic)),
   },

@@ -131,16 +131,13 @@ export const mainCommands = {
           'Plan whenever the manifests change and on an interval, report new differences, and with --mode apply fix them. Press Ctrl-C to stop it; SIGHUP starts a run at once.',
         )
         .addOption(
-          new Option('--mode <mode>', 'Only report, or also apply')
-            .choices(['report', 'apply'])
-            .default('report'),
+          new Option('--mode <mode>', 'Only report, or also apply').choices(['report', 'apply']).default('report'),
         )
         .option('--auto-approve', 'Required with --mode apply, which does not ask')
         .addOption(
-          new Option(
-            '--on-drift <action>',
-            'Keep a pull request that accepts drift, and do not correct it',
-          ).choices(['pull-request']),
+          new Option('--on-drift <action>', 'Keep a pull request that accepts drift, and do not correct it').choices([
+            'pull-request',
+          ]),
         )
         .addOption(duration('--interval', 'Time between runs', '5m'))
         .option('--git <url>', 'Git repository that holds the project')

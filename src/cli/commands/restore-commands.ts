@@ -35,10 +35,7 @@ export const restoringCommands = {
           'Write drift back into the manifests: each value that changed on the platform, in the file that sets it. Shows the diff first, and the changes that cannot be written back. Writes nothing to the platform.',
         )
         .argument('[address...]', 'Only these resources (default: all that drifted)', collectAddress)
-        .option(
-          '--pull-request',
-          'Open, update or close the pull request of the workspace instead of writing files',
-        )
+        .option('--pull-request', 'Open, update or close the pull request of the workspace instead of writing files')
         .action(perform(async () => (await import('../actions/accept.ts')).accept)),
   },
   versions: {
@@ -56,10 +53,7 @@ export const restoringCommands = {
           versionOrPublished,
         )
         .addOption(outputOption(['text', 'json', 'markdown']))
-        .option(
-          '--detailed-exitcode',
-          'With --diff published, exit with 2 when publishing would change something',
-        )
+        .option('--detailed-exitcode', 'With --diff published, exit with 2 when publishing would change something')
         .action(perform(async () => (await import('../actions/versions.ts')).versions)),
   },
   impact: {
@@ -71,16 +65,9 @@ export const restoringCommands = {
         )
         .argument('<address>', 'Address, e.g. Agent/support-line', address)
         .option('--since <date>', 'Only calls that began at this date or time or later, in UTC', dateOrMoment)
-        .option(
-          '--compare <versions>',
-          'Versions to compare, e.g. 3..5 (default: the two newest)',
-          versionPair,
-        )
+        .option('--compare <versions>', 'Versions to compare, e.g. 3..5 (default: the two newest)', versionPair)
         .addOption(
-          new Option('--direction <direction>', 'Only calls with this direction').choices([
-            'inbound',
-            'outbound',
-          ]),
+          new Option('--direction <direction>', 'Only calls with this direction').choices(['inbound', 'outbound']),
         )
         .option('--channel <channel>', 'Only calls with this channel_type, e.g. sms')
         .option(

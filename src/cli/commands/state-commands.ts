@@ -38,11 +38,7 @@ export const stateCommands = {
         .argument('[address...]', ADDRESS, collectAddress)
         .requiredOption('--not-created', 'Confirm that the records do not exist')
         .option('--all', 'All unknown creates, with one approval prompt')
-        .option(
-          '--since <time>',
-          'With --all: only creates sent at this date or time, or later',
-          dateOrMoment,
-        )
+        .option('--since <time>', 'With --all: only creates sent at this date or time, or later', dateOrMoment)
         .option('--auto-approve', 'Skip the approval prompt')
         .action(perform(async () => (await import('../actions/state-resolve.ts')).resolvePending));
       withLock(state.command('mv'))
@@ -53,9 +49,7 @@ export const stateCommands = {
         .argument('<to>', 'New address, of the same kind', address)
         .action(perform(async () => (await import('../actions/manage-state.ts')).moveInState));
       withLock(state.command('rm'))
-        .description(
-          'Release resources from management. Their records stay on the platform and go on the orphan list.',
-        )
+        .description('Release resources from management. Their records stay on the platform and go on the orphan list.')
         .argument('<address...>', ADDRESS, collectAddress)
         .action(perform(async () => (await import('../actions/manage-state.ts')).removeFromState));
       state

@@ -82,9 +82,7 @@ export const toolCommands = {
         .addArgument(new Argument('<shell>', 'Shell to complete in').choices(SHELLS))
         .addOption(new Option('--complete <word...>', 'answer the script').hideHelp())
         .action(
-          perform(async () =>
-            (await import('../actions/completion.ts')).completionOf(command.parent ?? command),
-          ),
+          perform(async () => (await import('../actions/completion.ts')).completionOf(command.parent ?? command)),
         ),
   },
 } satisfies CommandTable;

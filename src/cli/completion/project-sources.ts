@@ -25,8 +25,7 @@ export function projectSources(context: RunContext) {
   const managed = async () => [...(await stateOf(context)).resources.keys()].map(plain);
   const addresses = async () => {
     const known = new Map((await declared(context)).map((each) => [each.value, each]));
-    for (const each of await managed().catch(() => []))
-      if (!known.has(each.value)) known.set(each.value, each);
+    for (const each of await managed().catch(() => [])) if (!known.has(each.value)) known.set(each.value, each);
     return [...known.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
   };
   /** Addresses of the kind of a record type. */
@@ -62,8 +61,7 @@ export function projectSources(context: RunContext) {
       const { callFields } = await import('../../runs/call-selection.ts');
       return callFields.map((field) => plain(`${field}=`));
     },
-    schemas: async () =>
-      readdirSync(packagePath('schemas')).map((file) => plain(file.replace(/\.schema\.json$/, ''))),
+    schemas: async () => readdirSync(packagePath('schemas')).map((file) => plain(file.replace(/\.schema\.json$/, ''))),
     async topics() {
       const [{ kinds, lookups }, { topicsOf }] = await Promise.all([
         import('../../kinds/index.ts'),
@@ -116,9 +114,7 @@ async function stateOf(context: RunContext): Promise<State> {
 }
 
 /** The local state. Throws without a project, and for a state elsewhere. */
-async function storeOf(
-  context: RunContext,
-): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
+async function storeOf(context: RunContext): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
   const { cwd: here, projectFolder: cwd = here, env, workspace: name, now } = context;
   const [{ backendOf, createStore }, { loadProject }, { selectWorkspace }] = await Promise.all([
     import('../../state/state-location.ts'),

@@ -47,8 +47,7 @@ export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): P
     return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : answered;
   };
   const changed = new Set(planned.changes.map(({ path }) => path));
-  const isFree = (path: LeafPath): boolean =>
-    (planned.ignore_drift ?? []).some((prefix) => isUnder(path, prefix));
+  const isFree = (path: LeafPath): boolean => (planned.ignore_drift ?? []).some((prefix) => isUnder(path, prefix));
   const isNotApplied = ([path, value]: readonly [LeafPath, Value]): boolean => {
     const rule = ruleOf(kind, path);
     if (rule.hidden || rule.manual || isFree(path)) return false;
@@ -74,11 +73,7 @@ function showsPlainly(entry: ResourceEntry | undefined, path: LeafPath, value: V
   return recorded !== undefined && jsonEqual(recorded, baselineOf(entry, path));
 }
 
-function readsAgain(
-  kind: Kind,
-  { before, answer, sent, entry }: Updated,
-  changes: readonly PlannedChange[],
-): boolean {
+function readsAgain(kind: Kind, { before, answer, sent, entry }: Updated, changes: readonly PlannedChange[]): boolean {
   if (kind.get === undefined) return false;
   // The answer to the last update may have claimed success while reads show another value.
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
@@ -91,10 +86,7 @@ function readsAgain(
   });
 }
 
-async function readAgain(
-  { kind, client, workspaceId }: ResourceWrite,
-  id: string,
-): Promise<ShownRecord | undefined> {
+async function readAgain({ kind, client, workspaceId }: ResourceWrite, id: string): Promise<ShownRecord | undefined> {
   try {
     const observation = await getRecord(kind, { id, client, workspaceId });
     return observation.status === 'shown' && observation.record.id === id ? observation.record : undefined;

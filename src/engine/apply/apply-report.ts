@@ -1,12 +1,7 @@
 import type { NextStep } from '../../problems/next-step.ts';
 import type { Advice } from '../../problems/user-error.ts';
 import type { Action } from '../plan/plan-actions.ts';
-import {
-  type PlanDocument,
-  type PlannedResource,
-  type PlanWarning,
-  renamedIn,
-} from '../plan/plan-document.ts';
+import { type PlanDocument, type PlannedResource, type PlanWarning, renamedIn } from '../plan/plan-document.ts';
 
 export type ResourceResult =
   | {

@@ -20,8 +20,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const { document } = input.plan;
   const nodes = document.resources.filter(({ action }) => writes.has(action));
   const run = new ApplyRun(input);
-  if (nodes.some(({ action }) => sends.has(action)) && !isWorkspaceConfirmed(input))
-    await input.verifyWorkspace();
+  if (nodes.some(({ action }) => sends.has(action)) && !isWorkspaceConfirmed(input)) await input.verifyWorkspace();
   const results = await runGraph(
     nodes.map(({ address, depends_on }) => ({ address, dependsOn: depends_on })),
     {
@@ -110,11 +109,7 @@ export function refreshedEntry(
 
 function withMissing(entry: ResourceEntry, observation: Observation | undefined, at: string): ResourceEntry {
   if (observation?.status === 'missing') return { missing_since: at, ...entry };
-  if (
-    observation?.status !== 'shown' ||
-    observation.record.id !== entry.id ||
-    entry.missing_since === undefined
-  )
+  if (observation?.status !== 'shown' || observation.record.id !== entry.id || entry.missing_since === undefined)
     return entry;
   const { missing_since: _, ...rest } = entry;
   return rest;

@@ -88,9 +88,7 @@ export class ApplyRun {
     const { action } = resource;
     this.#started.add(address);
     this.#input.onEvent?.({ type: 'started', address, action });
-    const result = await this.#attempt(resource, onRecorded).catch((error: unknown) =>
-      this.#failed(resource, error),
-    );
+    const result = await this.#attempt(resource, onRecorded).catch((error: unknown) => this.#failed(resource, error));
     this.#input.onEvent?.({ type: 'finished', address, action, result });
     return result;
   }
@@ -155,8 +153,7 @@ export class ApplyRun {
     if (error instanceof PlatformError && error.reason === 'held-back') {
       return { status: 'skipped', because: this.stopped ?? error.message };
     }
-    if (creates.has(resource.action))
-      this.#lostCreates.count(error, session.state.pending.has(resource.address));
+    if (creates.has(resource.action)) this.#lostCreates.count(error, session.state.pending.has(resource.address));
     if (error instanceof UnrecordedIntent || error instanceof UnsavedRecord) {
       this.stateError ??= error.cause instanceof Error ? error.cause.message : String(error.cause);
     }
@@ -180,9 +177,7 @@ export class ApplyRun {
 
   /** The plan already contains warnings that remain from earlier applies. */
   #warn(address: Address, remark: Remark): void {
-    const isReported = this.warnings.some(
-      (each) => each.address === address && each.message === remark.message,
-    );
+    const isReported = this.warnings.some((each) => each.address === address && each.message === remark.message);
     if (!isReported) this.warnings = [...this.warnings, { address, ...remark }];
   }
 

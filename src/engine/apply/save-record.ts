@@ -76,8 +76,7 @@ export function displacedBy(facts: ResourceWrite, id: string): { readonly orphan
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
   const pending = session.state.pending.get(planned.address);
-  const isSeenGone =
-    planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
+  const isSeenGone = planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
   // A pending create records whether it was to replace this record or was sent because it was gone.
   const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
   if (before === undefined || before.id === id || isGone) return {};

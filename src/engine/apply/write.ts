@@ -130,9 +130,7 @@ async function update(facts: ResourceWrite): Promise<string> {
   }
   const manual = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
   const written = new Map([...leaves].filter(([path]) => !manual.has(path)));
-  const sent = new Map(
-    [...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !others.has(path)),
-  );
+  const sent = new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !others.has(path)));
   const after = await readAfterUpdate(facts, {
     before: seen.record,
     answer: record,
@@ -171,10 +169,7 @@ async function recordOrStop({ session }: ResourceWrite, event: JournalEvent): Pr
 }
 
 /** Sends the request, and records at once if it certainly had no effect. */
-async function answered(
-  facts: ResourceWrite,
-  request: () => Promise<ShownRecord> | undefined,
-): Promise<ShownRecord> {
+async function answered(facts: ResourceWrite, request: () => Promise<ShownRecord> | undefined): Promise<ShownRecord> {
   try {
     const answer = request();
     if (answer === undefined) throw new Error(`${facts.planned.address} cannot be written`);

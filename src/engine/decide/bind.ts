@@ -33,15 +33,13 @@ export function bindResources(
   const bindings = new Map<Address, Binding>();
   const taken = new Set(declared);
   for (const resource of resources.toSorted((a, b) => compareText(a.address, b.address))) {
-    const isKnown = (candidate: Address): boolean =>
-      state.resources.has(candidate) || state.pending.has(candidate);
+    const isKnown = (candidate: Address): boolean => state.resources.has(candidate) || state.pending.has(candidate);
     const earlier = resource.previousNames.map((name) => `${resource.kind}/${name}`);
     const address = isKnown(resource.address)
       ? resource.address
-      : [
-          ...earlier,
-          ...(resource.id === undefined ? [] : [holders.get(idKey(resource.kind, resource.id)) ?? '']),
-        ].find((candidate) => isKnown(candidate) && !taken.has(candidate));
+      : [...earlier, ...(resource.id === undefined ? [] : [holders.get(idKey(resource.kind, resource.id)) ?? ''])].find(
+          (candidate) => isKnown(candidate) && !taken.has(candidate),
+        );
     if (address !== undefined) taken.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
     const released =
@@ -94,10 +92,7 @@ function releasesIn({ orphans }: State) {
 }
 
 /** Addresses in the state that no manifest declares, by their record. */
-export function undeclaredHolders(
-  state: State,
-  declared: ReadonlySet<Address>,
-): ReadonlyMap<string, Address> {
+export function undeclaredHolders(state: State, declared: ReadonlySet<Address>): ReadonlyMap<string, Address> {
   const holders = new Map<string, Address>();
   for (const [address, entry] of state.resources) {
     if (!declared.has(address)) holders.set(idKey(kindOf(address), entry.id), address);
@@ -148,9 +143,7 @@ export function bindDesired(request: BindingRequest): Bound {
   return {
     bindings: bindResources(inScope, { state, declared }),
     declared,
-    previous: new Set(
-      desired.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`)),
-    ),
+    previous: new Set(desired.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`))),
     scope,
     allowReplace: new Set(request.allowReplace),
     allowRecreate: new Set(request.allowRecreate),

@@ -72,8 +72,7 @@ export function compareLeaf(leaf: LeafState): Verdict {
 function compareHidden(leaf: LeafState): Verdict {
   const same =
     leaf.recorded === undefined
-      ? (leaf.published !== undefined && sameAsShown(leaf, leaf.published)) ||
-        (leaf.adopting && leaf.ignoreDrift)
+      ? (leaf.published !== undefined && sameAsShown(leaf, leaf.published)) || (leaf.adopting && leaf.ignoreDrift)
       : sameAsRecorded(leaf, leaf.recorded);
   if (same && leaf.kept && !leaf.ignoreDrift) return { inSync: false, verified: false, cause: 'kept' };
   return same
@@ -112,10 +111,8 @@ export function isFingerprint(value: unknown): value is { readonly $fingerprint:
 
 /** The form in which values of a field are compared. */
 export function normalised(rule: FieldRule, value: unknown): unknown {
-  if (rule.set && Array.isArray(value))
-    return [...new Set(value.map((item) => canonicalJson(item as Json)))].sort();
-  if (rule.normalise && (typeof value === 'string' || typeof value === 'number'))
-    return rule.normalise(value);
+  if (rule.set && Array.isArray(value)) return [...new Set(value.map((item) => canonicalJson(item as Json)))].sort();
+  if (rule.normalise && (typeof value === 'string' || typeof value === 'number')) return rule.normalise(value);
   return value;
 }
 
@@ -131,9 +128,7 @@ export function digestOf(
   const strip = (value: unknown, path: LeafPath): unknown => {
     if (secret.has(path) || ruleOf(kind, path).writeOnly) return undefined;
     if (!isObject(value)) return normalised(ruleOf(kind, path), value);
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, strip(item, `${path}.${key}`)]),
-    );
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, strip(item, `${path}.${key}`)]));
   };
   const seen = Object.keys(kind.spec.shape).map((root) => [root, strip(record[root], root) ?? null]);
   return createHmac('sha256', salt)

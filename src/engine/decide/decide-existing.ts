@@ -104,8 +104,7 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
     return without(facts, 'blocked', { id, reason: `${fields} cannot be updated`, changes, steps });
   }
   const obstacle = takeoverProblem(facts, others);
-  if (obstacle !== undefined)
-    return without(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
+  if (obstacle !== undefined) return without(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
   if (sameKeyRecord !== undefined) {
     const how = `${fields} now names this record instead of ${id}`;
     const decision = decideExisting(facts, { record: sameKeyRecord, found: { how, isOurs: false } });
@@ -115,10 +114,7 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
 }
 
 /** The reason why no record with the natural key can replace this one. */
-function takeoverProblem(
-  { kind, records, sameKeyHolder }: Facts,
-  others: readonly ShownRecord[],
-): string | undefined {
+function takeoverProblem({ kind, records, sameKeyHolder }: Facts, others: readonly ShownRecord[]): string | undefined {
   const [namesake] = others;
   if (others.length > 1) {
     const ids = others.map((each) => each.id).sort();
@@ -165,9 +161,7 @@ function updated(outcome: ComparedFacts): Decision {
   const changed = differences.changes.filter((change) => !change.manual).map((change) => change.path);
   const sending = { leaves, record, changed, ignoreDrift: binding.resource.ignoreDrift };
   const problems =
-    record === undefined
-      ? []
-      : resentFields({ ...sending, kind, record, published: standIn(published) }).problems;
+    record === undefined ? [] : resentFields({ ...sending, kind, record, published: standIn(published) }).problems;
   if (problems.length > 0) {
     return without(facts, 'blocked', { id, reason: problems.join('; '), changes: differences.changes });
   }
@@ -264,11 +258,7 @@ function remark(message: string): Remark {
 /** Details that every planned resource has if its record was read. */
 function observedDetails(
   facts: Facts,
-  {
-    record,
-    differences,
-    hasStep,
-  }: Pick<ComparedFacts, 'record' | 'differences'> & { readonly hasStep: boolean },
+  { record, differences, hasStep }: Pick<ComparedFacts, 'record' | 'differences'> & { readonly hasStep: boolean },
 ): Partial<PlannedResource> {
   const notices = publicationNotices(facts.kind, record, { hasStep });
   return {

@@ -26,8 +26,7 @@ export function decide(facts: Facts): Decision {
 /** Marks a resource whose record is missing, if nothing is written. */
 function markMissing(decision: Decision, { binding: { entry }, observation }: Facts): Decision {
   const isMissing =
-    observation.status === 'missing' ||
-    (observation.status === 'remembered' && entry?.missing_since !== undefined);
+    observation.status === 'missing' || (observation.status === 'remembered' && entry?.missing_since !== undefined);
   if (!isMissing || entry === undefined || writes.has(decision.planned.action)) return decision;
   const { missing_since } = entry;
   const planned = {
@@ -174,8 +173,7 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
 function missingSecrets({ kind, leaves }: Facts): Remark[] {
   return Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) => {
     const value = other && leaves.get(other.field);
-    if (other === undefined || typeof value !== 'string' || value === other.value || leaves.has(path))
-      return [];
+    if (other === undefined || typeof value !== 'string' || value === other.value || leaves.has(path)) return [];
     return [{ message: `${path} is not set, but ${other.field} is ${value}: it is created without one.` }];
   });
 }

@@ -62,11 +62,7 @@ export interface Decision {
 }
 
 /** The decision for a resource that waits for a person to fulfil a reference. */
-export function waiting(
-  facts: Facts,
-  steps: readonly NextStep[],
-  changes: readonly PlannedChange[] = [],
-): Decision {
+export function waiting(facts: Facts, steps: readonly NextStep[], changes: readonly PlannedChange[] = []): Decision {
   return without(facts, 'manual', { reason: 'waits for a record it refers to', changes, steps: [...steps] });
 }
 

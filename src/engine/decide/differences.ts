@@ -117,8 +117,7 @@ function keptValue(facts: CompareInput, path: LeafPath, desired: Value): Json | 
  * Without a read, the baseline of the last apply is used. Null if somebody cleared the field and the platform leaves out empty fields.
  */
 function observedAt({ kind, record, entry }: CompareInput, path: LeafPath): unknown {
-  if (record !== undefined)
-    return isCleared(kind, { entry, record }, path) ? null : shownAt(kind, record, path);
+  if (record !== undefined) return isCleared(kind, { entry, record }, path) ? null : shownAt(kind, record, path);
   return plainOf(baselineOf(entry, path));
 }
 
@@ -169,8 +168,7 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
       // A new record has no value yet, so null needs no manual step.
       ...(rule.notAtCreate && desired !== null && { manual: true as const }),
     };
-    if (!isTainted(desired) && !rule.writeOnly)
-      return { ...common, sensitive: false, after: afterOf(desired) };
+    if (!isTainted(desired) && !rule.writeOnly) return { ...common, sensitive: false, after: afterOf(desired) };
     const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
     return { ...common, sensitive: true, ...(after !== undefined && { fingerprints: { after } }) };
   });

@@ -16,8 +16,7 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   const { violations: _, ...document } = planned;
   // A resource without a record was never applied and cannot drift.
   const applied = document.resources.filter(({ id }) => id !== null);
-  const isForeign = ({ address }: PlannedResource): boolean =>
-    observed.records.get(address)?.status === 'foreign';
+  const isForeign = ({ address }: PlannedResource): boolean => observed.records.get(address)?.status === 'foreign';
   const [foreign, own] = [applied.filter(isForeign), applied.filter((each) => !isForeign(each))];
   const resources = own.map(({ notices: _, ...resource }): PlannedResource => {
     const changes = resource.changes.filter(isDrift);
@@ -28,9 +27,7 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
     return withoutProposal(resource);
   });
   const reported = new Set(
-    resources
-      .filter((resource) => resource.action !== 'noop' || isNotApplied(resource))
-      .map(({ address }) => address),
+    resources.filter((resource) => resource.action !== 'noop' || isNotApplied(resource)).map(({ address }) => address),
   );
   return {
     ...document,
@@ -39,8 +36,7 @@ export function driftOf({ document: planned, observed }: Plan): PlanDocument {
     guards: [],
     warnings: [
       ...document.warnings.filter(
-        ({ address, may_erase: erased }) =>
-          address === null || (reported.has(address) && erased === undefined),
+        ({ address, may_erase: erased }) => address === null || (reported.has(address) && erased === undefined),
       ),
       ...foreign.map(({ address, reason }) => ({ address, message: reason })),
     ],

@@ -68,9 +68,6 @@ export function keyIn(kind: string, naturalKey: string): string {
 }
 
 /** The natural key of a managed record, if it is recorded and not secret. */
-export function recordedKey(
-  kind: KindSchema | undefined,
-  entry: ResourceEntry | undefined,
-): string | undefined {
+export function recordedKey(kind: KindSchema | undefined, entry: ResourceEntry | undefined): string | undefined {
   return entry && kind?.naturalKey?.(entry.recorded)?.key;
 }

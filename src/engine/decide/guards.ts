@@ -13,10 +13,7 @@ interface GuardInput {
 }
 
 /** The guards that an apply of these resources would trip, each with the reason. */
-export function trippedGuards(
-  planned: readonly PlannedResource[],
-  facts: GuardInput,
-): PlanDocument['guards'] {
+export function trippedGuards(planned: readonly PlannedResource[], facts: GuardInput): PlanDocument['guards'] {
   return [...largeChange(planned, facts), ...ownerChanges(planned, facts)];
 }
 
@@ -28,8 +25,7 @@ function* largeChange(
   const changed = planned.filter(
     (each) =>
       each.recreates !== undefined ||
-      ((each.action === 'update' || each.action === 'replace' || each.action === 'forget') &&
-        isManaged(each)),
+      ((each.action === 'update' || each.action === 'replace' || each.action === 'forget') && isManaged(each)),
   ).length;
   if (changed * 100 <= guards.maxChangedPercent * managed) return;
   yield {
@@ -56,12 +52,9 @@ function* ownerChanges(
     if (ownership === undefined) continue;
     const { field, isOwner } = ownership;
     const updates = new Map(
-      planned
-        .filter(({ kind, action }) => kind === name && action === 'update')
-        .map((each) => [each.id, each]),
+      planned.filter(({ kind, action }) => kind === name && action === 'update').map((each) => [each.id, each]),
     );
-    const changeOf = (record: ShownRecord) =>
-      updates.get(record.id)?.changes.find(({ path }) => path === field);
+    const changeOf = (record: ShownRecord) => updates.get(record.id)?.changes.find(({ path }) => path === field);
     // A secret value may be anything, so it counts as a new one.
     const newValue = (record: ShownRecord) => {
       const change = changeOf(record);

@@ -6,12 +6,7 @@ import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
 import { lazily } from '../../values/lazily.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { PLAN_FORMAT_VERSION } from '../plan/plan-actions.ts';
-import {
-  type PlanDocument,
-  type PlannedResource,
-  type PlanWarning,
-  summaryOf,
-} from '../plan/plan-document.ts';
+import { type PlanDocument, type PlannedResource, type PlanWarning, summaryOf } from '../plan/plan-document.ts';
 import { decideAll } from './decide-all.ts';
 import type { DecideInput } from './decision.ts';
 import { trippedGuards } from './guards.ts';
@@ -100,10 +95,7 @@ export function makePlan(input: PlanInput): Plan {
 }
 
 /** A record that moves from a released address to another is released first; otherwise it would become an orphan. */
-function afterRelease(
-  planned: PlannedResource,
-  leaving: ReadonlyMap<string, PlannedResource>,
-): PlannedResource {
+function afterRelease(planned: PlannedResource, leaving: ReadonlyMap<string, PlannedResource>): PlannedResource {
   const holder = planned.adopted && planned.id !== null && leaving.get(idKey(planned.kind, planned.id));
   if (!holder) return planned;
   return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
@@ -111,9 +103,7 @@ function afterRelease(
 
 /** Entries and unknown creates in the state that no manifest declares. */
 function undeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
-  const taken = new Set(
-    planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]),
-  );
+  const taken = new Set(planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]));
   const isOpen = (address: Address): boolean =>
     !input.declared.has(address) && !taken.has(address) && (input.scope?.has(address) ?? true);
   const base = (address: Address) => ({

@@ -4,8 +4,7 @@ import { references } from '../../values/value.ts';
 export function dependenciesOf(resource: Resource, declared: ReadonlySet<Address>): Address[] {
   const found = new Set<Address>();
   for (const reference of references(resource.spec)) {
-    if (declared.has(reference.address) && reference.address !== resource.address)
-      found.add(reference.address);
+    if (declared.has(reference.address) && reference.address !== resource.address) found.add(reference.address);
   }
   return [...found].sort();
 }
@@ -22,9 +21,7 @@ export function inDependencyOrder<T extends { readonly address: Address }>(
     const stack = [start];
     while (stack.length > 0) {
       const address = stack.at(-1) as Address;
-      const open = (dependencies.get(address) ?? []).filter(
-        (each) => byAddress.has(each) && !placed.has(each),
-      );
+      const open = (dependencies.get(address) ?? []).filter((each) => byAddress.has(each) && !placed.has(each));
       if (open.length > 0 && !placed.has(address)) stack.push(...open.reverse());
       else {
         stack.pop();

@@ -46,7 +46,5 @@ export function withNames(
 }
 
 function idsIn(value: PlannedChange['after']): string[] {
-  return (Array.isArray(value) ? value : [value]).filter(
-    (item: Json | undefined) => typeof item === 'string',
-  );
+  return (Array.isArray(value) ? value : [value]).filter((item: Json | undefined) => typeof item === 'string');
 }

@@ -10,11 +10,7 @@ import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, plainOf, recordedOf } from './state-entry.ts';
 
 /** The steps for a person after a record was written. No record means that the state entry was used. */
-export function publishSteps(
-  { publishing }: Kind,
-  record: ShownRecord | undefined,
-  isNew = false,
-): NextStep[] {
+export function publishSteps({ publishing }: Kind, record: ShownRecord | undefined, isNew = false): NextStep[] {
   if (publishing === undefined) return [];
   const isFirst = isNew || (record !== undefined && publishing.draftStatus(record) === 'never');
   if (isFirst) return [{ action: 'publish', instruction: publishing.first }];
@@ -36,8 +32,7 @@ export function publicationNotices(
 }
 
 function editedNotice(status: 'edited' | 'unclear', more: string | undefined): string {
-  const clause =
-    status === 'edited' ? 'edited since it was published' : 'may be edited since it was published';
+  const clause = status === 'edited' ? 'edited since it was published' : 'may be edited since it was published';
   return more === undefined ? clause : `${clause}: ${more}`;
 }
 
@@ -58,11 +53,7 @@ interface DraftDifferences {
  * Compares the published version with the draft. Hidden fields of the record are taken from the state entry, as unverified, unless the
  * record did not change since it was published.
  */
-export function draftDifferences(
-  kind: Kind,
-  { record, entry }: DraftRecord,
-  version: ShownRecord,
-): DraftDifferences {
+export function draftDifferences(kind: Kind, { record, entry }: DraftRecord, version: ShownRecord): DraftDifferences {
   const changes: PlannedChange[] = [];
   const unknown: LeafPath[] = [];
   const isCurrent = kind.publishing?.draftStatus(record) === 'current';

@@ -82,9 +82,7 @@ export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string,
 
 /** The id of each name that only one record has. */
 export function uniqueIds(records: readonly LookupRecord[]): ReadonlyMap<string, string> {
-  return new Map(
-    [...idsByName(records)].flatMap(([name, [id, second]]) => (id && !second ? [[name, id]] : [])),
-  );
+  return new Map([...idsByName(records)].flatMap(([name, [id, second]]) => (id && !second ? [[name, id]] : [])));
 }
 
 /** The id of the record that a reference names; undefined if none or several have the name. */

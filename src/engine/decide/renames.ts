@@ -26,14 +26,9 @@ export function renameWarnings(
 ): PlanWarning[] {
   const created = planned.filter(({ action, recreates }) => action === 'create' && recreates === undefined);
   const renamed = new Set(planned.map(({ previous_address }) => previous_address));
-  const known: Known = new Map<Address, Pick<ResourceEntry, 'recorded'>>([
-    ...state.resources,
-    ...state.pending,
-  ]);
+  const known: Known = new Map<Address, Pick<ResourceEntry, 'recorded'>>([...state.resources, ...state.pending]);
   const forgotten = new Set(
-    [...known.keys()].filter(
-      (address) => !declared.has(address) && !previous.has(address) && !renamed.has(address),
-    ),
+    [...known.keys()].filter((address) => !declared.has(address) && !previous.has(address) && !renamed.has(address)),
   );
   if (created.length === 0 || forgotten.size === 0) return [];
   const holders = holdersOf(known);

@@ -51,9 +51,7 @@ export function resentFields(facts: ResendInput): ResentFields {
     if (schema === undefined ? value !== null : takes(schema, value)) values.set(path, value as Json);
     else if ((value ?? '') !== '') {
       const which = isTainted(leaves.get(path) ?? null) ? '' : ` ${brief(value as Json)}`;
-      problems.push(
-        `the API does not accept the shown ${path}${which}, which the update resends: set spec.${path}`,
-      );
+      problems.push(`the API does not accept the shown ${path}${which}, which the update resends: set spec.${path}`);
     } else if (kind.alwaysSent?.[path] === 'required')
       problems.push(`the platform shows no ${path}, and every update must send one: set spec.${path}`);
   }
@@ -76,9 +74,7 @@ function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown
       if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
     }
     for (const path of free) {
-      const value = [record, published]
-        .map((each) => shownAt(kind, each, path))
-        .find((each) => each !== undefined);
+      const value = [record, published].map((each) => shownAt(kind, each, path)).find((each) => each !== undefined);
       if (isUnder(path, root) && value !== undefined) yield [path, value];
     }
   }
@@ -171,8 +167,7 @@ export function updateWarnings(
   for (const root of roots) {
     const base = { [root]: record?.[root] ?? standIn(published)?.[root] };
     const unseen = fieldsOf(facts.kind, root).filter(
-      (path) =>
-        !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
+      (path) => !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
     );
     if (unseen.length > 0) warnings.push(resendWarning(facts.kind, unseen));
   }
@@ -189,11 +184,7 @@ function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
   return { message: resendMessage(fields), may_erase: fields };
 }
 
-export function releaseWarnings(
-  kind: Kind,
-  record: ShownRecord | undefined,
-  { released }: Differences,
-): string[] {
+export function releaseWarnings(kind: Kind, record: ShownRecord | undefined, { released }: Differences): string[] {
   const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
   return hidden.map(
     (path) =>

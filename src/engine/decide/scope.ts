@@ -27,9 +27,7 @@ export function scopeOf(
   if (targets.length === 0 && wanted.length === 0) return undefined;
   const declared = new Map(resources.map((resource) => [resource.address, resource]));
   const known = new Set([...declared.keys(), ...state.resources.keys(), ...state.pending.keys()]);
-  const named = targets.flatMap((target) =>
-    isGlob(target) ? matching(target, known, '--target') : [target],
-  );
+  const named = targets.flatMap((target) => (isGlob(target) ? matching(target, known, '--target') : [target]));
   refuseUnknown(named, { known, option: '--target' });
 
   const hasLabels = (resource: Resource): boolean =>

@@ -99,9 +99,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   const isSeen = (root: string): boolean => {
     if (!isObject(facts.read?.[root]))
       return previous?.read?.includes(root) === true && facts.resent?.includes(root) !== true;
-    const leaves = Object.keys(recorded).filter(
-      (path) => rootOf(path) === root && !unobserved.includes(path),
-    );
+    const leaves = Object.keys(recorded).filter((path) => rootOf(path) === root && !unobserved.includes(path));
     return leaves.every((path) => ruleOf(kind, path).writeOnly || valueAt(facts.read, path) !== undefined);
   };
   const roots = [...new Set(Object.keys(recorded).map(rootOf))].filter((root) => isConfigObject(kind, root));

@@ -9,16 +9,14 @@ import { type Facts, plainLeaves } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 
 export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
-  if (!adopting && changes.every((change) => change.not_applied))
-    return 'resent: the platform ignored the last update';
+  if (!adopting && changes.every((change) => change.not_applied)) return 'resent: the platform ignored the last update';
   const referents = referentsClause(changes);
   const others = changes.filter((change) => change.referents === undefined);
   if (referents !== undefined)
     return [referents, ...(others.length === 0 ? [] : [updateReason(others, adopting)])].join('; ');
   const causes = new Set(changes.map((change) => change.cause));
   if (adopting) return 'exists on the platform and differs from the manifest';
-  if (causes.has('both'))
-    return "the manifest and the platform both changed: this overwrites someone else's change";
+  if (causes.has('both')) return "the manifest and the platform both changed: this overwrites someone else's change";
   if (causes.size === 2) return 'the manifest changed, and other fields drifted';
   return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
 }
@@ -50,11 +48,7 @@ export function manualSteps(
     const { refersTo } = ruleOf(kind, path);
     const isId = refersTo !== undefined && typeof after === 'string';
     const owner =
-      wanted instanceof Reference
-        ? wanted.address
-        : isId
-          ? records.owners.get(idKey(refersTo, after))
-          : undefined;
+      wanted instanceof Reference ? wanted.address : isId ? records.owners.get(idKey(refersTo, after)) : undefined;
     const valueText = isId
       ? namedId(after, owner)
       : (owner ?? (after === undefined ? '(secret)' : JSON.stringify(after)));

@@ -14,10 +14,7 @@ import type { ReadAhead } from './read-ahead.ts';
 import { readAll } from './read-all.ts';
 import type { ObserveOptions } from './read-records.ts';
 
-export interface PlanRequest
-  extends Omit<ObserveOptions, 'workspaceId'>,
-    BindingRequest,
-    PublicationsRequest {
+export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, BindingRequest, PublicationsRequest {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   readonly guards: Guards;
   /** Send fields again that the platform did not apply. */

@@ -14,10 +14,7 @@ import type { ObserveOptions } from './read-records.ts';
 const MAX_UNCHANGED = 10;
 
 /** By record id: the result of a comparison and its inputs, so that a loop compares each draft once. */
-export type ComparedDrafts = Map<
-  string,
-  { readonly from: string; readonly unpublished: readonly LeafPath[] }
->;
+export type ComparedDrafts = Map<string, { readonly from: string; readonly unpublished: readonly LeafPath[] }>;
 
 export interface PublicationsRequest {
   /** The drafts to compare with their published version: those that the plan updates and a few others, or all. */
@@ -57,35 +54,27 @@ export async function planWithPublications(
     return false;
   });
   const wanted = [...drafts.filter(isWanted), ...others.slice(0, MAX_UNCHANGED)];
-  await eachConcurrently(
-    wanted,
-    options.concurrency,
-    async ({ planned, kind, seen: observation, status, entry }) => {
-      const { record } = observation;
-      const version =
-        observation.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
-      if (version === undefined || version === 'unreadable') {
-        compared.set(planned.address, withoutVersion(planned, status, version !== undefined));
-        return;
-      }
-      const { changes } = draftDifferences(kind, { record, entry }, version);
-      const unpublished = changes.map(({ path }) => path);
-      known?.set(record.id, { from: basisOf(record, entry), unpublished });
-      const gap = { unpublished, version };
-      const isAfter = which === 'changes' && planned.action === 'update';
-      compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
-    },
-  );
+  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen: observation, status, entry }) => {
+    const { record } = observation;
+    const version = observation.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
+    if (version === undefined || version === 'unreadable') {
+      compared.set(planned.address, withoutVersion(planned, status, version !== undefined));
+      return;
+    }
+    const { changes } = draftDifferences(kind, { record, entry }, version);
+    const unpublished = changes.map(({ path }) => path);
+    known?.set(record.id, { from: basisOf(record, entry), unpublished });
+    const gap = { unpublished, version };
+    const isAfter = which === 'changes' && planned.action === 'update';
+    compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
+  });
   if (compared.size === 0) return plan;
   const resources = plan.document.resources.map((each) => compared.get(each.address) ?? each);
   return { ...plan, document: { ...plan.document, resources } };
 }
 
 /** Changes if the draft, its published version or its state entry changes. */
-function basisOf(
-  { version, published_at, updated_at }: ShownRecord,
-  entry: ResourceEntry | undefined,
-): string {
+function basisOf({ version, published_at, updated_at }: ShownRecord, entry: ResourceEntry | undefined): string {
   const facts = [version, published_at, updated_at, entry?.recorded, entry?.observed];
   return hash('sha256', JSON.stringify(facts), 'base64');
 }

@@ -15,11 +15,7 @@ import { type ObserveOptions, readList } from './read-records.ts';
  * @param desired all resources of the manifests.
  * @throws only errors that end the run.
  */
-export async function planWithRoutes(
-  plan: Plan,
-  desired: readonly Resource[],
-  options: ObserveOptions,
-): Promise<Plan> {
+export async function planWithRoutes(plan: Plan, desired: readonly Resource[], options: ObserveOptions): Promise<Plan> {
   const lists = new Map<string, readonly ShownRecord[]>(plan.observed.lists);
   const named = new Map<string, NamedRoutes>();
   const warnings: PlanWarning[] = [];

@@ -76,9 +76,7 @@ async function readListed(
 
 /** Reads the lists of lookups that references name. */
 async function readLookups(bindings: readonly Binding[], reading: ReadRun): Promise<Observed['lookups']> {
-  const names = new Set(
-    bindings.flatMap(({ resource }) => references(resource.spec).map(({ kind }) => kind)),
-  );
+  const names = new Set(bindings.flatMap(({ resource }) => references(resource.spec).map(({ kind }) => kind)));
   const needed = [...lookups.values()].filter(({ name }) => names.has(name));
   const read = async (lookup: Lookup) =>
     [lookup.name, idsByName(await listOf(lookup, reading.ahead?.lookup(lookup.name), reading))] as const;
@@ -113,18 +111,14 @@ async function listOf<T>(
 }
 
 /** Searches for the records of unknown creates of unlisted kinds. */
-async function searchAll(
-  bindings: readonly Binding[],
-  options: ObserveOptions,
-): Promise<Map<Address, Candidate[]>> {
+async function searchAll(bindings: readonly Binding[], options: ObserveOptions): Promise<Map<Address, Candidate[]>> {
   const found = new Map<Address, Candidate[]>();
   for (const kind of kinds.values()) {
     const lost = new Map<Address, PendingCreate>();
     for (const { resource, pending } of bindings) {
       if (resource.kind === kind.name && pending !== undefined) lost.set(resource.address, pending);
     }
-    for (const [address, candidates] of await searchCandidates(kind, lost, options))
-      found.set(address, candidates);
+    for (const [address, candidates] of await searchCandidates(kind, lost, options)) found.set(address, candidates);
   }
   return found;
 }

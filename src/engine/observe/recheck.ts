@@ -41,10 +41,7 @@ interface ListIndex {
   readonly byKey: ReadonlyMap<string | undefined, readonly ShownRecord[]>;
 }
 
-async function listAll(
-  kind: Kind,
-  platform: Pick<ObserveOptions, 'client' | 'workspaceId'>,
-): Promise<ListIndex> {
+async function listAll(kind: Kind, platform: Pick<ObserveOptions, 'client' | 'workspaceId'>): Promise<ListIndex> {
   const shown = await readList(kind, platform);
   return {
     byId: new Map(shown.map((record) => [record.id, record])),

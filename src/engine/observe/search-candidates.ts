@@ -72,10 +72,7 @@ const MAX_CLAUSES = 3;
 export async function gatherMentions(
   source: AsyncIterable<Mention>,
   ids: Map<string, string[]>,
-  {
-    most = Number.POSITIVE_INFINITY,
-    skips = () => false,
-  }: { most?: number; skips?(id: string): boolean } = {},
+  { most = Number.POSITIVE_INFINITY, skips = () => false }: { most?: number; skips?(id: string): boolean } = {},
 ): Promise<PlatformError | undefined> {
   let count = 0;
   try {

@@ -36,7 +36,5 @@ export function isUnconfirmed({ action, steps = [] }: PlannedResource): boolean 
 
 /** Resources with a new name and no other change. */
 export function renamedIn(resources: readonly PlannedResource[]): readonly PlannedResource[] {
-  return resources.filter(
-    ({ action, previous_address }) => action === 'noop' && previous_address !== undefined,
-  );
+  return resources.filter(({ action, previous_address }) => action === 'noop' && previous_address !== undefined);
 }

@@ -24,9 +24,7 @@ export const plannedChange = described('One field that differs.', {
       'The planned value; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for the id of a record not yet created.',
     ),
   cause: z.enum(['manifest', 'drift', 'both']).describe('What changed: the manifest, the platform, or both.'),
-  verified: z
-    .boolean()
-    .describe('False if the platform does not show the field: `before` is the value last sent.'),
+  verified: z.boolean().describe('False if the platform does not show the field: `before` is the value last sent.'),
   sensitive: z.boolean().describe('True for a secret.'),
   manual: present('Present for a manual step: the API cannot make this change.'),
   not_applied: present('Present when it was sent before and the platform ignored it.'),
@@ -41,21 +39,15 @@ export const plannedChange = described('One field that differs.', {
     .describe('Of a sensitive change: equal fingerprints mean equal secrets.'),
 });
 
-export const plannedRoute = described(
-  'A record that is linked to another, e.g. a phone number to an agent.',
-  {
-    kind: z.string(),
-    id: z
-      .string()
-      .nullable()
-      .describe('Id of the record that is linked to this one; null before it is created.'),
-    address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
-    label: z.string().describe('Display name, e.g. `+12025550120 (Front desk)`.'),
-    ways: z.array(z.string()).describe('How it is linked now, e.g. `inbound`.'),
-    coming: texts('Links that a manual step in this plan adds.'),
-    leaving: texts('Links that a manual step in this plan removes.'),
-  },
-);
+export const plannedRoute = described('A record that is linked to another, e.g. a phone number to an agent.', {
+  kind: z.string(),
+  id: z.string().nullable().describe('Id of the record that is linked to this one; null before it is created.'),
+  address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
+  label: z.string().describe('Display name, e.g. `+12025550120 (Front desk)`.'),
+  ways: z.array(z.string()).describe('How it is linked now, e.g. `inbound`.'),
+  coming: texts('Links that a manual step in this plan adds.'),
+  leaving: texts('Links that a manual step in this plan removes.'),
+});
 
 export const plannedResource = described('The planned action of one resource.', {
   address: z.string(),
@@ -76,9 +68,7 @@ export const plannedResource = described('The planned action of one resource.', 
   reason: z.string().describe('Why this action, in one sentence.'),
   changes: z.array(plannedChange),
   adopted: present('Present when an existing record is imported.'),
-  missing: present(
-    'Present when the record is missing from the platform and this plan does not recreate it.',
-  ),
+  missing: present('Present when the record is missing from the platform and this plan does not recreate it.'),
   missing_since: z.string().optional().describe('ISO 8601: when a run first found the record missing.'),
   recreates: z
     .string()
@@ -120,9 +110,7 @@ const planWarning = z.strictObject({
 export const violation = described('A resource that a policy objects to.', {
   rule: z.string().describe('Name of the rule.'),
   policy_file: z.string().describe('The file that has the rule.'),
-  id: z
-    .string()
-    .describe('Equal for the same rule and the same resource: a waiver in a saved plan refers to it.'),
+  id: z.string().describe('Equal for the same rule and the same resource: a waiver in a saved plan refers to it.'),
   severity: z.enum(['deny', 'warn']).describe('deny stops apply.'),
   address: z.string(),
   message: z.string(),
@@ -155,15 +143,10 @@ export const planDocument = described('A voxform plan', {
     .describe('False if the records were not read (--no-refresh): the plan is from the state alone.'),
   summary: z
     .strictObject(
-      Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<
-        (typeof actions)[number],
-        z.ZodInt
-      >,
+      Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<(typeof actions)[number], z.ZodInt>,
     )
     .describe('How many resources each action has.'),
-  secrets: z
-    .record(z.string(), z.string())
-    .describe('Fingerprints of the secrets that apply sends, by name.'),
+  secrets: z.record(z.string(), z.string()).describe('Fingerprints of the secrets that apply sends, by name.'),
   resources: z.array(plannedResource).describe('By address.'),
   guards: z
     .array(

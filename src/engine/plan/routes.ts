@@ -57,8 +57,7 @@ export function withRoutes(document: PlanDocument, known: RouteSources): PlanDoc
     if (kind?.routes === undefined) continue;
     for (const [address, items] of routes) {
       named.add(address);
-      for (const item of items)
-        addNamed(found, { kind: { ...kind, routes: kind.routes }, address, item, known });
+      for (const item of items) addNamed(found, { kind: { ...kind, routes: kind.routes }, address, item, known });
     }
   }
   if (listed.length === 0 && named.size === 0) return document;
@@ -174,9 +173,8 @@ function addPlanned(
     id: resource.id,
     address: resource.address,
     label:
-      kind.routes.label(
-        shown === undefined ? declaredIn(resource) : known.withoutSecrets(kind.name, shown),
-      ) || resource.address,
+      kind.routes.label(shown === undefined ? declaredIn(resource) : known.withoutSecrets(kind.name, shown)) ||
+      resource.address,
   };
   for (const { path, before, after, manual } of resource.changes) {
     const way = kind.routes.ways[path];

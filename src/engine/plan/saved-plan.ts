@@ -33,8 +33,7 @@ export function refuseInvalidContents(plan: PlanDocument): void {
   for (const planned of plan.resources) {
     const kind = kindNamed(planned.kind);
     for (const address of [planned.address, planned.previous_address ?? planned.address]) {
-      if (parseAddress(address)?.kind !== kind.name)
-        throw invalidContents(`the address ${JSON.stringify(address)}`);
+      if (parseAddress(address)?.kind !== kind.name) throw invalidContents(`the address ${JSON.stringify(address)}`);
     }
     if (seen.has(planned.address)) throw invalidContents(`${planned.address} twice`);
     seen.add(planned.address);
@@ -59,9 +58,7 @@ function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secr
     if (special instanceof Unset) throw invalidContents(`a variable without its value in ${address}`);
     // Without its fingerprint, a changed secret would not be detected.
     if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
-      throw invalidContents(
-        `the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`,
-      );
+      throw invalidContents(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
     }
   }
   const [problem] = checkSpec(kind, spec, true).problems;

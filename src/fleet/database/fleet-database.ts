@@ -59,10 +59,7 @@ export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
  * A PostgreSQL in this process, with its files in a folder.
  * @throws DatabaseInUse
  */
-export async function embeddedFleetDatabase(
-  folder: string,
-  use: DatabaseUse = 'serve',
-): Promise<FleetDatabase> {
+export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = 'serve'): Promise<FleetDatabase> {
   const database = await EmbeddedDatabase.open(folder, use);
   const states = keepStatesIn(database);
   return fleetDatabase(database, {
@@ -174,10 +171,7 @@ class EmbeddedDatabase implements Database {
     await this.#lock.release();
   }
 
-  async #ask(
-    on: PGlite | Transaction,
-    { text, values, signal }: AskedStatement,
-  ): Promise<readonly DatabaseRow[]> {
+  async #ask(on: PGlite | Transaction, { text, values, signal }: AskedStatement): Promise<readonly DatabaseRow[]> {
     signal.throwIfAborted();
     try {
       if (values.length > 0) return rowsOf(await on.query<DatabaseRow>(text, [...values]));

@@ -48,10 +48,7 @@ export async function lockForProcess(path: string, use: DatabaseUse): Promise<Pr
   const file = new LockFile({ files: nodeFiles, path, user });
   const info = lockFor(user, { id: randomUUID(), operation: OPERATIONS[use] });
   await take(file, info, use);
-  const heartbeat = setInterval(
-    () => void file.renew(info.id).catch(() => undefined),
-    localTiming.heartbeat,
-  ).unref();
+  const heartbeat = setInterval(() => void file.renew(info.id).catch(() => undefined), localTiming.heartbeat).unref();
   return {
     async release() {
       clearInterval(heartbeat);

@@ -31,12 +31,9 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
   );
   if (found?.has_version !== true) {
     if (found?.has_job !== true) return 0;
-    throw new UserError(
-      `the schema ${QUEUE_SCHEMA} of ${location} has tables that do not belong to a queue: job`,
-      {
-        hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
-      },
-    );
+    throw new UserError(`the schema ${QUEUE_SCHEMA} of ${location} has tables that do not belong to a queue: job`, {
+      hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.',
+    });
   }
   const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
   if (Number(row?.version) <= ownVersion()) return Number(row?.version);
@@ -51,8 +48,7 @@ export async function queuedLateness({ ask }: FleetStatements): Promise<number> 
   const [found] = await ask(`SELECT to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`);
   // No process has served the fleet yet.
   if (found?.has_job !== true) return 0;
-  const [row] =
-    await ask(`SELECT extract(epoch FROM now() - min((j.data->>'due')::timestamptz))::float8 AS lateness
+  const [row] = await ask(`SELECT extract(epoch FROM now() - min((j.data->>'due')::timestamptz))::float8 AS lateness
 FROM ${QUEUE_SCHEMA}.job j JOIN ${FLEET_SCHEMA}.workspaces w ON w.address = j.singleton_key
 WHERE ${WAITS} AND w.paused_at IS NULL AND w.vanished_at IS NULL`);
   return Math.max(0, Number(row?.lateness ?? 0));

@@ -76,18 +76,13 @@ async function versionIn(
     );
   }
   if (row?.encoding !== 'UTF8') {
-    throw new UserError(
-      `the database of the fleet, ${location}, has the encoding ${row?.encoding}, not UTF8`,
-      {
-        hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
-      },
-    );
+    throw new UserError(`the database of the fleet, ${location}, has the encoding ${row?.encoding}, not UTF8`, {
+      hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
+    });
   }
   if (taken.length === 0) return { version: 0, hasSchema };
   const versions =
-    Number(row?.columns) === 2
-      ? await statements.ask(`SELECT part, version FROM ${FLEET_SCHEMA}.schema_version`)
-      : [];
+    Number(row?.columns) === 2 ? await statements.ask(`SELECT part, version FROM ${FLEET_SCHEMA}.schema_version`) : [];
   const of = (part: string): number => Number(versions.find((each) => each.part === part)?.version ?? 0);
   const version = of('fleet');
   if (version === 0) {

@@ -77,10 +77,7 @@ export function conflictColumns({
 }
 
 /** The error of a workspace that another address has too. */
-export function conflictOf(
-  address: string,
-  { refused, refused_twin, twins }: DatabaseRow,
-): UserError | undefined {
+export function conflictOf(address: string, { refused, refused_twin, twins }: DatabaseRow): UserError | undefined {
   const reason = refused ?? refused_twin ?? null;
   if (reason !== null)
     return new UserError(String(reason), {
@@ -93,10 +90,9 @@ export function conflictOf(
 }
 
 function inUse(address: string, twin: string): UserError {
-  return new UserError(
-    `${address} and ${twin} are the same workspace of the platform, which is in use under ${twin}`,
-    { hint: HINT },
-  );
+  return new UserError(`${address} and ${twin} are the same workspace of the platform, which is in use under ${twin}`, {
+    hint: HINT,
+  });
 }
 
 /** Renews the claims of runs in progress. */

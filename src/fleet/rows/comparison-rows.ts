@@ -70,11 +70,7 @@ ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, aske
 /** Unless it was requested again meanwhile. */
 export async function enterCompared(
   { ask }: FleetStatements,
-  {
-    address,
-    resource,
-    claim,
-  }: { readonly address: string; readonly resource: string; readonly claim: string },
+  { address, resource, claim }: { readonly address: string; readonly resource: string; readonly claim: string },
   { html, problem }: { readonly html?: string; readonly problem?: string },
 ): Promise<void> {
   await ask(
@@ -87,10 +83,7 @@ export async function enterCompared(
   );
 }
 
-export async function comparisonsOf(
-  { ask }: FleetStatements,
-  address: string,
-): Promise<readonly Comparison[]> {
+export async function comparisonsOf({ ask }: FleetStatements, address: string): Promise<readonly Comparison[]> {
   const rows = await ask(
     `SELECT resource, asked_at, asked_by, html, problem, until > now() AS running FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC`,
     address,

@@ -40,18 +40,12 @@ export async function unknownAddress(
 /** All addresses, in order. Without `limit`, without removed workspaces. */
 export async function addressesOf({ ask }: FleetStatements, limit?: number): Promise<string[]> {
   const which = limit === undefined ? 'WHERE vanished_at IS NULL' : '';
-  const rows = await ask(
-    `SELECT address FROM ${S}.workspaces ${which} ORDER BY address LIMIT $1`,
-    limit ?? null,
-  );
+  const rows = await ask(`SELECT address FROM ${S}.workspaces ${which} ORDER BY address LIMIT $1`, limit ?? null);
   return rows.map(({ address }) => String(address));
 }
 
 /** Those of the addresses that are paused or removed. */
-export async function stoppedAmong(
-  { ask }: FleetStatements,
-  addresses: readonly string[],
-): Promise<string[]> {
+export async function stoppedAmong({ ask }: FleetStatements, addresses: readonly string[]): Promise<string[]> {
   const rows = await ask(
     `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
     addresses,
@@ -83,19 +77,12 @@ export async function lockCurrentPlan(
   { ask }: FleetStatements,
   address: string,
 ): Promise<(NamedPlan & { readonly digest: string }) | undefined> {
-  const [row] = await ask(
-    `SELECT id, digest, state, decided_by FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`,
-    address,
-  );
+  const [row] = await ask(`SELECT id, digest, state, decided_by FROM ${S}.plans WHERE ${CURRENT} FOR UPDATE`, address);
   return row && { ...namedPlan(row), digest: String(row.digest) };
 }
 
 /** Plans of a workspace whose digest has this prefix, including finished ones; at most five. */
-export async function plansNamed(
-  { ask }: FleetStatements,
-  address: string,
-  prefix: string,
-): Promise<NamedPlan[]> {
+export async function plansNamed({ ask }: FleetStatements, address: string, prefix: string): Promise<NamedPlan[]> {
   const rows = await ask(
     `SELECT id, state, decided_by FROM ${S}.plans WHERE address = $1 AND starts_with(digest, $2) ORDER BY id LIMIT 5`,
     address,

@@ -49,10 +49,7 @@ WHERE p.heard_at > now() - interval '${FETCH_TIMEOUT} milliseconds' AND p.source
  * Registers the sources of the fleet file and claims all of them: a process starts with the sources of its own file. It gets none whose
  * name means another source to a live process.
  */
-export async function enterSources(
-  { ask }: FleetStatements,
-  all: Sources['all'],
-): Promise<readonly ClaimedSource[]> {
+export async function enterSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
     `INSERT INTO ${S}.sources (name, shown, identity, next_fetch)
 SELECT name, shown, identity, now() + $2 * interval '1 millisecond' FROM ${GIVEN} ORDER BY name
@@ -135,10 +132,7 @@ FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_
 }
 
 /** Claims the sources that are due. A name that meant another source is taken over once no live process uses that one. */
-export async function claimSources(
-  { ask }: FleetStatements,
-  all: Sources['all'],
-): Promise<readonly ClaimedSource[]> {
+export async function claimSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
     `WITH due AS (SELECT s.name, m.shown, m.identity FROM ${S}.sources s JOIN ${GIVEN} USING (name)
   WHERE s.identity IS NOT DISTINCT FROM m.identity AND (s.next_fetch <= now() OR ${REMOVED})
@@ -320,10 +314,7 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
   AND NOT EXISTS (SELECT FROM ${S}.states s WHERE s.name = w.address AND s.state IS NOT NULL)`,
     ...here,
   );
-  await ask(
-    `UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${removed} AND vanished_at IS NULL`,
-    ...here,
-  );
+  await ask(`UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${removed} AND vanished_at IS NULL`, ...here);
 }
 
 function conditional(condition: string): string {

@@ -7,11 +7,7 @@ const TABLE = `${FLEET_SCHEMA}.notified`;
 type Memory = 'told' | 'request';
 
 /** The stored JSON text, if any. */
-export async function memoryOf(
-  { ask }: FleetStatements,
-  address: string,
-  key: Memory,
-): Promise<string | undefined> {
+export async function memoryOf({ ask }: FleetStatements, address: string, key: Memory): Promise<string | undefined> {
   const [row] = await ask(`SELECT digest FROM ${TABLE} WHERE address = $1 AND key = $2`, address, key);
   return row && String(row.digest);
 }

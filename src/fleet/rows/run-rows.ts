@@ -89,8 +89,7 @@ LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = 'request'`,
 }
 
 function rowOf(row: DatabaseRow): RunRow {
-  const text = (column: string): string | undefined =>
-    row[column] === null ? undefined : String(row[column]);
+  const text = (column: string): string | undefined => (row[column] === null ? undefined : String(row[column]));
   const [why, good] = [text('asked_why'), text('good_version')];
   return {
     address: String(row.address),
@@ -161,8 +160,5 @@ RETURNING w.address, w.source, w.project, w.base_url, w.asked_at IS NOT NULL AS 
 
 /** Locks these workspaces until the transaction ends, in a fixed order to avoid deadlocks. */
 export async function lockRows({ ask }: FleetStatements, addresses: readonly string[]): Promise<void> {
-  await ask(
-    `SELECT FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`,
-    addresses,
-  );
+  await ask(`SELECT FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`, addresses);
 }

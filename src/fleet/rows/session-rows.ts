@@ -7,11 +7,7 @@ const S = FLEET_SCHEMA;
 /** Starts a session; ends expired ones and the oldest of a user with many. @param milliseconds its duration. */
 export async function addSession(
   { ask }: FleetStatements,
-  {
-    digest,
-    name,
-    milliseconds,
-  }: { readonly digest: string; readonly name: string; readonly milliseconds: number },
+  { digest, name, milliseconds }: { readonly digest: string; readonly name: string; readonly milliseconds: number },
   most: number,
 ): Promise<void> {
   await ask(

@@ -1,10 +1,5 @@
 import { type ShownWorkspace, STALE, shownStatus } from '../../operator/shown-workspace.ts';
-import {
-  type Need,
-  type RunStatus,
-  type WorkspaceStatus,
-  workspaceStatuses,
-} from '../../operator/workspace-status.ts';
+import { type Need, type RunStatus, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
@@ -132,12 +127,7 @@ export interface WorkspaceFilter {
 /** The most urgent first. */
 export async function shownWorkspaces(
   { ask }: FleetStatements,
-  {
-    statuses,
-    address,
-    addresses = address === undefined ? undefined : [address],
-    limit = 1000,
-  }: WorkspaceFilter = {},
+  { statuses, address, addresses = address === undefined ? undefined : [address], limit = 1000 }: WorkspaceFilter = {},
 ): Promise<readonly FleetWorkspace[]> {
   const rows = await ask(
     `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, now() AS at,
@@ -159,8 +149,7 @@ ORDER BY array_position($4::text[], shown), ${NEEDS.records} IS NOT TRUE, ${FOR_
 
 function shownOf(row: DatabaseRow): FleetWorkspace {
   const text = (column: string): string | null => (row[column] === null ? null : String(row[column]));
-  const time = (column: string): string | null =>
-    row[column] === null ? null : (row[column] as Date).toISOString();
+  const time = (column: string): string | null => (row[column] === null ? null : (row[column] as Date).toISOString());
   const why = text('asked_why');
   const pausedAt = time('paused_at');
   const paused =

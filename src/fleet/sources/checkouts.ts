@@ -54,8 +54,7 @@ export class Checkouts {
       if (versions.has(entry)) continue;
       const folder = path.join(this.#home, entry);
       const used = await stat(folder).catch(() => undefined);
-      if (used !== undefined && now - used.mtimeMs > LONGEST_USE)
-        await rm(folder, { recursive: true, force: true });
+      if (used !== undefined && now - used.mtimeMs > LONGEST_USE) await rm(folder, { recursive: true, force: true });
     }
   }
 }

@@ -47,10 +47,7 @@ interface FoundFolders<E> {
 export async function findProjects<E extends ListedEntry>(search: Search<E>): Promise<FoundFolders<E>> {
   const { isProject, isSearched, unitOf } = projectPatterns(search.patterns);
   const found: FoundFolder<E>[] = [];
-  const units = new Map<
-    string,
-    { readonly folder: string; readonly entry: E; size: number; isTooLarge: boolean }
-  >();
+  const units = new Map<string, { readonly folder: string; readonly entry: E; size: number; isTooLarge: boolean }>();
   const waiting: { readonly folder: string; readonly entry: E }[] = [{ folder: '.', entry: search.root }];
   let size = 0;
   const tooLarge = (): UserError =>
@@ -78,11 +75,8 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
       unit.isTooLarge = true;
       return;
     }
-    const [file, ...others] = entries.filter(
-      ({ name, kind }) => kind !== 'folder' && PROJECT_FILES.includes(name),
-    );
-    if (file !== undefined && isProject(folder))
-      found.push({ project: folder, entry, files: [file, ...others] });
+    const [file, ...others] = entries.filter(({ name, kind }) => kind !== 'folder' && PROJECT_FILES.includes(name));
+    if (file !== undefined && isProject(folder)) found.push({ project: folder, entry, files: [file, ...others] });
     for (const each of entries) {
       // Only a forged Git tree has a slash in a name.
       if (each.kind !== 'folder' || each.name.includes('/')) continue;
@@ -97,16 +91,13 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
     await Promise.all(next.map(({ folder, entry }) => visit(folder, entry)));
   }
   return {
-    found: found
-      .filter(({ project }) => !isUnknown(project))
-      .sort((a, b) => compareText(a.project, b.project)),
+    found: found.filter(({ project }) => !isUnknown(project)).sort((a, b) => compareText(a.project, b.project)),
     unknown: [...units.values()].filter(({ isTooLarge }) => isTooLarge),
   };
 }
 
 /** The problem with the project file of a folder, if any. */
 export function fileProblem([file, other]: readonly [ListedEntry, ...ListedEntry[]]): string | undefined {
-  if (other !== undefined)
-    return `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
+  if (other !== undefined) return `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
   return file.kind === 'file' ? undefined : `${file.name} is a symbolic link; put the file itself there`;
 }

@@ -51,9 +51,7 @@ class FolderEntries {
     const isSame = known?.stats.mtimeNs === stats.mtimeNs && known.stats.ctimeNs === stats.ctimeNs;
     const isSettled = Date.now() - Number(stats.ctimeMs) > COARSE;
     const folder =
-      known !== undefined && isSame && known.stats.ino === stats.ino
-        ? known
-        : { stats, entries: entriesIn(at) };
+      known !== undefined && isSame && known.stats.ino === stats.ino ? known : { stats, entries: entriesIn(at) };
     if (isSettled) this.#now.set(at, folder);
     return folder;
   }
@@ -199,9 +197,7 @@ export class FolderProjects implements SourceReader {
 
   async #projectsIn(root: string) {
     const list = async (folder: string): Promise<readonly ListedEntry[] | undefined> =>
-      this.#entries
-        .of(path.join(root, folder))
-        .entries?.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
+      this.#entries.of(path.join(root, folder)).entries?.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
     const { projects: patterns } = this.#options;
     try {
       return await findProjects({ patterns, root: { name: '', kind: 'folder' }, shown: this.shown, list });
@@ -214,11 +210,7 @@ export class FolderProjects implements SourceReader {
   /** The version, once the project no longer changes; undefined if it was removed meanwhile. */
   async #read(
     folder: string,
-    {
-      project,
-      until,
-      signal,
-    }: { readonly project: string; readonly until: number; readonly signal: AbortSignal },
+    { project, until, signal }: { readonly project: string; readonly until: number; readonly signal: AbortSignal },
   ): Promise<{ version: string; problem: string | undefined; signature: string } | undefined> {
     for (;;) {
       try {

@@ -62,8 +62,7 @@ export class GitProjects implements SourceReader {
     if (commit === undefined) throw new UserError(`${this.shown} has no commit`);
     const objects = this.#objects(signal);
     try {
-      if (this.#newest?.commit !== commit)
-        this.#newest = { commit, projects: await this.#projectsAt(commit, objects) };
+      if (this.#newest?.commit !== commit) this.#newest = { commit, projects: await this.#projectsAt(commit, objects) };
     } catch (error) {
       await objects.close();
       throw error;
@@ -108,8 +107,7 @@ export class GitProjects implements SourceReader {
       ...there.flatMap((id) => (id === undefined ? [] : [`update ${KEPT}${id} ${id}`])),
       ...kept.filter((id) => !wanted.includes(id)).map((id) => `delete ${KEPT}${id}`),
     ];
-    if (commands.length > 0)
-      await this.#git(['update-ref', '--stdin'], { signal, input: `${commands.join('\n')}\n` });
+    if (commands.length > 0) await this.#git(['update-ref', '--stdin'], { signal, input: `${commands.join('\n')}\n` });
     await this.#checkouts.keep(versions);
     await this.#git(['gc', '--auto', '--quiet'], { signal }).catch(() => undefined);
   }
@@ -118,8 +116,7 @@ export class GitProjects implements SourceReader {
   async #obtain(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<ProjectVersion> {
     const { version, commit } = wanted;
     await this.#prepare(signal);
-    const isThere = async (): Promise<boolean> =>
-      (await this.#objectAt(`${version}^{tree}`, signal)) !== undefined;
+    const isThere = async (): Promise<boolean> => (await this.#objectAt(`${version}^{tree}`, signal)) !== undefined;
     if (await isThere()) return wanted;
     let problem: unknown;
     const note = (error: unknown): void => {
@@ -207,10 +204,7 @@ export class GitProjects implements SourceReader {
     return path.join(this.#options.home, 'repository');
   }
 
-  #git(
-    args: readonly string[],
-    call: Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding'>,
-  ): Promise<string> {
+  #git(args: readonly string[], call: Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding'>): Promise<string> {
     const { address, env, redact } = this.#options;
     return fetchGit(['--git-dir', this.#repository, ...args], {
       address,

@@ -60,8 +60,7 @@ export function openSources(options: SourcesOptions): Sources {
     if (found === undefined) throw new Error(`no source is named ${source}`);
     return found;
   };
-  const local = (source: string, project: string): LocalPaths =>
-    localPaths(named(source).settings, project, options);
+  const local = (source: string, project: string): LocalPaths => localPaths(named(source).settings, project, options);
 
   const origin = (source: string, project: string): ProjectOrigin => {
     const { settings } = named(source);
@@ -118,8 +117,7 @@ export function openSources(options: SourcesOptions): Sources {
       projects.push(made);
       const own = projectAddress(source, found.project);
       const same = sameProject(settings, found.project, fleet.sources);
-      if (same !== undefined)
-        refused.set(found.project, `${own} and ${same} are the same project; neither runs`);
+      if (same !== undefined) refused.set(found.project, `${own} and ${same} are the same project; neither runs`);
       for (const inner of taken) {
         const why = `the manifests of ${own} include those of ${projectAddress(inner.source, inner.project)}`;
         const isOwn = inner.source === source;
@@ -251,8 +249,7 @@ function foreignSecrets(folder: string, owner: Owner): string | undefined {
     const isOwn = (there: string): boolean => other.name === settings.name && there === project;
     return {
       other,
-      has: (there: string | undefined): there is string =>
-        there !== undefined && matches(there) && !isOwn(there),
+      has: (there: string | undefined): there is string => there !== undefined && matches(there) && !isOwn(there),
     };
   });
   if (own !== undefined) {
@@ -297,7 +294,6 @@ function projectOfSecrets(settings: SourceSettings, folder: string): string | un
 
 /** A folder, and those between it and another. */
 function foldersBetween(top: string, bottom: string): string[] {
-  const above =
-    bottom === top || bottom === path.dirname(bottom) ? [] : foldersBetween(top, path.dirname(bottom));
+  const above = bottom === top || bottom === path.dirname(bottom) ? [] : foldersBetween(top, path.dirname(bottom));
   return [...above, bottom];
 }

@@ -27,11 +27,7 @@ interface NamedProject {
 }
 
 /** True if projects of another source may be in the folder of a project. */
-export function mayContainOthers(
-  settings: SourceSettings,
-  project: string,
-  all: readonly SourceSettings[],
-): boolean {
+export function mayContainOthers(settings: SourceSettings, project: string, all: readonly SourceSettings[]): boolean {
   return all.some((other) => {
     if (other.name === settings.name) return false;
     if ('git' in settings || 'git' in other) return placeOf(settings) === placeOf(other);

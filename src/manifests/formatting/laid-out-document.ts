@@ -125,9 +125,7 @@ function entriesOf(node: Collection, { source, order, from, behind }: Collection
     const lines = source.beginsLine(start) ? gapLines(source, end, source.lineStart(start)) : [];
     const other = lines.findIndex(({ text, column: at }) => text !== '' && at <= column);
     const deep =
-      index === 0
-        ? -1
-        : lines.slice(0, other === -1 ? undefined : other).findLastIndex(({ text }) => text !== '');
+      index === 0 ? -1 : lines.slice(0, other === -1 ? undefined : other).findLastIndex(({ text }) => text !== '');
     gaps.push({ before: lines.slice(deep + 1), after: lines.slice(0, deep + 1) });
     end = endOf(lastOfEntry(node, index), source);
   }
@@ -197,11 +195,7 @@ function valueLines(name: string, node: Node | null, layout: ValueLayout): strin
   });
 }
 
-function blockScalarLines(
-  name: string,
-  node: Scalar,
-  { source, lead, end, shift, indent }: ValueLayout,
-): string[] {
+function blockScalarLines(name: string, node: Scalar, { source, lead, end, shift, indent }: ValueLayout): string[] {
   const [start] = rangeOf(node);
   const header = source.text.slice(lead, source.lineEnd(start)).trim();
   if (header.includes('\n')) throw new UnsupportedLayout();

@@ -36,10 +36,7 @@ export function blockText(value: string, layout: BlockLayout): NewText | undefin
   const margin = ' '.repeat(layout.indent);
   return {
     head: `${layout.folded ? '>' : '|'}${needsIndent ? indentBy : ''}${chomping}`,
-    lines: [
-      ...content.map((line) => (line === '' ? '' : margin + line)),
-      ...Array.from({ length: blank }, () => ''),
-    ],
+    lines: [...content.map((line) => (line === '' ? '' : margin + line)), ...Array.from({ length: blank }, () => '')],
   };
 }
 

@@ -23,18 +23,12 @@ export function addToBlockMap(map: YAMLMap, { key, value, style }: NewPair, { so
   return [below(map, source, blockPair(key, value, { at, source, style }))];
 }
 
-export function insertIntoBlockList(
-  list: YAMLSeq,
-  { index, value }: NewItem,
-  { source }: NodePlace,
-): Splice[] {
+export function insertIntoBlockList(list: YAMLSeq, { index, value }: NewItem, { source }: NodePlace): Splice[] {
   const start = startOfEntry(list, 0);
   const at = source.column(start);
   const models = list.items.filter((item) => isMap(item) || isSeq(item));
   const isFlow = models.length > 0 && models.every((item) => item.flow === true);
-  const lines = isFlow
-    ? [`${' '.repeat(at)}- ${flowValue(value, { json: false })}`]
-    : blockItem(value, at, source);
+  const lines = isFlow ? [`${' '.repeat(at)}- ${flowValue(value, { json: false })}`] : blockItem(value, at, source);
   const previous = list.items[index - 1];
   if (previous !== undefined) return [below(previous, source, lines)];
   const text = `${lines.join(source.eol).slice(at)}${source.eol}${' '.repeat(at)}`;

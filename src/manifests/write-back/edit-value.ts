@@ -53,8 +53,7 @@ function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice
   const explicitIndent = /\d/.exec(header)?.[0];
   const old = source.text.slice(content, end).split(/\r?\n/);
   const found = /^ */.exec(old.find((line) => line.trim() !== '') ?? '')?.[0].length ?? 0;
-  const indent =
-    explicitIndent === undefined ? found || column + source.step : column + Number(explicitIndent);
+  const indent = explicitIndent === undefined ? found || column + source.step : column + Number(explicitIndent);
   const layout = {
     column,
     indent,

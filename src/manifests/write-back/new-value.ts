@@ -26,11 +26,7 @@ export function blockValue(value: Json, column: number, source: TextSource): New
 export function blockPair(
   key: string,
   value: Json,
-  {
-    at,
-    source,
-    style,
-  }: { readonly at: number; readonly source: TextSource; readonly style?: string | undefined },
+  { at, source, style }: { readonly at: number; readonly source: TextSource; readonly style?: string | undefined },
 ): string[] {
   const { head, lines } = blockValue(value, at, source);
   const name = scalarText(key, { flow: true, json: false, style });

@@ -20,11 +20,7 @@ interface Differing<T> {
  * The next change that brings a document to its goal; undefined if it is reached.
  * @throws CannotEdit
  */
-export function nextChange(
-  node: Node | null,
-  source: TextSource,
-  differing: Differing<Json>,
-): Proposal | undefined {
+export function nextChange(node: Node | null, source: TextSource, differing: Differing<Json>): Proposal | undefined {
   const place = { source, path: [], flow: source.json, column: -1, lead: 0, isItem: false };
   return difference(node, place, differing);
 }
@@ -58,11 +54,7 @@ function difference(
   };
 }
 
-function inMap(
-  map: YAMLMap,
-  place: NodePlace,
-  { current, value, path }: Differing<JsonObject>,
-): Proposal | undefined {
+function inMap(map: YAMLMap, place: NodePlace, { current, value, path }: Differing<JsonObject>): Proposal | undefined {
   const keys = Object.keys(current).filter((key) => !jsonEqual(current[key], value[key]));
   const changed = keys.find((key) => Object.hasOwn(value, key));
   const added = Object.keys(value).find((key) => !Object.hasOwn(current, key));

@@ -1,14 +1,4 @@
-import {
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  type Node,
-  type Pair,
-  type Scalar,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap, type YAMLSeq } from 'yaml';
 import type { DocumentPath } from '../finding.ts';
 import { CannotEdit } from './change.ts';
 import type { TextSource } from './text-source.ts';
@@ -78,9 +68,7 @@ function dashOf(list: YAMLSeq, index: number): number | undefined {
 export function startOfEntry(node: Collection, index: number): number {
   if (isMap(node)) {
     const pair = node.items[index];
-    const explicit = pair?.srcToken?.start.find(
-      ({ type }) => type === 'explicit-key-ind' || type === 'anchor',
-    );
+    const explicit = pair?.srcToken?.start.find(({ type }) => type === 'explicit-key-ind' || type === 'anchor');
     return explicit?.offset ?? rangeOf(pair?.key)[0];
   }
   const dash = dashOf(node, index);

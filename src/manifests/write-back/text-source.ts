@@ -30,10 +30,7 @@ export class TextSource {
   /** Indentation of list items under their key, in columns. */
   readonly listStep: number;
 
-  constructor(
-    text: string,
-    { json, compact = false }: { readonly json: boolean; readonly compact?: boolean },
-  ) {
+  constructor(text: string, { json, compact = false }: { readonly json: boolean; readonly compact?: boolean }) {
     this.text = text;
     this.json = json;
     this.compact = compact;

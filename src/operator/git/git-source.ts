@@ -92,15 +92,7 @@ class GitSource implements ManifestSource {
     try {
       await this.#prepare(signal);
       await this.#git(
-        [
-          'fetch',
-          '--no-tags',
-          '--depth=1',
-          '--no-write-fetch-head',
-          '--',
-          this.#address.url,
-          `+${ref}:${FETCHED}`,
-        ],
+        ['fetch', '--no-tags', '--depth=1', '--no-write-fetch-head', '--', this.#address.url, `+${ref}:${FETCHED}`],
         signal,
       );
     } catch (error) {
@@ -149,10 +141,9 @@ class GitSource implements ManifestSource {
   }
 
   async #commitAt(ref: string, signal: AbortSignal): Promise<string | undefined> {
-    return this.#git(
-      ['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`],
-      signal,
-    ).catch(() => undefined);
+    return this.#git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`], signal).catch(
+      () => undefined,
+    );
   }
 
   async #checkOut(commit: string, signal: AbortSignal): Promise<Version> {

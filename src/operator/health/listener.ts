@@ -99,8 +99,7 @@ function probeOf(
 ): PlainAnswer | undefined {
   const [path] = url.split('?', 1);
   if (path !== '/healthz' && path !== '/readyz') return undefined;
-  if (method !== 'GET' && method !== 'HEAD')
-    return { status: 405, body: { error: 'use GET' }, allow: READING };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'use GET' }, allow: READING };
   const body = path === '/healthz' ? { alive: isAlive() } : { ready: isReady() };
   return { status: Object.values(body)[0] ? 200 : 503, body };
 }
@@ -136,8 +135,7 @@ function appOf(options: ListenerOptions): App {
       return c.body(redact(text), 200, { ...HEADERS, 'content-type': contentType });
     }),
   );
-  for (const path of ['/status', '/metrics'])
-    app.all(path, (c) => answered(c, 405, 'use GET', { allow: READING }));
+  for (const path of ['/status', '/metrics']) app.all(path, (c) => answered(c, 405, 'use GET', { allow: READING }));
   if (reconcile !== undefined) {
     app.post('/reconcile', (c) => {
       const refused = refusing(c, options, { writes: true });
@@ -182,11 +180,7 @@ function hasBearer({ headers }: IncomingMessage, { token }: ListenerOptions): bo
   return token !== undefined && /^bearer /i.test(headers.authorization ?? '');
 }
 
-function refusing(
-  c: AppContext,
-  options: ListenerOptions,
-  what: { readonly writes: boolean },
-): Response | undefined {
+function refusing(c: AppContext, options: ListenerOptions, what: { readonly writes: boolean }): Response | undefined {
   const { wrongTokens } = options;
   const { incoming } = c.env;
   const { remoteAddress } = incoming.socket;

@@ -56,10 +56,7 @@ export function createMetrics(version: string) {
   const resources = gauge('voxform_resources', 'Resources after the last run, by status.', ['status']);
   const drifted = gauge('voxform_drifted_resources', 'Resources that drifted since the last apply.');
   const missing = gauge('voxform_missing_resources', 'Resources whose record is missing from the platform.');
-  const changes = counter('voxform_changes_total', 'Planned writes, by action and result.', [
-    'action',
-    'result',
-  ]);
+  const changes = counter('voxform_changes_total', 'Planned writes, by action and result.', ['action', 'result']);
   const requests = counter('voxform_api_requests_total', 'Requests to the platform, retries included.', [
     'method',
     'status',
@@ -70,17 +67,13 @@ export function createMetrics(version: string) {
   const lastSuccess = gauge('voxform_last_success_timestamp_seconds', 'Start of the last successful run.');
   const valid = gauge('voxform_manifests_valid', '0 while the newest manifests are invalid.');
   const reached = gauge('voxform_source_reached', '0 while the source of the manifests cannot be fetched.');
-  const held = gauge('voxform_changes_held', 'Resources whose changes the last run held back, by reason.', [
-    'why',
-  ]);
+  const held = gauge('voxform_changes_held', 'Resources whose changes the last run held back, by reason.', ['why']);
   const violations = gauge(
     'voxform_policy_violations',
     'Violations of policies in the last plan that are not waived, by severity.',
     ['severity'],
   );
-  const request = gauge('voxform_drift_request', '1 for the status of the pull request for drift.', [
-    'status',
-  ]);
+  const request = gauge('voxform_drift_request', '1 for the status of the pull request for drift.', ['status']);
   const commit = gauge('voxform_commit_info', 'The commit in use.', ['commit']);
   const notifications = counter('voxform_notifications_total', 'Notifications, by result.', ['result']);
   for (const result of ['delivered', 'delayed', 'failed', 'dropped']) notifications.inc({ result }, 0);
@@ -113,8 +106,7 @@ export function createMetrics(version: string) {
         for (const status of requestStatuses) request.set({ status }, Number(status === now));
       }
       if (report.plan === undefined) return;
-      for (const [severity, count] of Object.entries(violationsIn(report.plan)))
-        violations.set({ severity }, count);
+      for (const [severity, count] of Object.entries(violationsIn(report.plan))) violations.set({ severity }, count);
       for (const [status, count] of countsOf(report)) resources.set({ status }, count);
       drifted.set(report.drift.length);
       missing.set(report.missing.length);

@@ -18,8 +18,7 @@ export function statusJson(status: WatchStatus, source: string, mode: string): J
     runs: status.runs,
     failures: status.failures,
     paused: paused === undefined ? null : { ...paused, at: paused.at.toISOString() },
-    next_run_in_seconds:
-      status.secondsUntilNext === undefined ? null : Math.round(status.secondsUntilNext * 10) / 10,
+    next_run_in_seconds: status.secondsUntilNext === undefined ? null : Math.round(status.secondsUntilNext * 10) / 10,
     busy_seconds: last?.busy === undefined ? null : Math.round(last.busy.seconds),
     commit: last?.commit ?? lastOk?.commit ?? null,
     last_success_at: lastOk?.startedAt.toISOString() ?? null,

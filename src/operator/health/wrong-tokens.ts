@@ -62,7 +62,5 @@ export class WrongTokens {
 
 /** A single client controls a whole network of IPv6 addresses. */
 export function networkOf(address = 'unknown'): string {
-  return isIPv6(address) && !address.startsWith('::ffff:')
-    ? address.split(':').slice(0, 4).join(':')
-    : address;
+  return isIPv6(address) && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address;
 }

@@ -110,8 +110,7 @@ export class Deliveries {
         budget: { left: Number.POSITIVE_INFINITY },
         wait: ({ requested = 0, result, attempts }) => {
           const problem = problemOf(result, delivery) ?? '';
-          if (attempts === REPORTED_TRIES)
-            delivery.onResult('delayed', `${problem} (after ${attempts} attempts)`);
+          if (attempts === REPORTED_TRIES) delivery.onResult('delayed', `${problem} (after ${attempts} attempts)`);
           return this.#pause(Math.max(requested, backoff(attempts, this.#options.random, BACKOFF)));
         },
       },

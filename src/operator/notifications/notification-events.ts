@@ -1,11 +1,6 @@
 import { writes } from '../../engine/plan/plan-actions.ts';
 import { type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
-import {
-  fillPlaceholders,
-  type NotifyEvent,
-  notifyEvents,
-  type Placeholder,
-} from '../../project/notify-schema.ts';
+import { fillPlaceholders, type NotifyEvent, notifyEvents, type Placeholder } from '../../project/notify-schema.ts';
 import { type Json, type JsonObject, mapParts } from '../../values/json.ts';
 import {
   appliedMessage,
@@ -101,8 +96,7 @@ export class NotificationEvents {
   #failures(report: RunReport): Pick<FoundEvents, 'failures' | 'failed'> {
     const { result, busy, error, invalid, fetchProblem, applied, hold, plan, reach } = report;
     const failed = applied.filter((each) => each.result.status === 'failed');
-    const hasFailed =
-      error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);
+    const hasFailed = error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);
     const lines = [
       ...(fetchProblem === undefined ? [] : [`cannot fetch the source: ${messageOf(fetchProblem, reach)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
@@ -114,9 +108,7 @@ export class NotificationEvents {
     const keys = hasFailed ? [...lines, errorKey(error)] : lines;
     const isNews = !isOver && this.#reported.changes('failure', keys).added.length > 0;
     if (hasFailed) lines.unshift(messageOf(error, reach));
-    return isNews
-      ? { failures: lines, failed: failed.map(({ address }) => address) }
-      : { failures: [], failed: [] };
+    return isNews ? { failures: lines, failed: failed.map(({ address }) => address) } : { failures: [], failed: [] };
   }
 
   #drift(report: RunReport): FoundEvents['drift'] {
@@ -133,9 +125,7 @@ export class NotificationEvents {
         line: missingMessage(each),
       })),
     ];
-    this.#drifted = new Map(
-      found.flatMap(({ address, digest }) => (done.has(address) ? [] : [[address, digest]])),
-    );
+    this.#drifted = new Map(found.flatMap(({ address, digest }) => (done.has(address) ? [] : [[address, digest]])));
     const now = new Set(found.map(({ address }) => address));
     const open = found.flatMap(({ address, digest, line }) => {
       const resource = written.get(address);
@@ -163,11 +153,7 @@ function isWaiting({ hold }: RunReport): boolean {
   return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
 }
 
-function eventsFor(
-  on: readonly NotifyEvent[],
-  found: FoundEvents,
-  report: RunReport,
-): readonly NotificationEvent[] {
+function eventsFor(on: readonly NotifyEvent[], found: FoundEvents, report: RunReport): readonly NotificationEvent[] {
   const isBoth = on.includes('changes') && on.includes('drift');
   const drift = found.drift.filter(({ isOverwritten }) => !(isOverwritten && isBoth));
   const reported = new Set(isBoth ? drift.map(({ address }) => address) : []);
@@ -203,8 +189,7 @@ function changesIn(
     return { lines: written.map((each) => appliedMessage(each, reach)), addresses: addressesOf(written) };
   }
   const open = resources.filter((each) => !(reported.has(each.address) && hasDrifted(each)));
-  if (hold === undefined || !open.some((each) => added.includes(keyOf(each))))
-    return { lines: [], addresses: [] };
+  if (hold === undefined || !open.some((each) => added.includes(keyOf(each)))) return { lines: [], addresses: [] };
   const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
   const line = hold.why === 'report' ? words : holdMessage(hold, words, reach);
   return { lines: [line], addresses: addressesOf(open) };
@@ -246,9 +231,7 @@ function valuesOf(report: RunReport, { event, lines, addresses }: EventText): No
   const name = workspace?.name ?? null;
   return {
     event,
-    text: [`voxform${name === null ? '' : ` ${name}`}: ${event}`, ...lines.slice(0, MAX_LINES), ...more].join(
-      '\n',
-    ),
+    text: [`voxform${name === null ? '' : ` ${name}`}: ${event}`, ...lines.slice(0, MAX_LINES), ...more].join('\n'),
     workspace: name,
     workspace_id: workspace?.id ?? null,
     mode,

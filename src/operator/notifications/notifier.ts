@@ -6,12 +6,7 @@ import type { DeliveryResult } from '../health/metrics.ts';
 import type { RunObserver, RunReport } from '../run-report.ts';
 import { RepeatFilter, type WatchLog } from '../watch-log.ts';
 import type { Deliveries } from './deliveries.ts';
-import {
-  bodyOf,
-  NotificationEvents,
-  type NotifiedDrift,
-  type RememberedEvents,
-} from './notification-events.ts';
+import { bodyOf, NotificationEvents, type NotifiedDrift, type RememberedEvents } from './notification-events.ts';
 
 interface NotifierOptions {
   readonly log: WatchLog;
@@ -56,11 +51,9 @@ export class Notifier implements RunObserver {
           const { log, memory } = this.#options;
           this.#options.onResult(result);
           const isDelivered = result === 'delivered';
-          if (isDelivered && reported !== undefined && workspace !== undefined)
-            memory?.write(workspace.id, reported);
+          if (isDelivered && reported !== undefined && workspace !== undefined) memory?.write(workspace.id, reported);
           if (isDelivered) log.entry('debug', `notified ${shown}`, { event: 'notified' });
-          else
-            log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
+          else log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
         };
         this.#options.deliveries.add({ url, shown, header, body, network, onResult });
       }
@@ -78,8 +71,7 @@ const written = z.record(z.string(), z.string());
 
 /** Keeps one file per workspace. A file that cannot be read or written only causes a repeated message. */
 export function notifiedDriftIn(folder: string): NotifiedDriftStore {
-  const fileOf = (workspaceId: string) =>
-    path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
+  const fileOf = (workspaceId: string) => path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
   return {
     read(workspaceId) {
       return attempt(() => written.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')))) ?? {};

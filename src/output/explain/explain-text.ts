@@ -42,22 +42,14 @@ export function topicsText(topics: readonly Topic[], style: Style): string {
   const groups: [string, Topic[]][] = [
     ['Kinds', topics.filter(({ about }) => about === 'kind' || about === 'lookup')],
     ['In every manifest', topics.filter(({ path }) => path === 'metadata')],
-    [
-      'Value forms, in place of a value',
-      topics.filter(({ about, path }) => about === 'form' && !path.includes('.')),
-    ],
-    [
-      'The project file',
-      topics.filter(({ about, path }) => about === 'project' && path.split('.').length <= 2),
-    ],
+    ['Value forms, in place of a value', topics.filter(({ about, path }) => about === 'form' && !path.includes('.'))],
+    ['The project file', topics.filter(({ about, path }) => about === 'project' && path.split('.').length <= 2)],
   ];
   const width = Math.max(...groups.flatMap(([, members]) => members.map(({ path }) => path.length)));
   const lines = groups.flatMap(([title, members]) => [
     style.bold(title),
     '',
-    ...members.map(({ path, description }) =>
-      style.prose(description, { indent: 2, lead: path.padEnd(width + 2) }),
-    ),
+    ...members.map(({ path, description }) => style.prose(description, { indent: 2, lead: path.padEnd(width + 2) })),
     '',
   ]);
   return [...lines, style.prose('For details and fields: voxform explain Agent.llm_config'), ''].join('\n');

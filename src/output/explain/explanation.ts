@@ -76,16 +76,8 @@ function treatmentsOf({ rule, kind, path, about }: Topic): Treatment[] {
   const { hidden, writeOnly, immutable, manual, set, opaque, refersTo, notAtCreate }: FieldRule = rule;
   const treatments: [flag: string, value: true | string | undefined, sentence: string][] = [
     ['natural_key', isKey || undefined, 'Identifies the record.'],
-    [
-      'hidden',
-      hidden,
-      'Hidden: the platform accepts it but never shows it; it is compared with the value last sent.',
-    ],
-    [
-      'write_only',
-      writeOnly,
-      'Write-only: compared by fingerprint; it never appears in a plan, state, log or error.',
-    ],
+    ['hidden', hidden, 'Hidden: the platform accepts it but never shows it; it is compared with the value last sent.'],
+    ['write_only', writeOnly, 'Write-only: compared by fingerprint; it never appears in a plan, state, log or error.'],
     ['immutable', immutable, 'Immutable: a new value needs a new record.'],
     [
       'manual',
@@ -96,9 +88,7 @@ function treatmentsOf({ rule, kind, path, about }: Topic): Treatment[] {
     ['opaque', opaque, 'Opaque: compared and sent as a whole.'],
     ['refers_to', refersTo, `Reference: { $ref: ${refersTo}/name } resolves to the id.`],
   ];
-  return treatments.flatMap(([flag, value, sentence]) =>
-    value === undefined ? [] : [{ flag, value, sentence }],
-  );
+  return treatments.flatMap(([flag, value, sentence]) => (value === undefined ? [] : [{ flag, value, sentence }]));
 }
 
 /** The example in its place in a file. An object's example consists of those of its fields. */
@@ -204,8 +194,7 @@ const WORDS: Readonly<Record<string, string>> = {
 /** The constraints of a JSON Schema beyond its type, one clause each. */
 function limitsOf(schema: JsonObject): string[] {
   const { anyOf, items, type, format, pattern } = schema;
-  if (Array.isArray(anyOf))
-    return anyOf.flatMap((each: Json) => (isObject(each) ? limitsOf(each as JsonObject) : []));
+  if (Array.isArray(anyOf)) return anyOf.flatMap((each: Json) => (isObject(each) ? limitsOf(each as JsonObject) : []));
   const own = [
     range(schema.minLength, schema.maxLength, 'characters'),
     range(schema.minimum, schema.maximum),
@@ -214,9 +203,7 @@ function limitsOf(schema: JsonObject): string[] {
     typeof pattern === 'string' && format === undefined ? `matches ${pattern}` : undefined,
   ].filter((each) => each !== undefined);
   const inItems =
-    type === 'array' && isObject(items)
-      ? limitsOf(items as JsonObject).map((each) => `each item: ${each}`)
-      : [];
+    type === 'array' && isObject(items) ? limitsOf(items as JsonObject).map((each) => `each item: ${each}`) : [];
   return [...own, ...inItems];
 }
 

@@ -69,11 +69,7 @@ function fieldsIn(schema: JsonObject, place: TopicPlace): Topic[] {
   if (isObject(items)) return fieldsIn(items as JsonObject, place);
   if (isObject(properties)) {
     return Object.entries(properties).flatMap(([key, field]) =>
-      within(
-        field as JsonObject,
-        { ...place, path: `${place.path}.${key}` },
-        (required as Json[]).includes(key),
-      ),
+      within(field as JsonObject, { ...place, path: `${place.path}.${key}` }, (required as Json[]).includes(key)),
     );
   }
   if (!isObject(additionalProperties) || !isObject(additionalProperties.properties)) return [];
@@ -122,8 +118,7 @@ function named(topics: readonly Topic[], path: string): Topic | undefined {
 function same(path: string, asked: string): boolean {
   const [own, given] = [path.toLowerCase().split('.'), asked.toLowerCase().split('.')];
   return (
-    own.length === given.length &&
-    own.every((key, index) => key === given[index] || (key === '<name>' && index > 0))
+    own.length === given.length && own.every((key, index) => key === given[index] || (key === '<name>' && index > 0))
   );
 }
 

@@ -14,14 +14,7 @@ import { type AnnotationLevel, githubCommand } from '../github-command.ts';
 import { guardText, remarkText, stepText } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { noteTexts } from '../remarks-text.ts';
-import {
-  changedGroups,
-  outcomeOf,
-  type Report,
-  type ReportGroup,
-  reachOf,
-  type SeveralReports,
-} from '../report.ts';
+import { changedGroups, outcomeOf, type Report, type ReportGroup, reachOf, type SeveralReports } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
 import type { ReportFormat } from './format.ts';
 

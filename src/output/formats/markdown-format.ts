@@ -6,14 +6,7 @@ import { addressList } from '../address-list.ts';
 import { compacted, type Statement } from '../compact.ts';
 import { createSecretNumbers } from '../field-view.ts';
 import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
-import {
-  MARKDOWN_LIMIT,
-  MarkdownPage,
-  markdownCode,
-  markdownLink,
-  markdownText,
-  tableLine,
-} from '../markdown.ts';
+import { MARKDOWN_LIMIT, MarkdownPage, markdownCode, markdownLink, markdownText, tableLine } from '../markdown.ts';
 import { guardFlags, helpText, isTask, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import {
@@ -24,14 +17,7 @@ import {
   violationGroups,
   violationPlace,
 } from '../remarks-text.ts';
-import {
-  changedGroups,
-  outcomeOf,
-  type Report,
-  type ReportGroup,
-  reachOf,
-  type SeveralReports,
-} from '../report.ts';
+import { changedGroups, outcomeOf, type Report, type ReportGroup, reachOf, type SeveralReports } from '../report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
 import type { ReportFormat } from './format.ts';
 
@@ -111,9 +97,7 @@ export function reportMarkdown(
     rest: moreSteps,
   });
   const lists = applied ? commandFor('voxform status', reach) : '--full';
-  const notes = quiet
-    ? []
-    : noteTexts(document, { ...FORMATS, ...wording, lists }).map((text) => `- ${text}`);
+  const notes = quiet ? [] : noteTexts(document, { ...FORMATS, ...wording, lists }).map((text) => `- ${text}`);
   page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
   for (const { forms } of blocks) {
     if (page.isFull) page.omit();
@@ -188,9 +172,7 @@ function blockOf(said: Statement, words: RowWords): TableBlock {
 }
 
 function isPlainAdoption({ resources, fields, notices, released }: Statement): boolean {
-  const isAdoption = resources.every(
-    ({ action, previous_address: was }) => action === 'adopt' && was === undefined,
-  );
+  const isAdoption = resources.every(({ action, previous_address: was }) => action === 'adopt' && was === undefined);
   return isAdoption && fields.length + notices.length + released.length === 0;
 }
 
@@ -246,10 +228,7 @@ export function severalMarkdown(
 ): string {
   const rows = [
     ...failures.map(({ workspace }) => [markdownCode(workspace), '**failed**']),
-    ...reports.map(({ document, summary }) => [
-      markdownCode(document.workspace),
-      markdownText(summary.join(' ')),
-    ]),
+    ...reports.map(({ document, summary }) => [markdownCode(document.workspace), markdownText(summary.join(' '))]),
   ].map(tableLine);
   const heading = `## voxform ${what} for ${plural(rows.length, 'workspace')}`;
   let page = `${heading}\n\n| Workspace | ${what === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;

@@ -96,8 +96,7 @@ function renderUnchanged(resources: readonly PlannedResource[], style: Style, ve
 function closing(report: Report, style: Style): string {
   const { document, summary } = report;
   const isClean =
-    changedGroups(report).every(({ resources }) => resources.length === 0) &&
-    notAppliedIn(document.resources) === 0;
+    changedGroups(report).every(({ resources }) => resources.length === 0) && notAppliedIn(document.resources) === 0;
   const counts = sentences(summary, style, { format: isClean ? style.good : style.bold });
   if (document.refreshed) return counts;
   return `${style.prose('Made with --no-refresh: from the state, without reading the platform.', { format: style.warn })}\n${counts}`;
@@ -110,9 +109,7 @@ export function severalText(
   { verbose = false, full, quiet }: Pick<ReportTextOptions, 'verbose' | 'full' | 'quiet'> = {},
 ): string {
   const parts = [
-    ...reports.map((each) =>
-      reportText(each, style, { verbose, full, quiet, headed: true, reach: reachOf(each) }),
-    ),
+    ...reports.map((each) => reportText(each, style, { verbose, full, quiet, headed: true, reach: reachOf(each) })),
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const rows = [
@@ -215,8 +212,7 @@ function renderOrphans(applied: readonly AppliedWrite[], { style, reach }: Wordi
       action === 'forget' && result.status === 'done' && notices === undefined,
   );
   if (left.length === 0) return '';
-  const records =
-    left.length === 1 ? '1 record stays as an orphan' : `${left.length} records stay as orphans`;
+  const records = left.length === 1 ? '1 record stays as an orphan' : `${left.length} records stay as orphans`;
   return style.prose(`${records}: ${commandFor('voxform orphans', reach)}`);
 }
 
@@ -276,9 +272,7 @@ function renderPending(resource: PlannedResource, { style, reach }: Wording): st
   const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
-  const said = steps.map((step) =>
-    style.prose(stepText(step, reach), { indent: 4, lead: isTask(step) ? '[ ] ' : '' }),
-  );
+  const said = steps.map((step) => style.prose(stepText(step, reach), { indent: 4, lead: isTask(step) ? '[ ] ' : '' }));
   return [head, ...why, ...said, ...linkLine(url)].join('\n');
 }
 

@@ -63,22 +63,12 @@ function widthOf(node: ReferenceNode): number {
   return Math.ceil(widest * character) + 24;
 }
 
-function nodeMarkup(
-  node: ReferenceNode,
-  { outside }: Picture,
-  { boxes }: Laid,
-  { linkOf }: GraphSvgOptions,
-): Html {
+function nodeMarkup(node: ReferenceNode, { outside }: Picture, { boxes }: Laid, { linkOf }: GraphSvgOptions): Html {
   const box = boxes.get(node.id);
   if (box === undefined) return html``;
   const { x, y, width, height } = box;
   const { kind, name, mark, count } = node;
-  const classes = [
-    'node',
-    kindClass(kind),
-    mark !== undefined && `mark-${mark}`,
-    outside?.has(node.id) && 'outside',
-  ];
+  const classes = ['node', kindClass(kind), mark !== undefined && `mark-${mark}`, outside?.has(node.id) && 'outside'];
   const isCount = name === '';
   const tail = mark !== undefined && html` <tspan class="mark">· ${mark}</tspan>`;
   const drawn = html`<title>${isCount ? kind : `${kind}/${name}`}</title>${count !== undefined && html`<rect class="stack" x="${x + 4}" y="${y + 4}" width="${width}" height="${height}" rx="6"/>`}<rect class="box" x="${x}" y="${y}" width="${width}" height="${height}" rx="6"/><rect class="bar" x="${x}" y="${y + 6}" width="4" height="${height - 12}" rx="2"/><text class="kind" x="${x + 12}" y="${y + (isCount ? 24 : 16)}">${above(node)}${tail}</text>${!isCount && html`<text class="name" x="${x + 12}" y="${y + 31}">${nameOf(node)}</text>`}`;

@@ -19,8 +19,7 @@ export function graphMermaid(graph: GroupedGraph): string {
 
 function flowchart({ nodes, edges, frames, note }: Picture): string {
   const names = new Map(nodes.map(({ id }, index) => [id, `n${index}`]));
-  const byKind = () =>
-    [...Map.groupBy(nodes, ({ kind }) => kind)].map(([name, members]) => ({ name, nodes: members }));
+  const byKind = () => [...Map.groupBy(nodes, ({ kind }) => kind)].map(([name, members]) => ({ name, nodes: members }));
   const isGrouped = frames.length > 0;
   const framed = new Set(frames.flatMap((frame) => frame.nodes.map(({ id }) => id)));
   const box = (node: ReferenceNode) => `  ${names.get(node.id)}["${escaped(labelOf(node, isGrouped))}"]`;
@@ -52,9 +51,7 @@ function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: st
   const between = (from: string, to: string) => JSON.stringify([kindOf.get(from), kindOf.get(to)]);
   const fields = Map.groupBy(edges, ({ from, to }) => between(from, to));
   const telling = new Set(
-    [...fields]
-      .filter(([, same]) => new Set(same.map((edge) => edge.fields.join())).size > 1)
-      .map(([key]) => key),
+    [...fields].filter(([, same]) => new Set(same.map((edge) => edge.fields.join())).size > 1).map(([key]) => key),
   );
   return (from, to) => telling.has(between(from, to));
 }
@@ -62,9 +59,7 @@ function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: st
 /** Mermaid interprets some words and characters even between quotes, so everything but plain text is written as a character code. */
 function escaped(text: string): string {
   return [...escapeControls(text)]
-    .map((character) =>
-      /[\p{L}\p{N} ._,/()+-]/u.test(character) ? character : `#${character.codePointAt(0)};`,
-    )
+    .map((character) => (/[\p{L}\p{N} ._,/()+-]/u.test(character) ? character : `#${character.codePointAt(0)};`))
     .join('');
 }
 
@@ -97,8 +92,6 @@ export function graphDot({ groups, edges }: GroupedGraph): string {
 
 /** Line feeds are kept; all other characters are escaped. */
 function quoted(text: string): string {
-  const lines = text
-    .split('\n')
-    .map((line) => escapeControls(line).replaceAll('\\', '\\\\').replaceAll('"', '\\"'));
+  const lines = text.split('\n').map((line) => escapeControls(line).replaceAll('\\', '\\\\').replaceAll('"', '\\"'));
   return `"${lines.join('\\n')}"`;
 }

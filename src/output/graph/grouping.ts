@@ -62,8 +62,7 @@ function dividesWell(groups: readonly NodeGroup[], { nodes }: ReferenceGraph, by
   const inside = named.reduce((sum, group) => sum + group.nodes.length, 0);
   const largest = Math.max(...groups.map((group) => group.nodes.length));
   const declared = named.map((group) => group.nodes.filter(({ file }) => file !== undefined));
-  const isOfKinds =
-    by === 'folder' && declared.every((some) => new Set(some.map(({ kind }) => kind)).size === 1);
+  const isOfKinds = by === 'folder' && declared.every((some) => new Set(some.map(({ kind }) => kind)).size === 1);
   return (
     named.length >= 2 &&
     named.length <= MOST_GROUPS &&
@@ -121,9 +120,7 @@ function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | 
   const all = nodes.filter(({ file }) => file !== undefined).map(foldersOf);
   const deepest = Math.max(0, ...all.map((folders) => folders.length));
   const sizesAt = (depth: number) =>
-    [...Map.groupBy(all, (folders) => folders.slice(0, depth).join('/')).values()].map(
-      ({ length }) => length,
-    );
+    [...Map.groupBy(all, (folders) => folders.slice(0, depth).join('/')).values()].map(({ length }) => length);
   let common = 0;
   while (common < deepest && sizesAt(common + 1).length === 1) common++;
   let depth = common + 1;

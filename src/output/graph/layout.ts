@@ -41,10 +41,7 @@ const columnGap = 88;
 const apartWidth = 960;
 
 /** Columns in the direction of the references; nodes with neither reference nor frame are below. */
-export function layeredLayout(
-  { nodes, edges, frames }: Picture,
-  widthOf: (node: ReferenceNode) => number,
-): Laid {
+export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node: ReferenceNode) => number): Laid {
   const linked = new Set(edges.flatMap(({ from, to }) => [from, to]));
   for (const frame of frames) for (const { id } of frame.nodes) linked.add(id);
   const inside = nodes.filter(({ id }) => linked.has(id));
@@ -171,8 +168,7 @@ function through(
   const [start, end] = isForward ? [from.x + from.width, to.x] : [from.x, to.x + to.width];
   const between = points.slice(1, -1).flatMap(({ x, y }) => {
     const column = columns.find(({ left, right }) => x > left && x < right);
-    if (column === undefined || Math.min(start, end) > column.left || Math.max(start, end) < column.right)
-      return [];
+    if (column === undefined || Math.min(start, end) > column.left || Math.max(start, end) < column.right) return [];
     const sides = [
       { x: column.left, y: Math.round(y) },
       { x: column.right, y: Math.round(y) },
@@ -188,10 +184,7 @@ function inRows(
   { top, width }: { readonly top: number; readonly width: number },
 ): [string, Box][] {
   const widest = Math.max(0, ...nodes.map(widthOf));
-  const inRow = Math.max(
-    1,
-    Math.floor((Math.max(apartWidth, width) - 2 * margin + rowGap) / (widest + rowGap)),
-  );
+  const inRow = Math.max(1, Math.floor((Math.max(apartWidth, width) - 2 * margin + rowGap) / (widest + rowGap)));
   return nodes.map(({ id }, index): [string, Box] => {
     const x = margin + (index % inRow) * (widest + rowGap);
     const y = top + Math.floor(index / inRow) * (boxHeight + rowGap);
@@ -216,12 +209,10 @@ function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[
     }),
   );
   const ranks = new Map([...kindOf.values()].map((kind) => [kind, 0]));
-  const isSettled = () =>
-    [...steps.values()].every(([from, to]) => (ranks.get(from) ?? 0) < (ranks.get(to) ?? 0));
+  const isSettled = () => [...steps.values()].every(([from, to]) => (ranks.get(from) ?? 0) < (ranks.get(to) ?? 0));
   // After one round per kind, only cycles remain.
   for (let round = 0; round < ranks.size && !isSettled(); round++) {
-    for (const [from, to] of steps.values())
-      ranks.set(to, Math.max(ranks.get(to) ?? 0, (ranks.get(from) ?? 0) + 1));
+    for (const [from, to] of steps.values()) ranks.set(to, Math.max(ranks.get(to) ?? 0, (ranks.get(from) ?? 0) + 1));
   }
   const isStraight = isSettled();
   return { rankOf: (id) => (isStraight ? (ranks.get(kindOf.get(id) ?? '') ?? 0) : 0), isStraight };

@@ -50,14 +50,11 @@ export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup):
   const outside = groups.flatMap((other) => {
     const met = other === group ? [] : other.nodes.filter(({ id }) => ends.has(id));
     return [...Map.groupBy(met, ({ kind }) => kind).values()].flatMap((members) =>
-      members.length <= MOST_NAMED
-        ? members
-        : together(members, { group: other, standsFor, name: other.name }),
+      members.length <= MOST_NAMED ? members : together(members, { group: other, standsFor, name: other.name }),
     );
   });
   const [nodes, joined] = [[...group.nodes, ...outside], joinedEdges(touching, standsFor)];
-  if (nodes.length > MOST_BOXES)
-    return overviewPicture({ nodes, edges: joined, by: 'none', groups: [group] });
+  if (nodes.length > MOST_BOXES) return overviewPicture({ nodes, edges: joined, by: 'none', groups: [group] });
   return { nodes, edges: joined, frames: [], outside: new Set(outside.map(({ id }) => id)) };
 }
 
@@ -93,10 +90,7 @@ function fewer(groups: readonly NodeGroup[]): NodeGroup[] {
   return [...groups.filter((group) => !small.has(group)), others];
 }
 
-function joinedEdges(
-  edges: readonly ReferenceEdge[],
-  standsFor: ReadonlyMap<string, string>,
-): ReferenceEdge[] {
+function joinedEdges(edges: readonly ReferenceEdge[], standsFor: ReadonlyMap<string, string>): ReferenceEdge[] {
   const joined = new Map<string, ReferenceEdge>();
   for (const edge of edges) {
     const from = standsFor.get(edge.from) ?? edge.from;
@@ -112,10 +106,7 @@ function joinedEdges(
 type MarkOf = (resource: PlannedResource) => string | undefined;
 
 /** The graph of a plan, in which each resource is marked with its action or another word. */
-export function planGraph(
-  { resources }: Pick<PlanDocument, 'resources'>,
-  markOf: MarkOf = actionOf,
-): ReferenceGraph {
+export function planGraph({ resources }: Pick<PlanDocument, 'resources'>, markOf: MarkOf = actionOf): ReferenceGraph {
   const known = new Set(resources.map(({ address }) => address));
   return {
     nodes: resources.map((resource) => ({
@@ -125,9 +116,7 @@ export function planGraph(
       mark: markOf(resource),
     })),
     edges: resources.flatMap(({ address, depends_on }) =>
-      depends_on
-        .filter((to) => known.has(to))
-        .map((to): ReferenceEdge => ({ from: address, to, fields: [] })),
+      depends_on.filter((to) => known.has(to)).map((to): ReferenceEdge => ({ from: address, to, fields: [] })),
     ),
   };
 }

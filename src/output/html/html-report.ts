@@ -22,14 +22,7 @@ import {
 } from '../report.ts';
 import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
-import {
-  addressesHtml,
-  dashboardLink,
-  listedInTable,
-  resourceHtml,
-  tableHtml,
-  toneOf,
-} from './resource-html.ts';
+import { addressesHtml, dashboardLink, listedInTable, resourceHtml, tableHtml, toneOf } from './resource-html.ts';
 
 interface PageOptions {
   readonly made?: Date | undefined;
@@ -148,20 +141,16 @@ function remarks({ document, pending }: Report, { full = false, quiet, reach }: 
     ...violationGroups(document)
       .filter((group) => !isDenied(group))
       .map(violationHtml),
-    ...(document.refreshed
-      ? []
-      : [remark('Made with --no-refresh: from the state, without reading the platform.')]),
-    ...[...Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields])).values()].map(
-      (sharing) => {
-        const [{ message, fields } = { message: '' }] = sharing;
-        const addresses = sharing.flatMap(({ address }) => address ?? []);
-        if (fields !== undefined) return erasingHtml(addresses, message, fields);
-        if (addresses.length === 0) return remark(message);
-        if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`);
-        const listed = addresses.map((address) => ({ address }));
-        return foldedRemark(message, { count: addresses.length, content: addressesHtml(listed) });
-      },
-    ),
+    ...(document.refreshed ? [] : [remark('Made with --no-refresh: from the state, without reading the platform.')]),
+    ...[...Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields])).values()].map((sharing) => {
+      const [{ message, fields } = { message: '' }] = sharing;
+      const addresses = sharing.flatMap(({ address }) => address ?? []);
+      if (fields !== undefined) return erasingHtml(addresses, message, fields);
+      if (addresses.length === 0) return remark(message);
+      if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`);
+      const listed = addresses.map((address) => ({ address }));
+      return foldedRemark(message, { count: addresses.length, content: addressesHtml(listed) });
+    }),
     ...(quiet ? [] : noteTexts(document, { full: false, reach }).map((text) => remark(text))),
     ...shared.map((step) => stepHtml(step, without)),
   ];
@@ -211,10 +200,7 @@ interface Folded {
   readonly isGroup?: boolean;
 }
 
-function foldedRemark(
-  text: string,
-  { count, of = 'resources', content, tone, isGroup = false }: Folded,
-): Html {
+function foldedRemark(text: string, { count, of = 'resources', content, tone, isGroup = false }: Folded): Html {
   return html`<div class="remark${tone && ` ${tone}`}">${text}<details class="more"${isGroup && html` data-group`}><summary>${count} ${of}</summary>${content}</details></div>
 `;
 }
@@ -257,10 +243,7 @@ function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }:
     const boxed = resources.filter((each) => !rows.has(each));
     // Resources that need a decision or have a result are never combined.
     const alone = boxed.filter((each) => !isPlain(each));
-    const said = [
-      ...compacted(alone, { views, full: true }),
-      ...compacted(boxed.filter(isPlain), { views, full }),
-    ];
+    const said = [...compacted(alone, { views, full: true }), ...compacted(boxed.filter(isPlain), { views, full })];
     const listed = said.slice(0, mostListed);
     const rest = said.length - listed.length;
     const why = explanation !== undefined && html` <small>${explanation}</small>`;

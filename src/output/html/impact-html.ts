@@ -41,8 +41,7 @@ export function impactSections({ document, overTime }: Impact): Html {
       })),
       true,
     );
-  const titled = (each: ReturnType<typeof impactTables>[number]) =>
-    html`<h4>${each.title}</h4>${table(each)}`;
+  const titled = (each: ReturnType<typeof impactTables>[number]) => html`<h4>${each.title}</h4>${table(each)}`;
   return html`${typeof compared === 'string' ? html`<p class="summary">${compared}</p>` : html`<h3>${compared.title}</h3>${table(compared)}`}
 ${impactTables(document, 'utc').map(titled)}
 ${plots.length > 0 && [heading, plots]}

@@ -18,8 +18,7 @@ function update() {
   let shown = 0;
   for (const item of items) {
     const fits =
-      (wanted.size === 0 || wanted.has(item.dataset.item)) &&
-      words.every((word) => texts.get(item).includes(word));
+      (wanted.size === 0 || wanted.has(item.dataset.item)) && words.every((word) => texts.get(item).includes(word));
     item.hidden = !fits;
     if (fits) shown++;
   }

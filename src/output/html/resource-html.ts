@@ -50,11 +50,7 @@ interface ResourceOptions {
 }
 
 /** One or several resources with a common statement: address and changed fields, and inside the reason, the changes and the steps. */
-export function resourceHtml(
-  said: Statement,
-  group: ReportGroup,
-  { outcome, isOpen }: ResourceOptions,
-): Html {
+export function resourceHtml(said: Statement, group: ReportGroup, { outcome, isOpen }: ResourceOptions): Html {
   const { resources, fields } = said;
   const [resource] = resources;
   if (resource === undefined) return html``;
@@ -85,9 +81,7 @@ function rowMarks(said: Statement): string {
   const [resource] = said.resources;
   const was = said.resources.length === 1 ? resource?.previous_address : undefined;
   const changed =
-    resource?.action === 'create'
-      ? plural(resource.changes.length, 'field')
-      : (pathsOf(said) ?? said.notices[0]);
+    resource?.action === 'create' ? plural(resource.changes.length, 'field') : (pathsOf(said) ?? said.notices[0]);
   return [was && `was ${was}`, changed].filter(Boolean).join(' · ');
 }
 
@@ -113,8 +107,7 @@ function contentHtml(said: Statement): Html {
     ...notices,
     released.length > 0 && `no longer managed: ${released.join(', ')}`,
     kept.length > 0 && `not applied by the platform: ${kept.join(', ')}`,
-    unverified.length > 0 &&
-      `not shown by the platform, compared with the values last sent: ${unverified.join(', ')}`,
+    unverified.length > 0 && `not shown by the platform, compared with the values last sent: ${unverified.join(', ')}`,
   ];
   const sentence = (text: string | false) => text !== false && text !== '' && html`<p>${text}</p>`;
   const list = html`<p>Manual steps:</p><ul>${steps.map((step) => html`<li>${step}</li>`)}</ul>`;
@@ -165,9 +158,7 @@ const FEWEST_LISTED = 12;
 
 /** Imports and unchanged resources, if there are enough for a table. */
 export function listedInTable(resources: readonly PlannedResource[]): readonly PlannedResource[] {
-  const listed = resources.filter(
-    ({ action, adopted }) => action === 'adopt' || adopted === true || action === 'noop',
-  );
+  const listed = resources.filter(({ action, adopted }) => action === 'adopt' || adopted === true || action === 'noop');
   return listed.length < FEWEST_LISTED ? [] : listed;
 }
 
@@ -193,9 +184,6 @@ export function tableHtml(
 
 function differences(said: Statement): Html | '' {
   const [{ unverified = [] } = {}] = said.resources;
-  const summary =
-    rowMarks(said) || (unverified.length > 0 && `${plural(unverified.length, 'field')} unverified`);
-  return summary
-    ? html`<details class="more"><summary>${summary}</summary>${contentHtml(said)}</details>`
-    : '';
+  const summary = rowMarks(said) || (unverified.length > 0 && `${plural(unverified.length, 'field')} unverified`);
+  return summary ? html`<details class="more"><summary>${summary}</summary>${contentHtml(said)}</details>` : '';
 }

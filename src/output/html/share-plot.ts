@@ -40,8 +40,7 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   );
   const line = points.map(({ at, value: share }) => place(at, share)).join(' ');
   const circles = points.map(
-    ({ at, value: share }) =>
-      html`<circle class="point" cx="${x(at).toFixed(1)}" cy="${y(share).toFixed(1)}" r="2"/>`,
+    ({ at, value: share }) => html`<circle class="point" cx="${x(at).toFixed(1)}" cy="${y(share).toFixed(1)}" r="2"/>`,
   );
   return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${labelOf(value, points, versions)}">${grid}${publications(versions, { first, last, x })}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MOST_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
 }
@@ -88,9 +87,7 @@ function labelOf(
   points: readonly { readonly value: number }[],
   versions: readonly ImpactVersion[],
 ): string {
-  const [first, last] = [points[0], points.at(-1)].map(
-    (point) => `${((point?.value ?? 0) * 100).toFixed(1)}%`,
-  );
+  const [first, last] = [points[0], points.at(-1)].map((point) => `${((point?.value ?? 0) * 100).toFixed(1)}%`);
   return `Share of ${value} over time, from ${first} to ${last}, with ${versions.length} publications`;
 }
 

@@ -21,12 +21,8 @@ export function markWords(
   const [old, now] = [before.join('\n'), after.join('\n')];
   const isLong = old.length + now.length > longest;
   const parts = (isLong ? undefined : diffWordsWithSpace(old, now, { maxEditLength: maxEdits })) ?? [];
-  const went = parts
-    .filter(({ added }) => !added)
-    .map(({ value, removed }) => ({ text: value, changed: removed }));
-  const came = parts
-    .filter(({ removed }) => !removed)
-    .map(({ value, added }) => ({ text: value, changed: added }));
+  const went = parts.filter(({ added }) => !added).map(({ value, removed }) => ({ text: value, changed: removed }));
+  const came = parts.filter(({ removed }) => !removed).map(({ value, added }) => ({ text: value, changed: added }));
   return [byLine(went, before.length), byLine(came, after.length)];
 }
 

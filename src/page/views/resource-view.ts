@@ -21,11 +21,7 @@ import {
 } from './parts.ts';
 
 /** A resource: its status and remaining actions. */
-export function resourceView(
-  detail: WorkspaceDetail,
-  address: string,
-  context: ViewContext,
-): Html | undefined {
+export function resourceView(detail: WorkspaceDetail, address: string, context: ViewContext): Html | undefined {
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
   const { now } = context;

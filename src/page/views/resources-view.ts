@@ -5,24 +5,8 @@ import { MOST_UNFOLDED } from '../../output/html/html-report.ts';
 import { dashboardLink } from '../../output/html/resource-html.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
-import {
-  type ResourceQuery,
-  type ResourceRow,
-  ROWS_PER_PAGE,
-  UNREAD,
-  type WorkspaceDetail,
-} from '../page-data.ts';
-import {
-  choice,
-  isolated,
-  moment,
-  pager,
-  pathOf,
-  queryPath,
-  resourceLink,
-  type ViewContext,
-  word,
-} from './parts.ts';
+import { type ResourceQuery, type ResourceRow, ROWS_PER_PAGE, UNREAD, type WorkspaceDetail } from '../page-data.ts';
+import { choice, isolated, moment, pager, pathOf, queryPath, resourceLink, type ViewContext, word } from './parts.ts';
 
 /** Most urgent first: a possible duplicate costs money until somebody resolves it. */
 const urgency: Readonly<Record<ResourceRow['status'], number>> = {

@@ -11,10 +11,7 @@ export function runView(workspace: string, run: RunDetail, { now }: ViewContext)
 ${facts(
   [
     ['Began', began],
-    [
-      'Duration',
-      seconds === undefined ? undefined : `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`,
-    ],
+    ['Duration', seconds === undefined ? undefined : `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`],
     ['Command', command],
     ['Who', who],
     ['Asked by', askedBy],

@@ -49,10 +49,7 @@ ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p
 ${facts(
   [
     ['Checked', checked({ checkedAt, isOld: detail.isOld && status !== 'stale' }, now)],
-    [
-      'Next run',
-      running ? 'in progress' : nextRun === undefined ? unplanned(status) : moment(nextRun, now, true),
-    ],
+    ['Next run', running ? 'in progress' : nextRun === undefined ? unplanned(status) : moment(nextRun, now, true)],
     ['Mode', detail.mode],
     ...detail.facts,
   ],
@@ -83,16 +80,12 @@ function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const { now } = context;
   if (checkedAt === undefined && saved === undefined)
     return html`<h2>Plan</h2><p class="empty">The platform was not read yet.</p>`;
-  const age =
-    saved === undefined ? html`as of ${moment(checkedAt, now)}` : html`made ${moment(saved.madeAt, now)}`;
+  const age = saved === undefined ? html`as of ${moment(checkedAt, now)}` : html`made ${moment(saved.madeAt, now)}`;
   const plan = saved?.plan ?? left;
   return html`<h2>Plan <small>${age}</small></h2>${decisions(detail, context)}${heldPart(detail)}${leftIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { reach, fold: 'groups' })}`;
 }
 
-function decisions(
-  { address, saved, actions }: WorkspaceDetail,
-  { visitor, missingTokens }: ViewContext,
-): Html {
+function decisions({ address, saved, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
   if (saved === undefined || !actions.includes('approve')) return html``;
   if (visitor.person === undefined && missingTokens === undefined)
     return html`<p class="actions">${actionLink(address, 'approve', 'Sign in to approve', saved.id)}</p>`;

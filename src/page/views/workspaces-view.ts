@@ -1,9 +1,4 @@
-import {
-  type Need,
-  needs,
-  type WorkspaceStatus,
-  workspaceStatuses,
-} from '../../operator/workspace-status.ts';
+import { type Need, needs, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import {
   type Attention,
@@ -33,10 +28,7 @@ import {
 import { problemPanel } from './workspace-view.ts';
 
 /** The number of workspaces by status, with links; those that need attention; stale ones. */
-export function overviewView(
-  { counts, attention, stale, broken, facts: known }: Overview,
-  { now }: ViewContext,
-): Html {
+export function overviewView({ counts, attention, stale, broken, facts: known }: Overview, { now }: ViewContext): Html {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const tile = (status: WorkspaceStatus) => {
     const count = counts.get(status) ?? 0;
@@ -68,9 +60,7 @@ interface Listed extends WorkspaceList {
 /** The matching workspaces, counted and paged. */
 export function workspacesView(query: ListQuery, list: Listed, { now }: ViewContext): Html {
   const { rows, found, total, sources, unknown } = list;
-  const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some(
-    (each) => each !== undefined,
-  );
+  const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some((each) => each !== undefined);
   return html`<h1>Workspaces</h1>
 <form class="filter" method="get" action="/workspaces" role="search">
 <label>Address contains<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
@@ -97,10 +87,7 @@ const needWords: Readonly<Record<Need, string>> = {
 };
 
 /** Workspaces as a table; on a phone as blocks. Each shortened list ends with a link to all of it. */
-function rowsTable(
-  lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[],
-  now: Date,
-): Html {
+function rowsTable(lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[], now: Date): Html {
   const row = ({ address, status, since, checkedAt, isOld, summary, mode }: WorkspaceRow) => html`<tr>
 <td class="name"><a href="${pathOf(address)}">${addressText(address)}</a></td>
 <td data-title="Status">${badge(status)}</td>
@@ -118,9 +105,7 @@ ${lists.map(body)}</table>`;
 function attentionTable(lists: readonly Attention[], now: Date): Html {
   const all = ({ by, found, isCut }: Attention) => {
     const words = by.needs === undefined ? statusWords[by.status].word : `with ${needWords[by.needs]}`;
-    return isCut
-      ? html`<a href="${queryPath('/workspaces', by)}">All ${grouped(found)} ${words}</a>`
-      : undefined;
+    return isCut ? html`<a href="${queryPath('/workspaces', by)}">All ${grouped(found)} ${words}</a>` : undefined;
   };
   return rowsTable(
     lists.map((list) => ({ rows: list.rows, all: all(list) })),

@@ -42,9 +42,7 @@ export const agentConfigs = lazily(() => ({
       endpoint: url(presumably("the URL of the provider's endpoint"), 'https://models.example.com/v1'),
       api_version: text(presumably("the version of the provider's API"), '2024-06-01'),
       base_url: url(presumably("the base URL of the provider's API"), 'https://models.example.com'),
-      api_key: z
-        .string()
-        .meta(about('Secret key, write-only: use { $secret: NAME }.', { $secret: 'OPENAI_API_KEY' })),
+      api_key: z.string().meta(about('Secret key, write-only: use { $secret: NAME }.', { $secret: 'OPENAI_API_KEY' })),
       region: text(presumably("the provider's region"), 'eu-west-1'),
       max_tokens: integer(anyRange('Maximum number of tokens'), 300),
       knowledge_base_ids: z
@@ -54,9 +52,7 @@ export const agentConfigs = lazily(() => ({
             { $ref: 'KnowledgeBase/FAQ' },
           ]),
         ),
-      tools: z
-        .array(z.json())
-        .meta(about('Tools, sent as they are (form not documented).', [{ type: 'end_call' }])),
+      tools: z.array(z.json()).meta(about('Tools, sent as they are (form not documented).', [{ type: 'end_call' }])),
     })
     .partial()
     .describe('The language model.'),
@@ -70,10 +66,7 @@ export const agentConfigs = lazily(() => ({
       first_speaker: text(anyValue('Who speaks first, such as `ai`'), 'ai'),
       ai_speak_after_silence: flag(presumably('whether the agent speaks after a silence')),
       ai_speak_wait_time: decimal(presumably('how long the agent waits before it speaks'), 5),
-      welcome_message_type: text(
-        anyValue('Type of the welcome message, such as `static` or `dynamic`'),
-        'static',
-      ),
+      welcome_message_type: text(anyValue('Type of the welcome message, such as `static` or `dynamic`'), 'static'),
       welcome_message: z
         .string()
         .nullable()

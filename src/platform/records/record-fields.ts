@@ -9,11 +9,7 @@ import { lazily } from '../../values/lazily.ts';
  */
 
 /** As `meta`, without a copy of the schema. */
-function withMeta<T extends z.ZodType>(
-  schema: T,
-  description: string,
-  example: string | number | boolean,
-): T {
+function withMeta<T extends z.ZodType>(schema: T, description: string, example: string | number | boolean): T {
   z.globalRegistry.add(schema, about(description, example));
   return schema;
 }

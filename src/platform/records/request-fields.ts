@@ -8,8 +8,7 @@ import { webhookRequest } from './webhook-records.ts';
 /** The field names of all write requests, at any depth. */
 const names = lazily(() => {
   const found = new Set<string>();
-  for (const request of [agentRequest(), numberRequest(), userRequest(), webhookRequest()])
-    collect(request, found);
+  for (const request of [agentRequest(), numberRequest(), userRequest(), webhookRequest()]) collect(request, found);
   return found;
 });
 

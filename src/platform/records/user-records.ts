@@ -3,13 +3,7 @@ import { about, lazyLooseObject, lazyStrictObject } from '../../values/described
 import { anyText, anything, naming } from './record-fields.ts';
 
 export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
-export const userModules = [
-  'agents',
-  'knowledge_base',
-  'phone_numbers',
-  'call_history',
-  'analytics',
-] as const;
+export const userModules = ['agents', 'knowledge_base', 'phone_numbers', 'call_history', 'analytics'] as const;
 
 export const userRequest = lazyStrictObject(() => ({
   role: z.enum(userRoles).meta(about('Role of the user in the workspace.', 'member')),

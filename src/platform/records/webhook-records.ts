@@ -1,16 +1,6 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
-import {
-  anyNumber,
-  anyText,
-  anything,
-  anyValue,
-  flag,
-  presumably,
-  text,
-  timestamp,
-  url,
-} from './record-fields.ts';
+import { anyNumber, anyText, anything, anyValue, flag, presumably, text, timestamp, url } from './record-fields.ts';
 
 /** Loose: the API document does not exclude other keys in the envelope. */
 const webhookPayload = () =>

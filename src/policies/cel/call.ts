@@ -9,17 +9,7 @@ import type { Expression } from './syntax.ts';
 import { compiled } from './text-functions.ts';
 import { formatIn, timeMethods } from './time-functions.ts';
 import { ANY, BOOL, joined, type Type, wordFor } from './types.ts';
-import {
-  type CelSort,
-  type CelValue,
-  HiddenValue,
-  isList,
-  isMap,
-  Meter,
-  NoValue,
-  Opaque,
-  sortOf,
-} from './values.ts';
+import { type CelSort, type CelValue, HiddenValue, isList, isMap, Meter, NoValue, Opaque, sortOf } from './values.ts';
 
 interface CalledFunction {
   readonly function: string;
@@ -52,9 +42,7 @@ export function callOf(checker: Checker, call: CalledFunction, site: CallSite): 
   }
   const table = target !== undefined ? methods : Object.hasOwn(operators, name) ? operators : functions;
   if (!Object.hasOwn(table, name)) return unknown(checker, name, { isMethod: target !== undefined, offset });
-  const parts = [...(target === undefined ? [] : [target]), ...args].map((arg) =>
-    checker.readable(arg, bound),
-  );
+  const parts = [...(target === undefined ? [] : [target]), ...args].map((arg) => checker.readable(arg, bound));
   return applied(checker, { name, overloads: table[name] ?? [], parts, at: offset });
 }
 
@@ -85,9 +73,7 @@ function applied(checker: Checker, { name, overloads, parts, at }: Application):
   const types = parts.map(({ type }) => type);
   const possible = overloads.filter(({ takes }) => accepts(takes, types));
   const problem =
-    possible.length === 0
-      ? mismatch(name, overloads, types)
-      : (neverEqual(name, types) ?? wrongText(name, parts));
+    possible.length === 0 ? mismatch(name, overloads, types) : (neverEqual(name, types) ?? wrongText(name, parts));
   if (problem !== undefined) return checker.problem(problem, at);
   const grows = name === '_+_' && parts[0]?.label === ACCUMULATED && parts[1]?.type.is === 'list';
   const part: RulePart = {
@@ -169,8 +155,7 @@ function neverEqual(name: string, [a = ANY, b = ANY]: readonly Type[]): string |
   const groups = [a, b].map(({ is }) => GROUPS[is] ?? is);
   if (!groups.includes('open') && groups[0] !== groups[1]) return `${wordFor(a)} never equals ${wordFor(b)}`;
   if (a.is !== 'string' || b.is !== 'string' || !a.values || !b.values) return undefined;
-  const [known, [text = '']] =
-    a.values.length > b.values.length ? [a.values, b.values] : [b.values, a.values];
+  const [known, [text = '']] = a.values.length > b.values.length ? [a.values, b.values] : [b.values, a.values];
   if (a.values.some((value) => b.values?.includes(value))) return undefined;
   const near = didYouMean(text, known) || `; values: ${known.join(', ')}`;
   return `this is never ${JSON.stringify(text)}${near}`;
@@ -212,8 +197,7 @@ function indexOf(checker: Checker, args: readonly Expression[], { offset, bound 
     type: is === 'list' || is === 'map' ? held.type.of : ANY,
     offset,
     label,
-    fetch: (run, frame) =>
-      itemAt({ held: held.run(run, frame), index: index.run(run, frame), offset, label }),
+    fetch: (run, frame) => itemAt({ held: held.run(run, frame), index: index.run(run, frame), offset, label }),
     ...(path !== undefined && {
       path: (run, frame) => {
         const at = index.run(run, frame);

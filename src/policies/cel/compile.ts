@@ -2,15 +2,7 @@ import { didYouMean, meant } from '../../problems/suggest.ts';
 import type { RuleProblem } from '../rule.ts';
 import { callOf } from './call.ts';
 import { foldOf } from './macros.ts';
-import {
-  all,
-  type BoundName,
-  type CallSite,
-  type Checker,
-  type MacroFrame,
-  type RulePart,
-  reading,
-} from './part.ts';
+import { all, type BoundName, type CallSite, type Checker, type MacroFrame, type RulePart, reading } from './part.ts';
 import type { Expression, Syntax } from './syntax.ts';
 import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, type Type, wordFor } from './types.ts';
 import { type CelValue, isMap, NoValue } from './values.ts';
@@ -66,9 +58,7 @@ class Compiler implements Checker {
   }
 
   required(expression: Expression | undefined, bound: BoundName | undefined): RulePart {
-    return expression === undefined
-      ? this.problem('an expression is missing here', 0)
-      : this.part(expression, bound);
+    return expression === undefined ? this.problem('an expression is missing here', 0) : this.part(expression, bound);
   }
 
   problem(message: string, offset: number): RulePart {
@@ -76,10 +66,7 @@ class Compiler implements Checker {
     return { type: ANY, offset, run: () => new NoValue(message, { offset }) };
   }
 
-  #constant(
-    kind: { readonly case?: string | undefined; readonly value?: unknown },
-    offset: number,
-  ): RulePart {
+  #constant(kind: { readonly case?: string | undefined; readonly value?: unknown }, offset: number): RulePart {
     const of = (constant: CelValue, type: Type): RulePart => ({
       type,
       offset,

@@ -32,8 +32,7 @@ function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>,
   const holds = guarded(() => booleanOf(part, run, undefined), part);
   const { last } = run;
   const path =
-    last &&
-    guarded(() => last.part.path?.({ ...run, meter: new Meter(steps, meter.patterns) }, last.frame), part);
+    last && guarded(() => last.part.path?.({ ...run, meter: new Meter(steps, meter.patterns) }, last.frame), part);
   return {
     holds: holds instanceof NoValue ? failed(holds) : holds,
     path: path instanceof NoValue ? undefined : path,

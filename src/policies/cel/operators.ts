@@ -26,11 +26,7 @@ function decimal(of: (a: number, b: number) => number): Overload {
 }
 
 function moved(sign: 1 | -1): Overload {
-  return overload(
-    ['timestamp', 'duration'],
-    TIMESTAMP,
-    ([time, by]) => new Timestamp(time.ms + sign * by.ms),
-  );
+  return overload(['timestamp', 'duration'], TIMESTAMP, ([time, by]) => new Timestamp(time.ms + sign * by.ms));
 }
 
 function lengths(of: (a: number, b: number) => number): Overload {

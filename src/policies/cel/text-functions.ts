@@ -85,8 +85,7 @@ function substring(text: string, meter: Meter, begin: bigint, end?: bigint): str
   meter.takeText(text.length);
   const points = [...text];
   const last = end ?? BigInt(points.length);
-  if (begin < 0n || last < begin || last > BigInt(points.length))
-    throw new NoResult('the text is not that long');
+  if (begin < 0n || last < begin || last > BigInt(points.length)) throw new NoResult('the text is not that long');
   return points.slice(Number(begin), Number(last)).join('');
 }
 
@@ -114,9 +113,7 @@ export const textMethods: Overloads = {
   ],
   substring: [
     overload(['string', 'int'], STRING, ([text, begin], meter) => substring(text, meter, begin)),
-    overload(['string', 'int', 'int'], STRING, ([text, begin, end], meter) =>
-      substring(text, meter, begin, end),
-    ),
+    overload(['string', 'int', 'int'], STRING, ([text, begin, end], meter) => substring(text, meter, begin, end)),
   ],
   replace: [
     overload(['string', 'string', 'string'], STRING, ([text, old, fresh], meter) => {
@@ -125,11 +122,7 @@ export const textMethods: Overloads = {
       return parts.join(fresh);
     }),
   ],
-  split: [
-    overload(['string', 'string'], listOf(STRING), ([text, separator], meter) =>
-      split(text, separator, meter),
-    ),
-  ],
+  split: [overload(['string', 'string'], listOf(STRING), ([text, separator], meter) => split(text, separator, meter))],
   join: [
     overload(['list'], STRING, ([list], meter) => join(list, '', meter)),
     overload(['list', 'string'], STRING, ([list, separator], meter) => join(list, separator, meter)),

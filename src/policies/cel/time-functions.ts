@@ -33,9 +33,7 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 export function formatIn(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;
-  const made = attempt(
-    () => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }),
-  );
+  const made = attempt(() => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }));
   if (made === undefined) throw new NoResult(`unknown time zone ${JSON.stringify(zone)}`);
   if (formats.size < 100) formats.set(zone, made);
   return made;

@@ -6,16 +6,7 @@ import type { LeafPath } from '../../values/path.ts';
 /** The static type of a value. */
 export type Type =
   | {
-      readonly is:
-        | 'any'
-        | 'nothing'
-        | 'null'
-        | 'bool'
-        | 'int'
-        | 'double'
-        | 'timestamp'
-        | 'duration'
-        | 'secret';
+      readonly is: 'any' | 'nothing' | 'null' | 'bool' | 'int' | 'double' | 'timestamp' | 'duration' | 'secret';
     }
   /** With all possible texts, if they are known. */
   | { readonly is: 'string'; readonly values?: readonly string[] }
@@ -39,11 +30,7 @@ export function listOf(of: Type): Type {
 }
 
 /** @param rules special fields by path. A write-only field is a secret. */
-export function typeOf(
-  schema: unknown,
-  rules: Readonly<Record<LeafPath, FieldRule>> = {},
-  path: LeafPath = '',
-): Type {
+export function typeOf(schema: unknown, rules: Readonly<Record<LeafPath, FieldRule>> = {}, path: LeafPath = ''): Type {
   const plain = bare(schema);
   const rule = Object.hasOwn(rules, path) ? rules[path] : undefined;
   if (rule?.writeOnly) return { is: 'secret' };

@@ -55,8 +55,7 @@ export async function checkEdits(
     const [old, fresh] = [leavesOf(resource, kind), leavesOf(changed, kind)];
     const wantedPaths = new Set(own.map(({ path: leaf }) => leaf));
     for (const leaf of new Set([...old.keys(), ...fresh.keys()])) {
-      if (!wantedPaths.has(leaf) && !jsonEqual(shape(old.get(leaf)), shape(fresh.get(leaf))))
-        return allUnsafe;
+      if (!wantedPaths.has(leaf) && !jsonEqual(shape(old.get(leaf)), shape(fresh.get(leaf)))) return allUnsafe;
     }
     for (const value of own) {
       const rule = kind?.fields[value.path] ?? {};
@@ -81,8 +80,7 @@ function isFulfilled({ value }: WantedValue, { current, rule, records }: Current
 
 async function loadDrafts(options: PlanEditsOptions, drafts: DraftTexts): Promise<Desired | undefined> {
   const { project, workspace, env } = options;
-  const draft =
-    project.file === undefined ? undefined : drafts.get(realPath(path.join(project.root, project.file)));
+  const draft = project.file === undefined ? undefined : drafts.get(realPath(path.join(project.root, project.file)));
   return new FileView(drafts).during(async () => {
     if (draft === undefined) return loadDesired({ ...options, mode: 'offline' });
     try {
@@ -114,8 +112,7 @@ function sameMetadata(a: Resource, b: Resource): boolean {
 
 function sameForRule(rule: FieldRule, a: unknown, b: unknown): boolean {
   if (!rule.set || !Array.isArray(a) || !Array.isArray(b)) return jsonEqual(a, b);
-  const sorted = (items: readonly unknown[]): string[] =>
-    items.map((item) => canonicalJson(item as Json)).sort();
+  const sorted = (items: readonly unknown[]): string[] => items.map((item) => canonicalJson(item as Json)).sort();
   return jsonEqual(sorted(a), sorted(b));
 }
 

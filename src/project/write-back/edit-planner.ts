@@ -68,9 +68,7 @@ export class EditPlanner {
     this.#uses = fileUses(options.project, declarations);
     // The first address of a record is the one to write.
     this.#addresses = new Map(
-      [...options.records]
-        .reverse()
-        .map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
+      [...options.records].reverse().map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
     );
   }
 
@@ -96,12 +94,7 @@ export class EditPlanner {
 
   #written(
     { layer, path: at, raw }: Owned,
-    {
-      declaration,
-      leaf,
-      value,
-      texts,
-    }: { declaration: Declaration; leaf: string; value: Json; texts: TextWrite[] },
+    { declaration, leaf, value, texts }: { declaration: Declaration; leaf: string; value: Json; texts: TextWrite[] },
   ): Json {
     const { root } = this.#options.project;
     const folder = path.join(root, path.dirname(layer.file));
@@ -275,8 +268,7 @@ function movedParts(texts: readonly (string | undefined)[], separator: string, v
       .slice(index + 1)
       .map((text) => separator + text)
       .join('');
-    if (value.length < start.length + end.length || !value.startsWith(start) || !value.endsWith(end))
-      return [];
+    if (value.length < start.length + end.length || !value.startsWith(start) || !value.endsWith(end)) return [];
     const after = value.slice(start.length, value.length - end.length);
     let offset = 0;
     while (offset < before.length && before[offset] === after[offset]) offset++;

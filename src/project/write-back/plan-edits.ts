@@ -30,10 +30,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
   const before = await loadDesired({ ...options, mode: 'offline' });
 
   /** The units that can be applied together with the accepted ones. If a failure has no single cause, halves are tried. */
-  const settle = async (
-    sure: readonly ProposedEdit[],
-    units: readonly Unit[],
-  ): Promise<readonly ProposedEdit[]> => {
+  const settle = async (sure: readonly ProposedEdit[], units: readonly Unit[]): Promise<readonly ProposedEdit[]> => {
     const all = [...sure, ...units.flat()];
     const { drafts, problems } = planner.apply(all);
     const wanted = all.map((proposal) => proposal.wanted);
@@ -46,8 +43,7 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
     }
     const isRight = ({ wanted: each }: ProposedEdit): boolean =>
       isUnattributed ? sure.some((one) => one.wanted === each) : !wrong.has(each);
-    for (const proposal of all)
-      if (!isRight(proposal)) refuse(proposal.wanted, wrong.get(proposal.wanted) ?? '');
+    for (const proposal of all) if (!isRight(proposal)) refuse(proposal.wanted, wrong.get(proposal.wanted) ?? '');
     if (isUnattributed) return sure;
     // Refused values leave their files, so the others are tried again.
     const left = units.map((unit) => unit.filter(isRight)).filter((unit) => unit.length > 0);

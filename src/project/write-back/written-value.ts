@@ -2,14 +2,7 @@ import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { isForm } from '../../manifests/layers.ts';
 import { alignment } from '../../manifests/write-back/alignment.ts';
 import { CannotEdit } from '../../manifests/write-back/change.ts';
-import {
-  canonicalJson,
-  isObject,
-  type Json,
-  type JsonObject,
-  jsonEqual,
-  mapParts,
-} from '../../values/json.ts';
+import { canonicalJson, isObject, type Json, type JsonObject, jsonEqual, mapParts } from '../../values/json.ts';
 import { formReason } from './owning-layer.ts';
 
 interface ValueContext {

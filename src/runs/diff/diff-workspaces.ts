@@ -14,14 +14,7 @@ import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { type Json, jsonEqual, mapParts } from '../../values/json.ts';
 import { isUnder, type LeafPath } from '../../values/path.ts';
-import {
-  isTainted,
-  type Reference,
-  references,
-  revealed,
-  type Value,
-  withReferences,
-} from '../../values/value.ts';
+import { isTainted, type Reference, references, revealed, type Value, withReferences } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import {
   DIFF_FORMAT_VERSION,
@@ -103,9 +96,7 @@ async function compareAt(address: Address, first: Side, second: Side): Promise<R
 }
 
 function whyLacking(name: string, member: Member | undefined): string {
-  return member === undefined
-    ? `${name} skips it`
-    : `${name} declares it but has no record: ${member.planned.reason}`;
+  return member === undefined ? `${name} skips it` : `${name} declares it but has no record: ${member.planned.reason}`;
 }
 
 /** The fields that either manifest manages, by path. */
@@ -175,8 +166,7 @@ async function areSame(
     return side.fingerprints.of(known.value) === other.fingerprint;
   }
   // Fingerprints with different keys cannot be compared.
-  if (left.fingerprint === undefined || right.fingerprint === undefined || first.salt !== second.salt)
-    return undefined;
+  if (left.fingerprint === undefined || right.fingerprint === undefined || first.salt !== second.salt) return undefined;
   return left.fingerprint === right.fingerprint;
 }
 
@@ -201,11 +191,7 @@ function isDeclared(
   return !sameValue(rule, declaredValue(left), declaredValue(right));
 }
 
-function sideValue(
-  { value, verified }: Held,
-  standing: SideValue['standing'],
-  sensitive: boolean,
-): SideValue {
+function sideValue({ value, verified }: Held, standing: SideValue['standing'], sensitive: boolean): SideValue {
   return { ...(!sensitive && value !== undefined && { value }), verified, standing };
 }
 
@@ -304,8 +290,7 @@ function heldAt(side: Side, member: Member, field: HeldField): Held {
   const rule = ruleOf(kind, path);
   const desired = desiredAt(member, field);
   const recorded = recordedOf(member.entry, path);
-  const sensitive =
-    rule.writeOnly === true || isMasked(recorded) || (desired !== undefined && isTainted(desired));
+  const sensitive = rule.writeOnly === true || isMasked(recorded) || (desired !== undefined && isTainted(desired));
   const shown = shownAt(kind, member.record, path);
   if (shown !== undefined) {
     return {

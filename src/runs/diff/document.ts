@@ -13,9 +13,7 @@ const sideValue = described('A field in one of the workspaces.', {
   value: jsonValue
     .optional()
     .describe('Value of the record, with references as addresses; absent for secrets and unknown values.'),
-  verified: z
-    .boolean()
-    .describe('False if the platform does not show the field and the value comes from the state.'),
+  verified: z.boolean().describe('False if the platform does not show the field and the value comes from the state.'),
   standing: z
     .enum(['declared', 'pending', 'drifted', 'ignored', 'unmanaged'])
     .describe(

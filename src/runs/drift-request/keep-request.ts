@@ -61,11 +61,7 @@ interface RequestHost {
  * else, it is read again before the next write.
  * @throws HostProblem, UserError
  */
-export async function keepRequest(
-  at: RequestHost,
-  wanted: RequestWanted,
-  signal: AbortSignal,
-): Promise<KeptRequest> {
+export async function keepRequest(at: RequestHost, wanted: RequestWanted, signal: AbortSignal): Promise<KeptRequest> {
   let said: string | undefined;
   const done = new Set<Deed>();
   for (let round = 1; ; round++) {
@@ -77,8 +73,7 @@ export async function keepRequest(
       signal.throwIfAborted();
       if (!(error instanceof HostProblem) || round === MOST_ROUNDS) throw error;
       const { failure: trouble, message } = error;
-      const mayBeStale =
-        trouble.why === 'unclear' || (trouble.why === 'refused' && STALE.includes(trouble.status));
+      const mayBeStale = trouble.why === 'unclear' || (trouble.why === 'refused' && STALE.includes(trouble.status));
       if (!mayBeStale || said === message) throw error;
       said = message;
       await delay(backoff(round, Math.random), undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -105,23 +100,18 @@ async function attemptOnce(
 ): Promise<KeptRequest> {
   const requests = await host.requests(wanted.branch);
   const current = currentRequest(requests);
-  if (wanted.files.length === 0 && current?.state !== 'open' && current?.state !== 'closed')
-    return { is: 'none' };
+  if (wanted.files.length === 0 && current?.state !== 'open' && current?.state !== 'closed') return { is: 'none' };
   const { base, baseHead, head } = await headsOf(repository, wanted, shown);
   const files = await filesLeft(repository, wanted, baseHead);
   if ('behind' in files) return { is: 'behind', base, files: files.behind };
   const changes = changesDigest(files.map(({ path, base, blob }) => changedFile(path, base, blob)).sort());
-  const isMerged =
-    head === baseHead || requests.some((each) => each.state === 'merged' && each.head === head);
-  const there =
-    head === undefined || isMerged ? undefined : await changesOf(repository, head, wanted.workspace);
+  const isMerged = head === baseHead || requests.some((each) => each.state === 'merged' && each.head === head);
+  const there = head === undefined || isMerged ? undefined : await changesOf(repository, head, wanted.workspace);
   const branch =
     head === undefined ? undefined : { isOurs: isMerged || there !== undefined, isDone: there === changes };
   const decision = decideRequest({ ...wanted, hasFiles: files.length > 0 }, { base, branch, requests });
   const none = (): KeptRequest =>
-    wanted.files.length === 0
-      ? { is: 'none' }
-      : { is: 'behind', base, files: wanted.files.map(({ path }) => path) };
+    wanted.files.length === 0 ? { is: 'none' } : { is: 'behind', base, files: wanted.files.map(({ path }) => path) };
   if (decision.is === 'none') return none();
   if (decision.is === 'foreign') return { is: 'foreign', branch: wanted.branch, url: decision.request?.url };
   if (decision.is === 'rejected') return { is: 'rejected', ...placeOf(decision.request) };
@@ -133,11 +123,7 @@ async function attemptOnce(
         const message = markedMessage(title, { workspace, parent: baseHead, changes });
         const texts = files.map(({ path, after, base: { mode } }) => ({ path, mode, text: after }));
         done.add('updated');
-        await repository.push(
-          branch,
-          await repository.create({ parent: baseHead, message, files: texts }),
-          head,
-        );
+        await repository.push(branch, await repository.create({ parent: baseHead, message, files: texts }), head);
         return undefined;
       }
       case 'open':
@@ -215,11 +201,7 @@ async function filesLeft(
 }
 
 /** Digest of the changes of a commit that voxform made for the workspace; undefined for any other commit. */
-async function changesOf(
-  repository: BranchRepository,
-  commit: string,
-  workspace: string,
-): Promise<string | undefined> {
+async function changesOf(repository: BranchRepository, commit: string, workspace: string): Promise<string | undefined> {
   const { parents, message } = await repository.commit(commit);
   const mark = markIn(message);
   // A person may have amended the commit or moved it onto another one, with its message.

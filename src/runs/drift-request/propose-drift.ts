@@ -11,13 +11,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import { inputsFor } from '../../project/load-desired.ts';
 import { Secret } from '../../values/value.ts';
-import {
-  type Acceptance,
-  acceptanceOf,
-  type DriftFacts,
-  driftValues,
-  type NotAcceptable,
-} from '../accepted-values.ts';
+import { type Acceptance, acceptanceOf, type DriftFacts, driftValues, type NotAcceptable } from '../accepted-values.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import { type KeptRequest, keepRequest, type RequestWanted } from './keep-request.ts';
 import { type ProjectOrigin, type RequestPlace, requestPlace } from './request-place.ts';
@@ -139,11 +133,7 @@ export async function carryOutProposal(
   const network = opened.network(url);
   const branches = new BranchRepository({ url, kind, token, network, env, signal, redact });
   await using __ = closing(branches);
-  return await keepRequest(
-    { host: kind.open(client, repository), repository: branches, shown },
-    wanted,
-    signal,
-  );
+  return await keepRequest({ host: kind.open(client, repository), repository: branches, shown }, wanted, signal);
 }
 
 async function tokenOf({ project, workspace, context }: OpenWorkspace, kind: HostKind): Promise<Secret> {

@@ -56,15 +56,11 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
     return job === undefined ? [] : [{ name, ...job }];
   });
   const host =
-    settings.host ??
-    jobs[0]?.name ??
-    (remote && hostNames.find((name) => hostKinds[name].isAt(remote.hostname)));
+    settings.host ?? jobs[0]?.name ?? (remote && hostNames.find((name) => hostKinds[name].isAt(remote.hostname)));
   if (host === undefined) {
     // Without a password.
     const from =
-      address === undefined
-        ? 'there is no remote origin'
-        : `the remote is ${address.replace(/\/\/[^/]*@/, '//')}`;
+      address === undefined ? 'there is no remote origin' : `the remote is ${address.replace(/\/\/[^/]*@/, '//')}`;
     throw new UserError(`cannot tell on which host to open a pull request: ${from}`, {
       hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository where the remote does not tell them.`,
     });
@@ -117,10 +113,7 @@ function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: 
 async function checkoutOf({ project, origin, env, signal }: Placing) {
   const root = 'checkout' in origin ? origin.checkout : project.root;
   const git = (...args: string[]) => runGit(['-C', root, ...args], { env: folderEnvironment(env), signal });
-  const [prefix, remote] = await Promise.all([
-    git('rev-parse', '--show-prefix'),
-    git('remote', 'get-url', 'origin'),
-  ]);
+  const [prefix, remote] = await Promise.all([git('rev-parse', '--show-prefix'), git('remote', 'get-url', 'origin')]);
   if (prefix.code !== 0) {
     throw new UserError(`${root} is in no usable Git repository: ${shortError(prefix.complaint)}`, {
       hint: 'A pull request needs a project in a checkout of its repository, or watch --git.',

@@ -8,14 +8,7 @@ import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { Secret } from '../../values/value.ts';
 import type { DiscoveryNotes, FoundRecord } from '../discover.ts';
-import {
-  Identities,
-  type Identity,
-  keptNames,
-  type NamesInProject,
-  namesFor,
-  plainName,
-} from './manifest-names.ts';
+import { Identities, type Identity, keptNames, type NamesInProject, namesFor, plainName } from './manifest-names.ts';
 import type { ManifestDraft } from './manifest-text.ts';
 import { namesIn, type OwnSecrets, SecretNames, type UsedName } from './secret-names.ts';
 import { type Omission, shownSpec } from './shown-spec.ts';
@@ -89,13 +82,7 @@ export class Drafter {
   }
 
   /** All manifests. Called after the last record. */
-  drafts({
-    knownNames,
-    lookups,
-    lookupNames,
-    ownSecrets = new Map(),
-    chosenSecret,
-  }: NamingSources): ManifestDrafts {
+  drafts({ knownNames, lookups, lookupNames, ownSecrets = new Map(), chosenSecret }: NamingSources): ManifestDrafts {
     const leftOut: { kind: string; id: string; because: string }[] = [];
     const named = new Map<string, Map<string, string>>();
     const identities = new Identities();
@@ -169,8 +156,7 @@ function completed(manifest: DraftedManifest, names: Names): ExportedManifest {
       return name === undefined ? item : { $ref: `${refersTo}/${name}` };
     };
     leaves.set(path, Array.isArray(value) ? value.map((item: Json) => referring(item)) : referring(value));
-    if (dangling.size > 0)
-      notes.set(path, `no ${refersTo} with a unique name found for ${[...dangling].join(', ')}`);
+    if (dangling.size > 0) notes.set(path, `no ${refersTo} with a unique name found for ${[...dangling].join(', ')}`);
   }
   for (const { path, name } of manifest.chosen) leaves.set(path, { $secret: name });
   for (const [path, note] of manifest.draft.notes) notes.set(path, note);
@@ -238,9 +224,7 @@ const NUMBER_NOTE =
 function publishedNote({ published }: FoundRecord): string {
   const version = published?.record.version;
   const which =
-    typeof version === 'number'
-      ? `version ${version}, the latest published one`
-      : 'the latest published version';
+    typeof version === 'number' ? `version ${version}, the latest published one` : 'the latest published version';
   const ahead = published?.ahead ? '; the draft is newer and may differ' : '';
   return `From ${which}: the draft does not show it${ahead}.`;
 }

@@ -17,8 +17,7 @@ export class Identities {
   /** Why a record conflicts with earlier ones; undefined if it does not. */
   refusal(kind: Kind, { id, key }: Identity): string | undefined {
     const holder = key === undefined ? undefined : this.#keys.get(`${kind.name}/${key}`);
-    if (holder !== undefined)
-      return `${holder} has the same natural key; manifests can declare only one of them`;
+    if (holder !== undefined) return `${holder} has the same natural key; manifests can declare only one of them`;
     const hasId = metadataSchema.shape.id.safeParse(id).success && !this.#ids.has(id);
     if (!hasId && key === undefined) return 'its id is not valid in a manifest';
     if (key !== undefined) this.#keys.set(`${kind.name}/${key}`, id);
@@ -51,10 +50,7 @@ export function namesInState({ resources }: Pick<State, 'resources'>): NamesInPr
 }
 
 /** @param resources of the manifests, valid or not. */
-export function namesInManifests(
-  resources: readonly Resource[],
-  kinds: ReadonlyMap<string, Kind>,
-): NamesInProject {
+export function namesInManifests(resources: readonly Resource[], kinds: ReadonlyMap<string, Kind>): NamesInProject {
   const names = resources.flatMap(({ kind, name, id, spec }): NameOfKind[] => {
     if (id !== undefined) return [{ kind, name, of: { id } }];
     const key = kinds.get(kind)?.naturalKey?.(spec)?.key;
@@ -64,10 +60,7 @@ export function namesInManifests(
 }
 
 /** The names of these records of one kind, by id. */
-export function keptNames(
-  known: readonly KnownName[],
-  records: readonly Identity[],
-): ReadonlyMap<string, string> {
+export function keptNames(known: readonly KnownName[], records: readonly Identity[]): ReadonlyMap<string, string> {
   const byKey = new Map(records.map(({ key, id }) => [key, id]));
   const names = new Map<string, string>();
   for (const { name, of } of known) {

@@ -87,8 +87,7 @@ function valueNode(value: Json, place?: Notes): YAMLMap | YAMLSeq | Scalar {
 function isShort(value: Readonly<Record<string, unknown>>): boolean {
   const values = Object.values(value);
   return (
-    values.length === 0 ||
-    (isForm(value) && values.every((item) => typeof item === 'string' && !item.includes('\n')))
+    values.length === 0 || (isForm(value) && values.every((item) => typeof item === 'string' && !item.includes('\n')))
   );
 }
 

@@ -63,10 +63,7 @@ function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, string>> 
 }
 
 /** The files of manifests and of their long texts, each made on request. The manifests are ordered by address. */
-export function* manifestFiles(
-  manifests: Iterable<ExportedManifest>,
-  layout: FileLayout,
-): Generator<ProjectFile> {
+export function* manifestFiles(manifests: Iterable<ExportedManifest>, layout: FileLayout): Generator<ProjectFile> {
   if (layout === 'kind') {
     yield* kindFiles(manifests);
     return;

@@ -56,11 +56,7 @@ interface CollectedSpec {
 }
 
 /** Collects the leaves of a value, and the omitted ones. */
-function collect(
-  into: CollectedSpec,
-  path: LeafPath,
-  { schema, value }: { schema: unknown; value: unknown },
-): void {
+function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schema: unknown; value: unknown }): void {
   const { kind, leaves, omitted, asNumbers } = into;
   const rule = ruleOf(kind, path);
   if (value === undefined || rule.writeOnly) return;
@@ -100,8 +96,7 @@ function problemOf(value: unknown): string | undefined {
 }
 
 function problemWithin(value: unknown): string | undefined {
-  if (typeof value === 'string')
-    return value.isWellFormed() ? undefined : 'it holds text that is not Unicode';
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : 'it holds text that is not Unicode';
   if (typeof value === 'number') {
     return Number.isInteger(value) && !Number.isSafeInteger(value)
       ? 'it holds a number with too many digits to keep exactly'
@@ -129,11 +124,7 @@ function dropRefused(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[
   }
 }
 
-function whyUnfit(
-  kind: Kind,
-  leaves: ReadonlyMap<LeafPath, Json>,
-  omitted: readonly Omission[],
-): string | undefined {
+function whyUnfit(kind: Kind, leaves: ReadonlyMap<LeafPath, Json>, omitted: readonly Omission[]): string | undefined {
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (schema instanceof z.ZodOptional || leaves.has(root)) continue;
     const reason = omitted.find(({ path }) => path === root)?.because ?? 'it is missing';

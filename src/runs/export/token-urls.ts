@@ -31,8 +31,7 @@ export function tokenPart(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const { username, password, pathname, searchParams, hash } = new URL(text);
   if (username !== '' || password !== '') return 'user info';
-  const isSecret = ([name, value]: [string, string]) =>
-    value !== '' && (SECRET_NAME.test(name) || isRandom(value));
+  const isSecret = ([name, value]: [string, string]) => value !== '' && (SECRET_NAME.test(name) || isRandom(value));
   if ([...searchParams].some(isSecret)) return 'query';
   if (isRandom(hash.slice(1))) return 'fragment';
   return pathname.split('/').some(isRandom) ? 'path' : undefined;

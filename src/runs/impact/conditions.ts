@@ -35,8 +35,7 @@ export function failCondition(text: string): FailCondition | { readonly problem:
 
 /** True if the interval of the difference lies beyond the limit. */
 export function isMet({ field, value, operator, limit }: FailCondition, compared: Compared): boolean {
-  const found =
-    value === undefined ? compared[field as 'duration'] : shareIn(compared, field as ShareField, value);
+  const found = value === undefined ? compared[field as 'duration'] : shareIn(compared, field as ShareField, value);
   const { low, high } = found ?? {};
   if (low == null || high == null) return false;
   return operator === '>' ? low > limit : high < limit;

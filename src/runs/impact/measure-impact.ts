@@ -72,8 +72,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     ({ version, until }) =>
       since === undefined || until === null || isWithin(until, { from: since }) || compare?.includes(version),
   );
-  const from =
-    since === undefined || isWithin(first.published_at, { from: since }) ? first.published_at : since;
+  const from = since === undefined || isWithin(first.published_at, { from: since }) ? first.published_at : since;
   const begin = momentOf(from);
   const values = new CountedValues();
   const tallies = new Map(shown.map(({ version }) => [version, new VersionTally(values)]));
@@ -114,9 +113,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     since: since ?? null,
     direction: direction ?? null,
     channel: channel ?? null,
-    versions: shown.map((version) =>
-      versionFigures(version, tallies.get(version.version) ?? new VersionTally(values)),
-    ),
+    versions: shown.map((version) => versionFigures(version, tallies.get(version.version) ?? new VersionTally(values))),
     compared: one === undefined || other === undefined ? null : compareVersions(one, other),
     left_out: { near_publication: near, without_start: withoutStart },
     notes: notesOf({ published, tallies, near, withoutStart }),
@@ -153,10 +150,7 @@ function sidesOf(
   return compare;
 }
 
-export function versionFigures(
-  { version, published_at, until }: PublishedVersion,
-  tally: VersionTally,
-): ImpactVersion {
+export function versionFigures({ version, published_at, until }: PublishedVersion, tally: VersionTally): ImpactVersion {
   const { calls } = tally.shares;
   const shares = shareFields.map((field) => {
     const counts = [...tally.shares.of(field)].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -339,8 +333,7 @@ function difference(
 ): Difference {
   const value = before === undefined || after === undefined ? null : rounded(after - before);
   const unclear = Math.min(...calls) < FEWEST_CALLS ? 'too_few_calls' : 'no_clear_difference';
-  if (from === undefined || to === undefined)
-    return { difference: value, low: null, high: null, verdict: unclear };
+  if (from === undefined || to === undefined) return { difference: value, low: null, high: null, verdict: unclear };
   const { low, high } = differenceOf(from, to);
   const verdict = low > 0 ? 'higher' : high < 0 ? 'lower' : unclear;
   return { difference: value, low: rounded(low), high: rounded(high), verdict };

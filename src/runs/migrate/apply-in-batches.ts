@@ -17,11 +17,7 @@ interface BatchedApply extends ApplyPlanInput {
 }
 
 /** Applies a plan in batches, live records last. The results of skipped resources give the reason. */
-export async function applyInBatches({
-  batch,
-  maxFailures,
-  ...carrying
-}: BatchedApply): Promise<ApplyReport> {
+export async function applyInBatches({ batch, maxFailures, ...carrying }: BatchedApply): Promise<ApplyReport> {
   const { planned } = carrying;
   const { document } = planned.plan;
   const results = new Map<Address, ResourceResult>();
@@ -128,10 +124,7 @@ export function withLiveWaiting(planned: PlanResult): PlanResult {
   };
 }
 
-function waitingFor(
-  reasons: readonly Address[],
-  { desired: _, ...planned }: PlannedResource,
-): PlannedResource {
+function waitingFor(reasons: readonly Address[], { desired: _, ...planned }: PlannedResource): PlannedResource {
   const steps = reasons.map((address): NextStep => ({ action: 'wait_for', address, because: 'not_created' }));
   const reason = 'waits for a record it refers to: it is live once it is created';
   return { ...planned, action: 'manual', reason, changes: [], steps };

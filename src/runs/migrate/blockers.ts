@@ -22,18 +22,12 @@ interface BlockerFacts {
 }
 
 /** Adds what must be fixed before anything is written: it prevents a plan, or would confuse two records. */
-export function checkBlockers(
-  list: Checklist,
-  resources: readonly Resource[],
-  { indexes, to }: BlockerFacts,
-): void {
+export function checkBlockers(list: Checklist, resources: readonly Resource[], { indexes, to }: BlockerFacts): void {
   for (const resource of resources) {
     const { address, spec } = resource;
     for (const special of specials(spec)) {
-      if (special instanceof Secret && !special.isSet)
-        list.add('must', `Set the secret ${special.name}.`, address);
-      else if (special instanceof Unset)
-        list.add('must', `Set the environment variable ${special.name}.`, address);
+      if (special instanceof Secret && !special.isSet) list.add('must', `Set the secret ${special.name}.`, address);
+      else if (special instanceof Unset) list.add('must', `Set the environment variable ${special.name}.`, address);
       else if (special instanceof Reference) {
         const ids = indexes.get(special.kind)?.byName.get(special.target) ?? [];
         const doubled = `${to} has ${ids.length} records ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
@@ -121,8 +115,7 @@ async function recordsIn(
   try {
     return await opened.withClient(options, (client) => readList(kind, { client, workspaceId }));
   } catch (error) {
-    if (error instanceof UserError || (error instanceof PlatformError && error.reason !== 'aborted'))
-      return undefined;
+    if (error instanceof UserError || (error instanceof PlatformError && error.reason !== 'aborted')) return undefined;
     throw error;
   }
 }

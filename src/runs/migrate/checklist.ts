@@ -31,10 +31,7 @@ export interface ChecklistItem {
 
 /** Collects items. Equal items of several resources become one. */
 export class Checklist {
-  readonly #items = new Map<
-    string,
-    { moment: ChecklistMoment; matter: ChecklistContent; addresses: Set<Address> }
-  >();
+  readonly #items = new Map<string, { moment: ChecklistMoment; matter: ChecklistContent; addresses: Set<Address> }>();
 
   add(moment: ChecklistMoment, what: ChecklistContent | string, ...addresses: readonly Address[]): void {
     const matter = typeof what === 'string' ? { text: what } : what;
@@ -82,10 +79,8 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
     if (resource === undefined) continue;
     for (const text of hiddenConfig(kind, resource, planned.from)) list.add('know', text, address);
     const old = oldIds.get(address);
-    const behind =
-      old === undefined || id === old ? undefined : kind.inTwoWorkspaces?.(shownOf(resource, old));
-    if (behind !== undefined && id === null)
-      list.add('know', `live in ${planned.from}: ${behind.harm}`, address);
+    const behind = old === undefined || id === old ? undefined : kind.inTwoWorkspaces?.(shownOf(resource, old));
+    if (behind !== undefined && id === null) list.add('know', `live in ${planned.from}: ${behind.harm}`, address);
   }
 }
 

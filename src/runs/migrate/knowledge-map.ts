@@ -89,8 +89,7 @@ export function settingsFor(resources: readonly Resource[], mapping: Mapping): M
     if (!isShared) continue;
     const item = (value: Value): Json => {
       const to = mapping.names.get(nameOf(value, lookup) ?? '');
-      const isMapped =
-        value instanceof Reference && Object.hasOwn(lookupNames[lookup.name] ?? {}, value.name);
+      const isMapped = value instanceof Reference && Object.hasOwn(lookupNames[lookup.name] ?? {}, value.name);
       if (to === undefined || isMapped) return toForms(value);
       return mapping.indexes.get(lookup.name)?.ids.has(to) ? to : toForms(new Reference(lookup.name, to));
     };
@@ -151,8 +150,7 @@ export function oddNames(
         if (name !== undefined) named.add(name);
       }
   }
-  const isThere = (to: string) =>
-    [...indexes.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
+  const isThere = (to: string) => [...indexes.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
   const froms = [...names.keys()];
   return {
     unused: froms.filter((from) => !named.has(from)),

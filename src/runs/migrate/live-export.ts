@@ -41,9 +41,7 @@ export async function exportLive(
   const secrets = apiKey.isSet ? [apiKey] : [];
   const { drafts, missed } = await draftWorkspace(opened, { ...reading, secrets });
   const ids = new Map(
-    drafts.manifests.flatMap(({ kind, name, id }) =>
-      id === undefined ? [] : [[`${kind}/${name}`, id] as const],
-    ),
+    drafts.manifests.flatMap(({ kind, name, id }) => (id === undefined ? [] : [[`${kind}/${name}`, id] as const])),
   );
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
   const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));

@@ -32,16 +32,13 @@ export async function openMigrationWorkspaces(
   await readCredentials([to]);
   await from.secrets.read();
   if (from.workspaceId === to.workspaceId && from.baseUrl === to.baseUrl) {
-    throw new UserError(
-      `${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`,
-    );
+    throw new UserError(`${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`);
   }
   if (isSameState(from.state, to.state)) {
     const { locationOf, locationSetting: placeSetting } = backendOf(to.state);
-    throw new UserError(
-      `${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`,
-      { hint: `Give each workspace its own state.${placeSetting}.` },
-    );
+    throw new UserError(`${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`, {
+      hint: `Give each workspace its own state.${placeSetting}.`,
+    });
   }
   const declarations = declarationsOnce(project, { kinds, lookups });
   return {

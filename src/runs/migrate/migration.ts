@@ -143,19 +143,11 @@ function rowsOf({ selected, oldIds }: PreparedMigration, { resources }: State): 
 /** The manual steps after a run, or after a run without failures. */
 export function remainingManualSteps(
   prepared: PreparedMigration,
-  {
-    document,
-    ends,
-    report,
-  }: { document: PlanDocument; ends: MigrationWorkspaces; report: ApplyReport | undefined },
+  { document, ends, report }: { document: PlanDocument; ends: MigrationWorkspaces; report: ApplyReport | undefined },
 ): readonly ChecklistItem[] {
   return checkRest({ ...checkable(prepared, document, ends), results: report?.results });
 }
 
-function checkable(
-  { selected, oldIds }: PreparedMigration,
-  document: PlanDocument,
-  ends: MigrationWorkspaces,
-) {
+function checkable({ selected, oldIds }: PreparedMigration, document: PlanDocument, ends: MigrationWorkspaces) {
   return { document, resources: selected, oldIds, from: ends.from.workspace.name };
 }

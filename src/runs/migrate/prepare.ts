@@ -21,14 +21,7 @@ import { references } from '../../values/value.ts';
 import { OpenWorkspace, validOnly } from '../open-workspace.ts';
 import { checkBlockers } from './blockers.ts';
 import { Checklist } from './checklist.ts';
-import {
-  type LookupIndex,
-  lookedUp,
-  lookupIndexOf,
-  type NameMap,
-  oddNames,
-  settingsFor,
-} from './knowledge-map.ts';
+import { type LookupIndex, lookedUp, lookupIndexOf, type NameMap, oddNames, settingsFor } from './knowledge-map.ts';
 import type { LiveExport } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 
@@ -91,8 +84,7 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
     if (!comes.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
   checkNames(list, oddNames(there.resources, { names: input.names, indexes }), input);
   if (live !== undefined) checkLive(list, live);
-  const edits =
-    foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
+  const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
   return {
     resources,
     selected,
@@ -114,9 +106,7 @@ function loader({ ends, live }: Preparing): Load {
   const declarations =
     live === undefined ? ends.declarations : declarationsOnce(rooted(ends.from.project), { kinds, lookups });
   return (project, workspace) =>
-    new OpenWorkspace(ends.to.context, { project: rooted(project), workspace, declarations }).declared(
-      'offline',
-    );
+    new OpenWorkspace(ends.to.context, { project: rooted(project), workspace, declarations }).declared('offline');
 }
 
 function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
@@ -165,9 +155,7 @@ async function withProjectSettings(
   const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
   const { lookupNames } = to.workspace;
   const { env } = to.context;
-  const ids = there.resources.flatMap(({ address, id }) =>
-    id === undefined ? [] : [[address, id] as const],
-  );
+  const ids = there.resources.flatMap(({ address, id }) => (id === undefined ? [] : [[address, id] as const]));
   const edit = withSettings(to.project, {
     to: to.workspace,
     ...settingsFor(first.resources, { originals, names, indexes, lookupNames }),
@@ -206,8 +194,7 @@ function checkNames(
 function checkLive(list: Checklist, { drafts, missed }: LiveExport): void {
   for (const { kind, id, because } of missed)
     list.add('know', `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
-  for (const { kind, id, because } of drafts.leftOut)
-    list.add('know', `${kind} ${id} is not migrated: ${because}`);
+  for (const { kind, id, because } of drafts.leftOut) list.add('know', `${kind} ${id} is not migrated: ${because}`);
   for (const { kind, name, omitted } of drafts.manifests) {
     // Hidden fields are reported for all manifests.
     for (const { path, because } of omitted)
@@ -267,8 +254,7 @@ export function foreignIds(
   { from, to }: { readonly from: NamedState; readonly to: NamedState },
 ): ReadonlySet<Address> {
   const named = resources.filter(({ id }) => id !== undefined);
-  const isOf = ({ resources: known }: NamedState, { address, id }: Resource): boolean =>
-    known.get(address)?.id === id;
+  const isOf = ({ resources: known }: NamedState, { address, id }: Resource): boolean => known.get(address)?.id === id;
   const elsewhere = new Set([...from.resources].map(([address, { id }]) => idKey(kindOf(address), id)));
   const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(idKey(each.kind, each.id ?? '')));
   const strange = named.filter((each) => !isOf(to, each) && !foreign.includes(each));

@@ -130,7 +130,6 @@ export async function restore(
   }
   for (const [address, create] of pending) {
     const isKnown = session.state.resources.has(address) || session.state.pending.has(address);
-    if (!isKnown && declared.has(address))
-      await session.record({ type: 'creating', address, pending: create });
+    if (!isKnown && declared.has(address)) await session.record({ type: 'creating', address, pending: create });
   }
 }

@@ -5,15 +5,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import { canonicalJson, type Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
-import {
-  type Reference,
-  revealed,
-  Secret,
-  specials,
-  Unset,
-  type Value,
-  withReferences,
-} from '../../values/value.ts';
+import { type Reference, revealed, Secret, specials, Unset, type Value, withReferences } from '../../values/value.ts';
 import type { FoundRecord } from '../discover.ts';
 
 /** A field of a manifest with a known value. */

@@ -61,8 +61,7 @@ export function matchesFor(input: Matching): Match[] {
       remembered: input.remembered,
       idOf,
     });
-    for (const match of matchesOfKind(manifests, input.remembered))
-      matches.set(match.resource.address, match);
+    for (const match of matchesOfKind(manifests, input.remembered)) matches.set(match.resource.address, match);
   }
   return input.wanted.flatMap(({ address }) => matches.get(address) ?? []);
 }
@@ -137,10 +136,7 @@ function soleFits(
 }
 
 /** By index of the record: the fields in which its best manifest agrees. */
-function bestAgreement(
-  manifests: UnmatchedManifests,
-  rest: readonly UnmatchedManifest[],
-): Map<number, number> {
+function bestAgreement(manifests: UnmatchedManifests, rest: readonly UnmatchedManifest[]): Map<number, number> {
   const best = new Map<number, number>();
   for (const manifest of rest) {
     manifests.visit(manifest, ({ index, agrees }) => {
@@ -150,11 +146,7 @@ function bestAgreement(
   return best;
 }
 
-function keepLikeliest(
-  likeliest: CandidateScore[],
-  score: CandidateScore,
-  { pool }: UnmatchedManifests,
-): void {
+function keepLikeliest(likeliest: CandidateScore[], score: CandidateScore, { pool }: UnmatchedManifests): void {
   const last = likeliest.at(MAX_OFFERED - 1);
   if (last !== undefined && likelierFirst(last, score, pool) < 0) return;
   likeliest.push(score);
@@ -263,9 +255,7 @@ class UnmatchedManifests {
     const placesOf = ({ id, spec }: Resource): readonly number[] | undefined => {
       if (id !== undefined) return claims.get(id)?.length === 1 ? at(places.get(id)) : [];
       const key = kind.naturalKey?.(spec)?.key;
-      return key === undefined
-        ? undefined
-        : (byKey.get(key) ?? []).filter((index) => !this.#claimed.has(index));
+      return key === undefined ? undefined : (byKey.get(key) ?? []).filter((index) => !this.#claimed.has(index));
     };
     this.all = wanted.map((resource) => ({
       resource,

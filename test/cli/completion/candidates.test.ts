@@ -160,20 +160,7 @@ describe('what can follow on a command line', () => {
 
   it('can be asked after any words', async () => {
     const word = fc.oneof(
-      fc.constantFrom(
-        'plan',
-        'state',
-        'rm',
-        'help',
-        '--',
-        '-',
-        '--output',
-        '--output=',
-        '=',
-        '-qw',
-        '--target',
-        'get',
-      ),
+      fc.constantFrom('plan', 'state', 'rm', 'help', '--', '-', '--output', '--output=', '=', '-qw', '--target', 'get'),
       fc.string(),
     );
     await fc.assert(

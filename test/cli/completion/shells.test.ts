@@ -109,12 +109,9 @@ describe.each([
   },
 ])('$name', ({ name, shell, start }) => {
   const isHere = isInstalled(name) && isInstalled('script');
-  it.skipIf(!isHere)(
-    `completes what is typed${isHere ? '' : ` (NOT RUN: ${name} OR script IS MISSING)`}`,
-    async () => {
-      expect(await completedBy(shell, start)).toEqual(expected);
-    },
-  );
+  it.skipIf(!isHere)(`completes what is typed${isHere ? '' : ` (NOT RUN: ${name} OR script IS MISSING)`}`, async () => {
+    expect(await completedBy(shell, start)).toEqual(expected);
+  });
 });
 
 describe('fish', () => {

@@ -46,8 +46,7 @@ it('takes over a whole workspace whose state was lost, numbers and users by them
       });
       await using bench = await Bench.start(behaviour);
       for (const { spec } of loose) {
-        if (spec.email !== undefined)
-          bench.emulator.dashboard.inviteUser({ email: String(spec.email).toLowerCase() });
+        if (spec.email !== undefined) bench.emulator.dashboard.inviteUser({ email: String(spec.email).toLowerCase() });
       }
       await bench.apply(loose);
       const before = (await bench.state()).resources;

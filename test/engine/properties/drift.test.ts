@@ -59,48 +59,38 @@ function movedValue(value: Json): Json | undefined {
 describe('a change behind the tool’s back', () => {
   it('is seen where reads show it, and put right', async () => {
     await fc.assert(
-      fc.asyncProperty(
-        workspaces,
-        behaviours,
-        fc.nat(),
-        fc.boolean(),
-        async (workspace, behaviour, choice, clears) => {
-          const { manifests } = workspace;
-          await using bench = await Bench.start(
-            clears ? { ...behaviour, unsetFields: 'leftOut' } : behaviour,
-          );
-          bench.secrets = SECRETS;
-          prepare(bench, workspace);
-          await bench.apply(manifests);
-          // The first look after a create: only a read shows which fields reads show.
-          if (clears) await bench.apply(manifests);
-          const before = actionsOf(await bench.plan(manifests));
-          const all = await movable(bench, manifests, clears);
-          // Only fields of config objects can be unset.
-          const fields = all.filter(({ path }) => !clears || path.includes('.'));
-          const field = fields[choice % Math.max(1, fields.length)];
-          fc.pre(field !== undefined);
-          if (field === undefined) return;
-          const { address, id, collection, path, edit } = field;
-          bench.emulator.dashboard.edit(collection, id, edit);
-          bench.requests();
+      fc.asyncProperty(workspaces, behaviours, fc.nat(), fc.boolean(), async (workspace, behaviour, choice, clears) => {
+        const { manifests } = workspace;
+        await using bench = await Bench.start(clears ? { ...behaviour, unsetFields: 'leftOut' } : behaviour);
+        bench.secrets = SECRETS;
+        prepare(bench, workspace);
+        await bench.apply(manifests);
+        // The first look after a create: only a read shows which fields reads show.
+        if (clears) await bench.apply(manifests);
+        const before = actionsOf(await bench.plan(manifests));
+        const all = await movable(bench, manifests, clears);
+        // Only fields of config objects can be unset.
+        const fields = all.filter(({ path }) => !clears || path.includes('.'));
+        const field = fields[choice % Math.max(1, fields.length)];
+        fc.pre(field !== undefined);
+        if (field === undefined) return;
+        const { address, id, collection, path, edit } = field;
+        bench.emulator.dashboard.edit(collection, id, edit);
+        bench.requests();
 
-          const drift = await bench.drift(manifests);
-          expect(
-            drift.resources.filter(({ action }) => action !== 'noop').map((each) => each.address),
-          ).toEqual([address]);
-          expect(at(drift, address).changes.map((change) => [change.path, change.cause])).toEqual([
-            [path, 'drift'],
-          ]);
-          expect(bench.writes).toEqual([]);
-          const report = await bench.apply(manifests);
-          expect([...report.results]).toEqual([[address, { status: 'done', id }]]);
-          expect(actionsOf(await bench.plan(manifests))).toEqual(before);
-          const state = await bench.state();
-          const moved = manifests.find((each) => each.address === address);
-          expect(moved && unlike(moved, bench, state)).toEqual([]);
-        },
-      ),
+        const drift = await bench.drift(manifests);
+        expect(drift.resources.filter(({ action }) => action !== 'noop').map((each) => each.address)).toEqual([
+          address,
+        ]);
+        expect(at(drift, address).changes.map((change) => [change.path, change.cause])).toEqual([[path, 'drift']]);
+        expect(bench.writes).toEqual([]);
+        const report = await bench.apply(manifests);
+        expect([...report.results]).toEqual([[address, { status: 'done', id }]]);
+        expect(actionsOf(await bench.plan(manifests))).toEqual(before);
+        const state = await bench.state();
+        const moved = manifests.find((each) => each.address === address);
+        expect(moved && unlike(moved, bench, state)).toEqual([]);
+      }),
       { numRuns: 15 },
     );
   });

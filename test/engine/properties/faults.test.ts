@@ -81,9 +81,7 @@ function renamed(manifests: readonly Manifest[]): Manifest[] {
       ...each,
       address: `${each.address}-new`,
       spec: JSON.parse(spec),
-      metadata: /^(Agent|Webhook)/.test(each.address)
-        ? { previousNames: [each.address.slice(slash + 1)] }
-        : {},
+      metadata: /^(Agent|Webhook)/.test(each.address) ? { previousNames: [each.address.slice(slash + 1)] } : {},
     };
   });
 }

@@ -16,24 +16,19 @@ const ignored = fc.record({
 
 it('does not resend again and again what the platform ignores, whatever its answers and reads show', async () => {
   await fc.assert(
-    fc.asyncProperty(
-      editedWorkspaces,
-      behaviours,
-      ignored,
-      async ({ before, after }, behaviour, ignoredByPut) => {
-        await using bench = await Bench.start(behaviour);
-        bench.secrets = SECRETS;
-        prepare(bench, before);
-        await bench.apply(before.manifests);
-        bench.emulator.setBehaviour({ ignoredByPut });
-        await bench.apply(after);
-        // What an answer claimed and reads deny is repaired once.
-        if (ignoredByPut.answer === 'sent') await bench.apply(after);
-        bench.requests();
-        expect((await bench.apply(after)).results.size).toBe(0);
-        expect(bench.writes).toEqual([]);
-      },
-    ),
+    fc.asyncProperty(editedWorkspaces, behaviours, ignored, async ({ before, after }, behaviour, ignoredByPut) => {
+      await using bench = await Bench.start(behaviour);
+      bench.secrets = SECRETS;
+      prepare(bench, before);
+      await bench.apply(before.manifests);
+      bench.emulator.setBehaviour({ ignoredByPut });
+      await bench.apply(after);
+      // What an answer claimed and reads deny is repaired once.
+      if (ignoredByPut.answer === 'sent') await bench.apply(after);
+      bench.requests();
+      expect((await bench.apply(after)).results.size).toBe(0);
+      expect(bench.writes).toEqual([]);
+    }),
     { numRuns: 15 },
   );
 });

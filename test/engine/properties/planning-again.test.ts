@@ -29,9 +29,7 @@ it('makes the plan of the same manifests and state that it would make for the fi
       changes,
       async (specs, behaviour, all) => {
         await using bench = await Bench.start(behaviour, { parse: parserWithMemory() });
-        const declared = specs.map((spec, index) =>
-          resource(`Agent/a-${index}`, { name: `a-${index}`, ...spec }),
-        );
+        const declared = specs.map((spec, index) => resource(`Agent/a-${index}`, { name: `a-${index}`, ...spec }));
         await bench.apply(declared);
         const same = async (options = {}) => {
           const first = await bench.plan(

@@ -33,9 +33,7 @@ it('sends all that is known to a platform that replaces, and names the objects o
           Object.entries(dashboard).map(([root, config]: [string, Config]) => [
             root,
             Object.fromEntries(
-              Object.entries(config).filter(
-                ([key]) => !Object.hasOwn(declared[root as keyof typeof declared], key),
-              ),
+              Object.entries(config).filter(([key]) => !Object.hasOwn(declared[root as keyof typeof declared], key)),
             ),
           ]),
         );

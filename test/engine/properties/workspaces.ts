@@ -139,8 +139,7 @@ const userSpecs = some({
   agent_ids: agentRefs,
 });
 
-const numberTexts = (index: number) =>
-  fc.constantFrom(`+4930${index}5550`, `0049(30)${index}1`, `030 ${index}-777`);
+const numberTexts = (index: number) => fc.constantFrom(`+4930${index}5550`, `0049(30)${index}1`, `030 ${index}-777`);
 
 const byName = <T>(specs: fc.Arbitrary<T>) =>
   fc.record(Object.fromEntries(NAMES.map((name) => [name, specs])), { requiredKeys: [] }) as fc.Arbitrary<
@@ -152,8 +151,7 @@ function edited(before: JsonObject, { laid, out }: { laid: JsonObject; out: read
   const after: Record<string, Json> = { ...before };
   for (const [root, value] of Object.entries(laid)) {
     const old = after[root];
-    after[root] =
-      isObject(old) && isObject(value) ? { ...(old as JsonObject), ...(value as JsonObject) } : value;
+    after[root] = isObject(old) && isObject(value) ? { ...(old as JsonObject), ...(value as JsonObject) } : value;
   }
   for (const path of out) {
     const [root = '', field = ''] = path.split('.');
@@ -252,9 +250,7 @@ export const editedWorkspaces: fc.Arbitrary<{ before: Workspace; after: readonly
     const changed = before.manifests.map((each) => {
       if (!edits.includes(each.address)) return each;
       const over = Object.fromEntries(
-        Object.entries(laid.get(each.address) ?? {}).filter(
-          ([field]) => field === 'url' || !isIdentity(field),
-        ),
+        Object.entries(laid.get(each.address) ?? {}).filter(([field]) => field === 'url' || !isIdentity(field)),
       );
       return { ...each, spec: edited(each.spec, { laid: over, out }) };
     });
@@ -285,10 +281,7 @@ function withoutDangling(spec: JsonObject, has: (address: string) => boolean): J
   return Object.fromEntries(
     Object.entries(spec)
       .filter(([, value]) => !dangles(value))
-      .map(([key, value]) => [
-        key,
-        Array.isArray(value) ? value.filter((item: Json) => !dangles(item)) : value,
-      ]),
+      .map(([key, value]) => [key, Array.isArray(value) ? value.filter((item: Json) => !dangles(item)) : value]),
   );
 }
 

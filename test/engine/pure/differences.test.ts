@@ -82,10 +82,7 @@ describe('the differences of a record', () => {
 
   it('show what is published where an adopted record hides it', () => {
     const published = { record: { id: 'R1', stt_config: { model: 'old' } }, ahead: false };
-    const { changes } = differences(
-      { stt_config: { model: 'new' } },
-      { record: {}, published, adopting: true },
-    );
+    const { changes } = differences({ stt_config: { model: 'new' } }, { record: {}, published, adopting: true });
     expect(changes).toMatchObject([{ before: 'old', after: 'new', verified: false }]);
   });
 
@@ -193,11 +190,7 @@ describe('the differences of a record', () => {
     );
     expect(changes).toEqual([]);
     expect(unverified).toEqual(['knowledge_base_config.chunks_to_retrieve', 'stt_config.model']);
-    expect([...settled.keys()]).toEqual([
-      'knowledge_base_config.chunks_to_retrieve',
-      'name',
-      'stt_config.model',
-    ]);
+    expect([...settled.keys()]).toEqual(['knowledge_base_config.chunks_to_retrieve', 'name', 'stt_config.model']);
   });
 
   it('list what left the manifest', () => {

@@ -66,8 +66,7 @@ describe('the digest of what a record shows', () => {
     const numberDigest = (number: unknown): string => digest({ id: 'N1', number }, numberKind);
     expect(numberDigest('+49301')).toBe(numberDigest(49301));
     expect(numberDigest('+49301')).not.toBe(numberDigest('+49302'));
-    const userDigest = (email: string, modules: string[]): string =>
-      digest({ id: 'U1', email, modules }, userKind);
+    const userDigest = (email: string, modules: string[]): string => digest({ id: 'U1', email, modules }, userKind);
     expect(userDigest('Ada@Example.com', ['a', 'b'])).toBe(userDigest('ada@example.com', ['b', 'a']));
   });
 

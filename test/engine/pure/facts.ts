@@ -23,10 +23,7 @@ export const numberKind = kindOf('PhoneNumber');
 export const webhookKind = kindOf('Webhook');
 export const userKind = kindOf('WorkspaceUser');
 
-export function entryOf(
-  recorded: ResourceEntry['recorded'],
-  rest: Partial<ResourceEntry> = {},
-): ResourceEntry {
+export function entryOf(recorded: ResourceEntry['recorded'], rest: Partial<ResourceEntry> = {}): ResourceEntry {
   return { id: 'R1', recorded, observed: {}, unobserved: [], ...rest };
 }
 
@@ -43,9 +40,7 @@ export function stateOf(resources: Record<string, ResourceEntry>, rest: Partial<
   };
 }
 
-export function observedOf(
-  records: Record<string, ShownRecord | 'missing' | 'absent' | 'remembered'>,
-): Observed {
+export function observedOf(records: Record<string, ShownRecord | 'missing' | 'absent' | 'remembered'>): Observed {
   return {
     records: new Map(
       Object.entries(records).map(([address, record]) => [

@@ -138,10 +138,7 @@ describe('one resource', () => {
     {
       reason: 'a user is taken in as they are while others give them agents, one of which is yet to come',
       world: {
-        resources: [
-          agent('new'),
-          user('ada', { agent_ids: [ref('Agent/new')] }, { ignoreDrift: ['agent_ids'] }),
-        ],
+        resources: [agent('new'), user('ada', { agent_ids: [ref('Agent/new')] }, { ignoreDrift: ['agent_ids'] })],
         observed: observedOf({
           'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', agent_ids: ['A1'] },
         }),
@@ -195,10 +192,7 @@ describe('one resource', () => {
       reason: 'a create had no clear answer and cannot be looked for',
       world: {
         resources: [agent('a')],
-        state: stateOf(
-          {},
-          { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) },
-        ),
+        state: stateOf({}, { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) }),
       },
       address: 'Agent/a',
       planned: { action: 'unknown', id: null },
@@ -207,10 +201,7 @@ describe('one resource', () => {
       reason: 'the create of another one of its kind had no clear answer',
       world: {
         resources: [agent('a')],
-        state: stateOf(
-          {},
-          { pending: new Map([['Agent/b', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) },
-        ),
+        state: stateOf({}, { pending: new Map([['Agent/b', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) }),
       },
       address: 'Agent/a',
       planned: { action: 'create' },
@@ -241,10 +232,7 @@ describe('one resource', () => {
       reason: 'no manifest declares it any more, and its create had no clear answer',
       world: {
         resources: [],
-        state: stateOf(
-          {},
-          { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) },
-        ),
+        state: stateOf({}, { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) }),
       },
       address: 'Agent/a',
       planned: { action: 'unknown', source: null },
@@ -332,9 +320,7 @@ describe('one resource', () => {
       state: stateOf(
         { 'PhoneNumber/left': entryOf({ number: '+49301' }) },
         {
-          pending: new Map([
-            ['PhoneNumber/b', { since: '2030-01-01T00:00:00Z', recorded: {}, natural_key: '49301' }],
-          ]),
+          pending: new Map([['PhoneNumber/b', { since: '2030-01-01T00:00:00Z', recorded: {}, natural_key: '49301' }]]),
         },
       ),
       observed: {
@@ -355,9 +341,7 @@ describe('one resource', () => {
     };
     const spec = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
     expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(UserError);
-    expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(
-      '2 records have that name: K1, K2',
-    );
+    expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow('2 records have that name: K1, K2');
   });
 
   it('carries the fingerprints of the secrets that an apply sends, and no others', () => {
@@ -383,24 +367,20 @@ const options = fc.record({
   ignoreDrift: fc.constantFrom([], ['tts_config'], ['agent_ids']),
 });
 
-const agents = fc
-  .record({ name, speed: text, hasKey: fc.boolean(), base: fc.boolean(), options })
-  .map((each) =>
-    agent(
-      each.name,
-      {
-        tts_config: { speed: each.speed },
-        ...(each.hasKey && { llm_config: { api_key: secret() } }),
-        ...(each.base && { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } }),
-      },
-      each.options,
-    ),
-  );
+const agents = fc.record({ name, speed: text, hasKey: fc.boolean(), base: fc.boolean(), options }).map((each) =>
+  agent(
+    each.name,
+    {
+      tts_config: { speed: each.speed },
+      ...(each.hasKey && { llm_config: { api_key: secret() } }),
+      ...(each.base && { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } }),
+    },
+    each.options,
+  ),
+);
 const numbers = fc
   .record({ name, digits: fc.constantFrom('+49301', '+49302', '+49303'), link: name, options })
-  .map((each) =>
-    number(each.name, { number: each.digits, inbound_agent_id: ref(`Agent/${each.link}`) }, each.options),
-  );
+  .map((each) => number(each.name, { number: each.digits, inbound_agent_id: ref(`Agent/${each.link}`) }, each.options));
 const webhooks = fc
   .record({ name, timeout: fc.constantFrom(1, 2), options })
   .map((each) => webhook(each.name, { timeout: each.timeout }, each.options));
@@ -412,11 +392,7 @@ const users = fc
     options,
   })
   .map((each) =>
-    user(
-      each.name,
-      { role: each.role, agent_ids: each.agents.map((one) => ref(`Agent/${one}`)) },
-      each.options,
-    ),
+    user(each.name, { role: each.role, agent_ids: each.agents.map((one) => ref(`Agent/${one}`)) }, each.options),
   );
 
 const shownRecord: fc.Arbitrary<ShownRecord> = fc.record(
@@ -456,16 +432,14 @@ const entries: fc.Arbitrary<[string, ResourceEntry][]> = fc.uniqueArray(
 );
 
 const pendings: fc.Arbitrary<[string, PendingCreate][]> = fc.uniqueArray(
-  fc
-    .constantFrom('Agent/a', 'Agent/left', 'PhoneNumber/b', 'Webhook/c')
-    .map((address): [string, PendingCreate] => [
-      address,
-      {
-        since: '2030-01-01T00:00:00Z',
-        recorded: {},
-        ...(address.startsWith('P') && { natural_key: '49301' }),
-      },
-    ]),
+  fc.constantFrom('Agent/a', 'Agent/left', 'PhoneNumber/b', 'Webhook/c').map((address): [string, PendingCreate] => [
+    address,
+    {
+      since: '2030-01-01T00:00:00Z',
+      recorded: {},
+      ...(address.startsWith('P') && { natural_key: '49301' }),
+    },
+  ]),
   { maxLength: 2, selector: ([address]) => address },
 );
 
@@ -663,16 +637,12 @@ describe('any workspace', () => {
         const { resources } = planOf(one).document;
         const addresses = resources.map(({ address }) => address);
         expect(addresses).toEqual([...new Set(addresses)].sort());
-        const known = new Set([
-          ...addresses,
-          ...resources.flatMap(({ previous_address }) => previous_address ?? []),
-        ]);
+        const known = new Set([...addresses, ...resources.flatMap(({ previous_address }) => previous_address ?? [])]);
         for (const { address } of one.resources) expect(addresses).toContain(address);
         for (const [address] of [...one.entries, ...one.pendings]) expect(known).toContain(address);
         const previous = resources.flatMap(({ previous_address }) => previous_address ?? []);
         expect(new Set(previous).size).toBe(previous.length);
-        for (const { depends_on } of resources)
-          for (const each of depends_on) expect(addresses).toContain(each);
+        for (const { depends_on } of resources) for (const each of depends_on) expect(addresses).toContain(each);
       }),
     );
   });
@@ -683,10 +653,7 @@ describe('any workspace', () => {
         const held = new Map(one.entries.map(([address, { id }]) => [address, id]));
         const { resources } = planOf(one).document;
         const after = resources
-          .filter(
-            ({ action, id }) =>
-              action !== 'forget' && action !== 'create' && action !== 'replace' && id !== null,
-          )
+          .filter(({ action, id }) => action !== 'forget' && action !== 'create' && action !== 'replace' && id !== null)
           .map(({ address, action, kind, id }) => {
             const isTaken = action === 'adopt' || action === 'update' || action === 'noop';
             return `${kind} ${isTaken ? id : (held.get(address) ?? id)}`;

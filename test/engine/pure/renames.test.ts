@@ -40,9 +40,7 @@ describe('a rename that the manifest does not tell', () => {
     { reason: 'with another sentence', resources: [agent('new', spec('Old', `${PROMPT} Say thank you.`))] },
     {
       reason: 'with a secret',
-      resources: [
-        agent('new', { ...spec('Old'), llm_config: { ...spec('').llm_config, api_key: secret() } }),
-      ],
+      resources: [agent('new', { ...spec('Old'), llm_config: { ...spec('').llm_config, api_key: secret() } })],
     },
   ])('is pointed out with the line to add: $reason', ({ resources }) => {
     expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([told]);
@@ -94,8 +92,6 @@ describe('a rename that the manifest does not tell', () => {
     const resources = many.map((index) => agent(`new-${index}`, spec(`A ${index}`, prompt(index))));
     const said = warnings({ resources, state: state(entries) });
     expect(said).toHaveLength(many.length);
-    expect(said.every((text) => /new-(\d+): This looks like a rename of Agent\/old-\1\./.test(text))).toBe(
-      true,
-    );
+    expect(said.every((text) => /new-(\d+): This looks like a rename of Agent\/old-\1\./.test(text))).toBe(true);
   });
 });

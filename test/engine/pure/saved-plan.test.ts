@@ -31,11 +31,7 @@ function placesIn(value: unknown, path: readonly string[] = []): (readonly strin
   return path.length === 0 ? inner : [path, ...inner];
 }
 
-function edited(
-  value: unknown,
-  [key = '', ...rest]: readonly string[],
-  replacement: Json | undefined,
-): unknown {
+function edited(value: unknown, [key = '', ...rest]: readonly string[], replacement: Json | undefined): unknown {
   const copy = structuredClone(value) as Record<string, unknown>;
   if (rest.length > 0) copy[key] = edited(copy[key], rest, replacement);
   else if (replacement === undefined) delete copy[key];
@@ -99,16 +95,8 @@ describe('the seal of a saved plan', () => {
       /was edited, redacted or damaged/,
     ],
     ['another shape', resealed({ resources: [{ address: 'x' }] }), /is not a saved plan$/],
-    [
-      'a newer format',
-      resealed({ format_version: 3 }),
-      /has plan format 3; this version of voxform reads format 1/,
-    ],
-    [
-      'an older format',
-      resealed({ format_version: 0 }),
-      /has plan format 0; this version of voxform reads format 1/,
-    ],
+    ['a newer format', resealed({ format_version: 3 }), /has plan format 3; this version of voxform reads format 1/],
+    ['an older format', resealed({ format_version: 0 }), /has plan format 0; this version of voxform reads format 1/],
     [
       'steps that are sentences',
       resealed({ resources: [{ ...document.resources[0], steps: ['Do it.'] }] }),

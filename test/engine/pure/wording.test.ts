@@ -60,9 +60,9 @@ describe('an update', () => {
     ];
     const observed = found({ name: 'a' });
     expect(warnings({ resources: resources(spec, { id: 'R1' }), observed })).toEqual(expected);
-    expect(
-      warnings({ resources: resources(spec), observed, ...managed({ 'stt_config.model': 'old' }) }),
-    ).toEqual(expected);
+    expect(warnings({ resources: resources(spec), observed, ...managed({ 'stt_config.model': 'old' }) })).toEqual(
+      expected,
+    );
   });
 
   it('names the key of a model provider first, then what is hard to restore, then the rest, also as data', () => {
@@ -74,11 +74,7 @@ describe('an update', () => {
     });
     const [{ message = '', may_erase: fields = [] } = {}, ...more] = plan(world({})).document.warnings;
     expect(more).toEqual([]);
-    expect(fields.slice(0, 3)).toEqual([
-      'llm_config.api_key',
-      'llm_config.knowledge_base_ids',
-      'llm_config.tools',
-    ]);
+    expect(fields.slice(0, 3)).toEqual(['llm_config.api_key', 'llm_config.knowledge_base_ids', 'llm_config.tools']);
     expect(fields.length).toBeGreaterThan(5);
     expect(message).toBe(
       `This resends all of llm_config: ${fields.slice(0, -1).join(', ')} and ${fields.at(-1)} may be erased if set only in the dashboard.`,
@@ -102,9 +98,7 @@ describe('an update', () => {
 
   it('does not warn where all of it is shown or declared, or the published version stands in', () => {
     const observed = found({ name: 'a', stt_config: { model: 'old', provider: 'p' } });
-    expect(
-      warnings({ resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }), observed }),
-    ).toEqual([]);
+    expect(warnings({ resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }), observed })).toEqual([]);
     const published = { record: { id: 'R1', stt_config: { model: 'old', provider: 'p' } }, ahead: false };
     const world = {
       resources: resources({ stt_config: { model: 'm' } }, { id: 'R1' }),
@@ -115,9 +109,7 @@ describe('an update', () => {
       changes: [{ before: 'old', after: 'm', verified: false }],
     });
     expect(warnings(world)).toEqual([]);
-    expect(
-      warnings({ ...world, observed: found({ name: 'a' }, { ...published, ahead: true }) }),
-    ).toHaveLength(2);
+    expect(warnings({ ...world, observed: found({ name: 'a' }, { ...published, ahead: true }) })).toHaveLength(2);
   });
 
   it('says that the draft may be other than the published version it was compared with', () => {
@@ -138,9 +130,7 @@ describe('what a person must do', () => {
     const resources = [number('n', { number: '+49301', ...spec }), ...agents];
     const state = stateOf({
       'PhoneNumber/n': entryOf({ number: '+49301' }),
-      ...Object.fromEntries(
-        agents.map(({ address, name }) => [address, entryOf({ name }, { id: `A-${name}` })]),
-      ),
+      ...Object.fromEntries(agents.map(({ address, name }) => [address, entryOf({ name }, { id: `A-${name}` })])),
     });
     const observed = observedOf({
       'PhoneNumber/n': { id: 'R1', number: '49301', ...record },
@@ -150,9 +140,7 @@ describe('what a person must do', () => {
   };
 
   it('names an agent by its address and its id', () => {
-    expect(
-      link({ inbound_agent_id: ref('Agent/a') }, { inbound_agent_id: null }, [agent('a')]),
-    ).toMatchObject({
+    expect(link({ inbound_agent_id: ref('Agent/a') }, { inbound_agent_id: null }, [agent('a')])).toMatchObject({
       action: 'manual',
       steps: [inDashboard('In the dashboard, set the inbound agent of number +49301 to Agent/a (A-a).')],
     });
@@ -169,9 +157,7 @@ describe('what a person must do', () => {
 
   it('is one sentence for each change, in the order of the fields', () => {
     expect(
-      stepTexts(
-        link({ nickname: 'Desk', inbound_agent_id: null }, { nickname: 'Old', inbound_agent_id: 'X' }),
-      ),
+      stepTexts(link({ nickname: 'Desk', inbound_agent_id: null }, { nickname: 'Old', inbound_agent_id: 'X' })),
     ).toEqual([
       'In the dashboard, remove the inbound agent of number +49301.',
       'In the dashboard, rename number +49301 to "Desk".',

@@ -20,8 +20,7 @@ function linesOf(source: string, path: readonly (string | number)[]): [number, n
 }
 
 function keyOrDash(parent: unknown, part: string | number | undefined): number | undefined {
-  if (isMap(parent))
-    return parent.items.map(({ key }) => key as Scalar).find((key) => key.value === part)?.range?.[0];
+  if (isMap(parent)) return parent.items.map(({ key }) => key as Scalar).find((key) => key.value === part)?.range?.[0];
   const token = isSeq(parent) ? parent.srcToken : undefined;
   const starts = token?.type === 'block-seq' ? token.items[Number(part)]?.start : undefined;
   return starts?.find(({ type }) => type === 'seq-item-ind')?.offset;
@@ -44,9 +43,7 @@ describe('editing a text in any style', () => {
         const [old, now] = [source.split('\n'), result.text.split('\n')];
         expect(now.slice(0, first), source).toEqual(old.slice(0, first));
         const tail = old.slice(last + 1);
-        expect(tail.length === 0 ? [] : now.slice(-tail.length), `${source}\n=>\n${result.text}`).toEqual(
-          tail,
-        );
+        expect(tail.length === 0 ? [] : now.slice(-tail.length), `${source}\n=>\n${result.text}`).toEqual(tail);
       }),
       { numRuns: 80 },
     );
@@ -60,12 +57,7 @@ describe('editing a text in any style', () => {
         fc.pre(before !== undefined);
         const maps = [[], ...pathsIn(before as Json)].filter((path) => {
           const found = follow(before, path).value;
-          return (
-            typeof found === 'object' &&
-            found !== null &&
-            !Array.isArray(found) &&
-            Object.keys(found).length > 0
-          );
+          return typeof found === 'object' && found !== null && !Array.isArray(found) && Object.keys(found).length > 0;
         });
         const path = [...(maps[pick % maps.length] ?? []), 'added_key'];
         const added = editText(source, [{ document: 0, path, value: wanted }], { json: false });

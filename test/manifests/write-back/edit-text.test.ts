@@ -99,8 +99,7 @@ const edited: readonly Case[] = [
     expected: 'a: |+\n  two\n\nb: 1\n',
   },
   {
-    reason:
-      'a literal block with one line feed at its end needs no mark, and takes in no blank line by it later',
+    reason: 'a literal block with one line feed at its end needs no mark, and takes in no blank line by it later',
     text: 'x:\n  a: |+\n    one\n  b: 1\n\nc: 1\n',
     path: ['x'],
     value: { a: 'two\n' },
@@ -132,8 +131,7 @@ const edited: readonly Case[] = [
     text: 'a: >-\n  one two\n  three\n\n  four five six seven eight nine\n  ten\nb: 1\n',
     path: ['a'],
     value: 'one two three\nfour five six seven eight nine eleven twelve thirteen',
-    expected:
-      'a: >-\n  one two\n  three\n\n  four five six seven eight nine eleven\n  twelve thirteen\nb: 1\n',
+    expected: 'a: >-\n  one two\n  three\n\n  four five six seven eight nine eleven\n  twelve thirteen\nb: 1\n',
   },
   {
     reason: 'what no block can hold is quoted',

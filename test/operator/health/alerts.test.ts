@@ -39,9 +39,7 @@ describe.each([
     const known = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, metric]) => metric));
     const asked = rules.flatMap(({ expr }) => expr.match(/voxform_[a-z_]+/g) ?? []);
     expect(asked.filter((metric) => !known.has(metric))).toEqual([]);
-    const selected = rules.flatMap(({ expr }) => [
-      ...expr.matchAll(/(voxform_fleet_\w+)\{status=~?"([^"]+)"/g),
-    ]);
+    const selected = rules.flatMap(({ expr }) => [...expr.matchAll(/(voxform_fleet_\w+)\{status=~?"([^"]+)"/g)]);
     for (const [, metric, statuses = ''] of selected)
       for (const status of statuses.split('|')) expect(text).toContain(`${metric}{status="${status}"}`);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);

@@ -31,26 +31,14 @@ describe('who may ask for a run', () => {
     ['a name that only begins like this machine', local, undefined, { host: '127.evil.example' }, false],
     ['a proxy on this machine', local, undefined, { host: 'localhost', via: '1.1 proxy' }, false],
     ['a form of a page', local, undefined, { host: 'localhost', origin: 'https://evil.example' }, false],
-    [
-      'a page without an origin',
-      local,
-      undefined,
-      { host: 'localhost', 'sec-fetch-site': 'cross-site' },
-      false,
-    ],
+    ['a page without an origin', local, undefined, { host: 'localhost', 'sec-fetch-site': 'cross-site' }, false],
     ['a token that is set, missing', local, 't0ken', { host: 'localhost' }, false],
     ['a token that is set, given', local, 't0ken', { host: 'localhost', ...bearer }, true],
     ['others, without a token', open, undefined, { host: 'voxform.example' }, false],
     ['others, with the token', open, 't0ken', { host: 'voxform.example', ...bearer }, true],
     ['others, with a wrong token', open, 't0ken2', { host: 'voxform.example', ...bearer }, false],
     ['a page that knows the token', open, 't0ken', { origin: 'https://x.example', ...bearer }, false],
-    [
-      'a page that only has a referer',
-      local,
-      undefined,
-      { host: 'localhost', referer: 'https://x.example/' },
-      false,
-    ],
+    ['a page that only has a referer', local, undefined, { host: 'localhost', referer: 'https://x.example/' }, false],
     ['others, by a name that nobody allowed', open, 't0ken', { host: 'evil.example', ...bearer }, false],
     ['others, by number', open, 't0ken', { host: '10.1.2.3:9464', ...bearer }, true],
   ] as const)('%s', (_, address, token, headers, isLetIn) => {
@@ -82,12 +70,9 @@ describe('the address to listen on', () => {
     ['localhost:0', 'localhost', 0],
   ])('%s', (text, host, port) => expect(parseListen(text)).toEqual({ host, port }));
 
-  it.each(['9464', 'x', '127.0.0.1:', '127.0.0.1:70000', 'a b:1', '::1:80', 'http://x:1'])(
-    'refuses %j',
-    (text) => {
-      expect(() => parseListen(text)).toThrow(UserError);
-    },
-  );
+  it.each(['9464', 'x', '127.0.0.1:', '127.0.0.1:70000', 'a b:1', '::1:80', 'http://x:1'])('refuses %j', (text) => {
+    expect(() => parseListen(text)).toThrow(UserError);
+  });
 
   it('knows this machine', () => {
     expect(['127.8.9.1', '::1', 'localhost', '0.0.0.0', '10.0.0.1', '127.x'].map(isLoopback)).toEqual([
@@ -149,9 +134,7 @@ describe('the listener', () => {
     expect(await get('POST', '/reconcile')).toEqual([202, '{"accepted":true}']);
     expect((await get('POST', '/reconcile', { host: 'evil.example' }))[0]).toBe(403);
     expect(asked).toEqual(['run']);
-    await expect(listen({ listen: parseListen(listener.url.slice(7)) } as never)).rejects.toThrow(
-      'already in use',
-    );
+    await expect(listen({ listen: parseListen(listener.url.slice(7)) } as never)).rejects.toThrow('already in use');
     await listener.close();
   });
 

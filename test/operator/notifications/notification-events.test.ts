@@ -85,11 +85,7 @@ describe('notification events', () => {
       ['', 'failure', '', '', 'failure'],
     ],
     ['no run that only waits', [{ result: 'busy', error: new Error('held'), plan: undefined }], ['']],
-    [
-      'no run that was ended',
-      [{ result: 'interrupted', error: new Error('given up'), plan: undefined }],
-      [''],
-    ],
+    ['no run that was ended', [{ result: 'interrupted', error: new Error('given up'), plan: undefined }], ['']],
     [
       'what was applied, each time',
       Array(2).fill({
@@ -103,11 +99,7 @@ describe('notification events', () => {
       [{ hold: { why: 'guard', guards: [{ guard: 'large_change', message: 'm' }] } }],
       ['failure'],
     ],
-    [
-      'manifests that are not valid',
-      [{ invalid: { diagnostics: [], error: new Error('bad') } }],
-      ['failure'],
-    ],
+    ['manifests that are not valid', [{ invalid: { diagnostics: [], error: new Error('bad') } }], ['failure']],
   ])('%s', (_, reports, expected) => {
     expect(told(...reports)).toEqual(expected);
   });
@@ -157,10 +149,7 @@ it('says with a drift that the manifest changed too', () => {
 
 it('reports a correction as a change where the receiver gets no drift', () => {
   const [event, ...more] = new NotificationEvents().in(sampleReport(corrected))(['changes', 'failure']);
-  expect([event?.event, event?.values.text]).toEqual([
-    'changes',
-    'voxform staging: changes\nupdated Agent/a: name',
-  ]);
+  expect([event?.event, event?.values.text]).toEqual(['changes', 'voxform staging: changes\nupdated Agent/a: name']);
   expect(more).toEqual([]);
 });
 

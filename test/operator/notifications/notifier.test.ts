@@ -23,11 +23,7 @@ describe('webhooks over real sockets', () => {
 
   it('are retried for as long as it takes, after the pauses that the receiver asks for', async () => {
     const later = new Date(Date.now() + 7_200_000).toUTCString();
-    const asking = [
-      [429, { 'retry-after': '40' }],
-      [503, { 'retry-after': later }],
-      ...Array(5).fill(500),
-    ] as const;
+    const asking = [[429, { 'retry-after': '40' }], [503, { 'retry-after': later }], ...Array(5).fill(500)] as const;
     using hook = await receiver(...asking, 200);
     await using folder = await temporaryFolder();
     const memory = notifiedDriftIn(folder.root);
@@ -86,9 +82,7 @@ describe('webhooks over real sockets', () => {
   it('leaves out what would pile up, and ends in time', async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const { flush, results, tell } = notifierTo(
-      `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
-    );
+    const { flush, results, tell } = notifierTo(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/`);
     for (let number = 0; number < 40; number++) tell({ ...failed, error: new Error(String(number)) });
     expect(results).toEqual(Array(8).fill('dropped'));
     await flush(0);

@@ -10,22 +10,10 @@ describe('webhooks', () => {
     ],
     ['Slack, a link', '<https://evil.example|sign in>', '‹https://evil.example|sign in>'],
     ['Discord, everyone', '@everyone x@here', '@\u200beveryone x@\u200bhere'],
-    [
-      'Discord, roles and users',
-      '<@&12> <@!34> <@56> <#78> <:e:9>',
-      '‹@&12> ‹@!34> ‹@\u200b56> ‹#78> ‹:e:9>',
-    ],
+    ['Discord, roles and users', '<@&12> <@!34> <@56> <#78> <:e:9>', '‹@&12> ‹@!34> ‹@\u200b56> ‹#78> ‹:e:9>'],
     ['Mattermost', '@all (@channel) @ann', '@\u200ball (@\u200bchannel) @\u200bann'],
-    [
-      'Teams',
-      '<at>Ann</at> [sign in](https://evil.example)',
-      '‹at>Ann‹/at> [sign in]\u200b(https://evil.example)',
-    ],
-    [
-      'nobody',
-      'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)',
-      'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)',
-    ],
+    ['Teams', '<at>Ann</at> [sign in](https://evil.example)', '‹at>Ann‹/at> [sign in]\u200b(https://evil.example)'],
+    ['nobody', 'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)', 'a@b.example 1 < 2 <= 3 a -> b @ noon [x] (y)'],
   ])('mention nobody in a text for people: %s', async (_, written, sent) => {
     using hook = await receiver(200);
     const { flush, tell } = notifierTo(hook.url);

@@ -122,10 +122,7 @@ const pages: Readonly<Record<string, () => string>> = {
   'hostile-impact': () => impactHtml(sampleImpact(payload), made),
   many: () => planHtml(plan([...sameChange, ...drifted, ...blocked], { warnings: sameWarning }), { made }),
   'several-plans': () =>
-    htmlReports(
-      { what: 'plan', reports: [linked, plan(sameChange)].map(planReport), failures: [] },
-      { made },
-    ),
+    htmlReports({ what: 'plan', reports: [linked, plan(sameChange)].map(planReport), failures: [] }, { made }),
 };
 
 /** What a page is asked for in the browser; as text, because this project knows nothing of a browser's types. */
@@ -209,8 +206,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     page.on('console', (message) => complaints.push(message.text()));
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('request', (request) => {
-      if (request.url() !== url && !request.url().startsWith('data:'))
-        complaints.push(`asks for ${request.url()}`);
+      if (request.url() !== url && !request.url().startsWith('data:')) complaints.push(`asks for ${request.url()}`);
     });
     await page.goto(url);
     return {
@@ -226,18 +222,15 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     };
   }
 
-  it.each(Object.keys(pages))(
-    '%s: asks for nothing, runs nothing but its own, and fits a phone',
-    async (name) => {
-      await using opened = await open(name, 375);
-      const { page, complaints } = opened;
-      const facts = { ran: false, scripts: 1, images: 0, wide: 0 };
-      expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(255, 255, 255)' });
-      await page.emulateMedia({ colorScheme: 'dark' });
-      expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(13, 17, 23)' });
-      expect(complaints).toEqual([]);
-    },
-  );
+  it.each(Object.keys(pages))('%s: asks for nothing, runs nothing but its own, and fits a phone', async (name) => {
+    await using opened = await open(name, 375);
+    const { page, complaints } = opened;
+    const facts = { ran: false, scripts: 1, images: 0, wide: 0 };
+    expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(255, 255, 255)' });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await page.evaluate(FACTS)).toEqual({ ...facts, paper: 'rgb(13, 17, 23)' });
+    expect(complaints).toEqual([]);
+  });
 
   it('shows hostile text as it is, and lets no other script run', async () => {
     await using opened = await open('hostile-plan');
@@ -271,11 +264,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     const support = page.locator('details.resource', { hasText: 'Agent/support-line' }).first();
     await support.locator('summary').first().focus();
     await page.keyboard.press('Enter');
-    expect(await support.locator('.came ins').allInnerTexts()).toEqual([
-      'Saturday',
-      '18',
-      ', and say goodbye by name',
-    ]);
+    expect(await support.locator('.came ins').allInnerTexts()).toEqual(['Saturday', '18', ', and say goodbye by name']);
     await page.getByRole('button', { name: 'Close all' }).click();
     expect(await page.locator('details.resource[open]').count()).toBe(0);
     await page.evaluate('window.dispatchEvent(new Event("beforeprint"))');
@@ -378,10 +367,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'a page in a browser' : noBrowser, () 
     await page.keyboard.press('/');
     await page.keyboard.type('PhoneNumber/sales-line-13');
     const found = page.locator('li[data-item]:visible');
-    expect(await found.locator('strong').allInnerTexts()).toEqual([
-      'Agent/sales-13',
-      'PhoneNumber/sales-line-13',
-    ]);
+    expect(await found.locator('strong').allInnerTexts()).toEqual(['Agent/sales-13', 'PhoneNumber/sales-line-13']);
     await page.getByRole('button', { name: 'Close all' }).click();
     expect(await page.locator('details[data-group][open]:visible').count()).toBe(0);
   });

@@ -11,8 +11,7 @@ function plotOf(counts: readonly number[]): string {
   const values = new CountedValues();
   const periods = counts.map((count, hour) => {
     const shares = new Shares(values);
-    for (let call = 0; call < CALLS; call++)
-      shares.add({ session_outcome: call < count ? 'escalated' : 'resolved' });
+    for (let call = 0; call < CALLS; call++) shares.add({ session_outcome: call < count ? 'escalated' : 'resolved' });
     return { start: hour * HOUR, shares };
   });
   return sharePlot({ field: 'session_outcome', value: 'escalated', versions: [], periods, width: HOUR }).text;

@@ -100,9 +100,7 @@ describe('writing values into the layer that owns them', () => {
     };
     const result = await planned(files, day('llm_config.model', 'gpt-5'), day('llm_config.temperature', 1));
     expect(result.refused).toMatchObject([{ address: 'Agent/day', path: 'llm_config.model' }]);
-    expect(result.refused[0]?.why).toMatch(
-      /^it comes from defaults\.Agent in voxform\.yaml.*set it in its manifest/,
-    );
+    expect(result.refused[0]?.why).toMatch(/^it comes from defaults\.Agent in voxform\.yaml.*set it in its manifest/);
     expect(changes(result)['manifests/a.yaml']).toHaveLength(2);
   });
 
@@ -119,10 +117,7 @@ describe('writing values into the layer that owns them', () => {
   it('takes fields out again', async () => {
     const files = {
       'voxform.yaml': PATCHED,
-      'manifests/a.yaml': agent(
-        'day',
-        'llm_config:\n  model: gpt-4o\n  temperature: 0.5\ntts_config: { speed: slow }',
-      ),
+      'manifests/a.yaml': agent('day', 'llm_config:\n  model: gpt-4o\n  temperature: 0.5\ntts_config: { speed: slow }'),
     };
     const result = await planned(
       files,
@@ -159,9 +154,7 @@ describe('writing texts into files of their own', () => {
 
   it('keeps the final newline and the byte order mark', async () => {
     const result = await planned(files, day('prompt_config.prompt', 'New.\nText.'));
-    expect(result.files).toEqual([
-      { file: 'prompts/p.md', before: '\ufeffOld.\r\n', after: '\ufeffNew.\nText.\r\n' },
-    ]);
+    expect(result.files).toEqual([{ file: 'prompts/p.md', before: '\ufeffOld.\r\n', after: '\ufeffNew.\nText.\r\n' }]);
   });
 
   it('adds a newline where the text would lose its own', async () => {
@@ -306,9 +299,7 @@ agent_ids:
       { 'manifests/a.yaml': agent('day', 'llm_config: { knowledge_base_ids: [] }') },
       day('llm_config.knowledge_base_ids', ['01FAQ']),
     );
-    expect(changes(result)['manifests/a.yaml']?.[1]).toContain(
-      'knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }]',
-    );
+    expect(changes(result)['manifests/a.yaml']?.[1]).toContain('knowledge_base_ids: [{ $ref: KnowledgeBase/FAQ }]');
   });
 
   it('changes in an opaque value only what differs, and forms that give what they should stay', async () => {
@@ -366,8 +357,7 @@ describe('refusing to write', () => {
   });
 
   it('refuses what would clash with another resource, and writes the rest', async () => {
-    const user = (name: string): string =>
-      manifest('WorkspaceUser', name, `email: ${name}@example.com\nrole: member`);
+    const user = (name: string): string => manifest('WorkspaceUser', name, `email: ${name}@example.com\nrole: member`);
     const files = {
       'manifests/u.yaml': ['ann', 'bob', 'cy'].map(user).join('---\n'),
       'manifests/a.yaml': agent('day', 'llm_config: { model: gpt-4o }'),

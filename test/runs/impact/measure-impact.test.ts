@@ -67,12 +67,8 @@ async function platform({ published, calls }: History, behaviour: BehaviourPatch
 
 /** The one whose calls count; another has some too. */
 async function agentOf({ client, emulator: { dashboard } }: Bench): Promise<string> {
-  const [{ id }, other] = [
-    await client.agents.create({ name: 'a' }),
-    await client.agents.create({ name: 'b' }),
-  ];
-  for (let count = 0; count < 3; count++)
-    dashboard.recordCall({ agent_id: other.id, session_outcome: 'foreign' });
+  const [{ id }, other] = [await client.agents.create({ name: 'a' }), await client.agents.create({ name: 'b' })];
+  for (let count = 0; count < 3; count++) dashboard.recordCall({ agent_id: other.id, session_outcome: 'foreign' });
   return id;
 }
 
@@ -94,18 +90,15 @@ function naive({ published, calls }: History) {
   );
   return {
     versions: starts.map((start, index) => {
-      const own = counted.filter(
-        ({ at }) => at > start && at < (starts[index + 1] ?? Number.POSITIVE_INFINITY),
-      );
+      const own = counted.filter(({ at }) => at > start && at < (starts[index + 1] ?? Number.POSITIVE_INFINITY));
       const seconds = own.flatMap(({ duration }) => {
         const [hours = 0, minutes = 0, rest = 0] = duration?.split(':').map(Number) ?? [];
         return duration === null ? [] : [hours * 3600 + minutes * 60 + rest];
       });
       return { calls: own.length, own, seconds };
     }),
-    near: timed.filter(
-      ({ at }) => at >= (starts[0] ?? 0) && starts.some((start) => Math.abs(at - start) <= MINUTE),
-    ).length,
+    near: timed.filter(({ at }) => at >= (starts[0] ?? 0) && starts.some((start) => Math.abs(at - start) <= MINUTE))
+      .length,
     withoutStart: calls.length - timed.length,
   };
 }
@@ -130,9 +123,7 @@ describe('the impact of versions', () => {
             expect(Object.keys(version?.shares[field] ?? {}).sort()).toEqual([...groups.keys()].sort());
             for (const [value, { length }] of groups) {
               const { low, high } = wilson(length, calls);
-              const found = Object.entries(version?.shares[field] ?? {}).find(
-                ([name]) => name === value,
-              )?.[1];
+              const found = Object.entries(version?.shares[field] ?? {}).find(([name]) => name === value)?.[1];
               expect(found).toEqual({ count: length, share: length / calls, low, high });
             }
           }

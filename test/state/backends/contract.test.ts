@@ -33,9 +33,7 @@ function entry(sequence: number): JournalEntry {
 
 /** The contents of all files in a folder. */
 async function filesIn(folder: string): Promise<string[]> {
-  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) =>
-    each.isFile(),
-  );
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((each) => each.isFile());
   return Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')));
 }
 
@@ -221,10 +219,7 @@ describe.each(all.filter(([name]) => isHere(name)))('the backend %s, %3$s', (nam
     await expect(store().read()).rejects.toThrow(/sealed/);
     expect((await readState(inOther(), sessionOptions())).resources.get('Agent/a1')?.id).toBe('id-a1');
     expect(await inOther().history()).toMatchObject([{ run: lease.info.id }, { result: 'done' }]);
-    const object = backend.open(
-      backend.place(settings, { workspace: 'staging', root }),
-      userOf(sealOf(other)),
-    );
+    const object = backend.open(backend.place(settings, { workspace: 'staging', root }), userOf(sealOf(other)));
     const { signal } = new AbortController();
     const { state } = await object.read(signal);
     const texts = [Buffer.from(state ?? []).toString(), ...(await object.history(signal))];

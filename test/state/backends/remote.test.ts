@@ -142,11 +142,7 @@ describe('a remote store', () => {
       await first.record(creating('b'));
       pass(600);
       await (await openSession(store(), recorded())).close();
-      await Promise.allSettled([
-        first.record(saved('a')),
-        first.record(saved('b')),
-        first.record(creating('c')),
-      ]);
+      await Promise.allSettled([first.record(saved('a')), first.record(saved('b')), first.record(creating('c'))]);
       await first.close().catch(() => undefined);
       expect(warnings.join()).toContain('Agent/a = id-a, Agent/b = id-b');
       const folder = join(root, '.voxform', 'rescue');
@@ -158,8 +154,7 @@ describe('a remote store', () => {
 
       const session = await openSession(store(), recorded());
       expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
-      for (const rescue of await rescuesOf(root, session.state.lineage))
-        await recordOutcomes(session, rescue, store());
+      for (const rescue of await rescuesOf(root, session.state.lineage)) await recordOutcomes(session, rescue, store());
       await session.close();
       const state = await readState(store(), recorded());
       expect(state.pending.size).toBe(0);
@@ -273,8 +268,7 @@ describe('a remote store', () => {
       address: 'Agent/a',
       pending: { since: '2031-01-01T00:00:00Z', recorded: {} },
     });
-    for (const rescue of await rescuesOf(root, second.state.lineage))
-      await recordOutcomes(second, rescue, store());
+    for (const rescue of await rescuesOf(root, second.state.lineage)) await recordOutcomes(second, rescue, store());
     await second.close();
     const state = await readState(store(), recorded());
     expect([...state.pending.keys()]).toEqual(['Agent/a']);
@@ -305,9 +299,7 @@ describe('a remote store', () => {
 
   it('lets one of several have the lock at once', async () => {
     const { store } = await scene();
-    const all = await Promise.allSettled(
-      [1, 2, 3, 4].map(() => store().lock(lockRequest({ isStep: false }))),
-    );
+    const all = await Promise.allSettled([1, 2, 3, 4].map(() => store().lock(lockRequest({ isStep: false }))));
     const won = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
     expect(won).toHaveLength(1);
     await won[0]?.release();

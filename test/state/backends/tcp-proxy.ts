@@ -73,9 +73,7 @@ export class TcpProxy implements AsyncDisposable {
       if (this.latency === 0) arrive();
       else setTimeout(arrive, this.latency);
     });
-    server.on('data', (bytes) =>
-      through('server', { socket: server, to: client, bytes: this.answer(bytes) }),
-    );
+    server.on('data', (bytes) => through('server', { socket: server, to: client, bytes: this.answer(bytes) }));
     for (const socket of [client, server]) {
       this.#sockets.add(socket);
       socket.on('error', end).on('close', () => {

@@ -13,11 +13,7 @@ import { httpClient } from './http-client.ts';
 const NEEDED = 'The identity needs the role "Storage Blob Data Contributor" on the container.';
 
 /** @throws UserError if the settings or the credentials are incomplete. */
-export async function openContainer(
-  place: AzureLocation,
-  location: string,
-  user: StoreUser,
-): Promise<Bucket> {
+export async function openContainer(place: AzureLocation, location: string, user: StoreUser): Promise<Bucket> {
   const { connectionString, sasToken, container, isFetched } = place;
   const { AnonymousCredential, ContainerClient } = await import('@azure/storage-blob');
   // The store's own retries check first whether a write was stored.
@@ -134,10 +130,9 @@ class AzureContainer implements Bucket {
     if (status === undefined) return error;
     if (status === 412 || code === 'BlobAlreadyExists') return new WriteConflict();
     if (code === 'ContainerNotFound') {
-      return new UserError(
-        `the container ${this.#place.container} of the state ${this.#location} does not exist`,
-        { hint: 'Create it, or correct state.account, state.container and state.endpoint.' },
-      );
+      return new UserError(`the container ${this.#place.container} of the state ${this.#location} does not exist`, {
+        hint: 'Create it, or correct state.account, state.container and state.endpoint.',
+      });
     }
     if (status === 401 || code === 'AuthenticationFailed') {
       return new UserError(`Azure rejected the credentials of the state ${this.#location} (${why})`, {

@@ -129,8 +129,7 @@ export function createBucketStore({ location, setting, user, open }: BucketStore
     if (now === undefined) return;
     const used = new Set([HEAD, head.state, ...head.journal, ...head.history]);
     for (const { name, modified } of listed) {
-      if (!used.has(name) && isOurs(name) && now - modified.getTime() > kept)
-        await bucket.remove(name, signal);
+      if (!used.has(name) && isOurs(name) && now - modified.getTime() > kept) await bucket.remove(name, signal);
     }
   };
 
@@ -150,9 +149,7 @@ export function createBucketStore({ location, setting, user, open }: BucketStore
       if (isCleaning) head.cleaned = user.now().toISOString();
       for (const [name, bytes] of added) await bucket.put(name, bytes, signal);
       const condition =
-        held.revision === undefined
-          ? ({ isAbsent: true } as const)
-          : { tag: held.revision, isBare: head.bare_tags };
+        held.revision === undefined ? ({ isAbsent: true } as const) : { tag: held.revision, isBare: head.bare_tags };
       const bytes = Buffer.from(`${JSON.stringify(head, null, 2)}\n`);
       const tag = await bucket.put(HEAD, bytes, signal, condition).catch(async (error) => {
         if (!(error instanceof WriteConflict)) throw error;
@@ -165,9 +162,7 @@ export function createBucketStore({ location, setting, user, open }: BucketStore
       for (const [name, bytes] of added) objects.set(name, bytes);
       if (change.converted !== undefined) {
         await clean(head, -HOUR, signal).catch((error) =>
-          user.warn?.(
-            `earlier objects of ${location} are still there in their old form: ${errorMessage(error)}`,
-          ),
+          user.warn?.(`earlier objects of ${location} are still there in their old form: ${errorMessage(error)}`),
         );
       } else if (isCleaning) {
         await clean(head, KEPT, signal).catch((error) => user.debug?.(`${location}: ${errorMessage(error)}`));

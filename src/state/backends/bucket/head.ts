@@ -55,12 +55,9 @@ export function newHead(bareTags: boolean, now: Date): Head {
 export function parseHead(bytes: Uint8Array, location: string): Head {
   const { data } = head().safeParse(jsonIn(bytes));
   if (data !== undefined) return data;
-  throw new UserError(
-    `${location}/${HEAD} is not the head of a state that this version of voxform can read`,
-    {
-      hint: 'Nothing was changed. Set state.key to a key that nothing else uses, or update voxform.',
-    },
-  );
+  throw new UserError(`${location}/${HEAD} is not the head of a state that this version of voxform can read`, {
+    hint: 'Nothing was changed. Set state.key to a key that nothing else uses, or update voxform.',
+  });
 }
 
 function jsonIn(bytes: Uint8Array): unknown {

@@ -34,12 +34,9 @@ export async function probe(bucket: Bucket, location: string, signal: AbortSigna
     if ((await put({ tag: first })) !== undefined) return false;
     if ((await put({ tag: other, isBare: true })) !== undefined) throw refused('If-Match');
     if ((await put({ tag: first, isBare: true })) !== undefined) return true;
-    throw new UserError(
-      `the store of ${location} refuses the condition If-Match with the tag of its object`,
-      {
-        hint: 'Use Amazon S3, or another store with conditional writes.',
-      },
-    );
+    throw new UserError(`the store of ${location} refuses the condition If-Match with the tag of its object`, {
+      hint: 'Use Amazon S3, or another store with conditional writes.',
+    });
   } finally {
     await bucket.remove(name, signal).catch(() => undefined);
   }

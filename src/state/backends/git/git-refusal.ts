@@ -45,9 +45,7 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Remote
   const isUnknownHost = isFirst && UNKNOWN_HOST.test(complaint);
   const redirected = redirectHint(complaint);
   if (UNUSABLE.test(complaint) || isUnknownHost || redirected !== undefined) {
-    const hint = isUnknownHost
-      ? 'Correct the host in the address of the remote, or in state.remote.'
-      : redirected;
+    const hint = isUnknownHost ? 'Correct the host in the address of the remote, or in state.remote.' : redirected;
     return new UserError(`cannot use the remote ${remote}: ${words}`, hint === undefined ? {} : { hint });
   }
   return new Error(words);
@@ -55,12 +53,9 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Remote
 
 /** The remote lacks objects of the ref, or has damaged ones: it cannot be fetched. */
 export function damageOf(complaint: string, { remote, ref, redact }: RemoteContext): UserError {
-  return new UserError(
-    `the repository at the remote ${remote} is damaged: ${redact(shortError(complaint))}`,
-    {
-      hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
-    },
-  );
+  return new UserError(`the repository at the remote ${remote} is damaged: ${redact(shortError(complaint))}`, {
+    hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
+  });
 }
 
 /** The error for a push, from the output of `git push --porcelain`. */

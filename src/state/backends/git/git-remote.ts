@@ -51,11 +51,7 @@ const SETTINGS: readonly GitSetting[] = [
  * Finds the remote. Reads only settings.
  * @throws UserError if there is no such remote, or it may not be used.
  */
-export async function findRemote(
-  place: GitLocation,
-  env: ProcessEnvironment,
-  signal: AbortSignal,
-): Promise<GitRemote> {
+export async function findRemote(place: GitLocation, env: ProcessEnvironment, signal: AbortSignal): Promise<GitRemote> {
   const own = folderEnvironment(env);
   const root = place.source === undefined ? place.root : existingFolder(place.root);
   const list = ['config', '--list', '-z', '--includes'];
@@ -118,9 +114,7 @@ function addressed(
         hint: 'Name the address of a repository: state.remote.',
       });
     }
-    const settings = all.filter(([key]) =>
-      REMOTE_SETTINGS.some((each) => key === `remote.${remote}.${each}`),
-    );
+    const settings = all.filter(([key]) => REMOTE_SETTINGS.some((each) => key === `remote.${remote}.${each}`));
     return { name: remote, address: normal(url, cwd), settings };
   }
   if (place.source !== undefined && !isSource && isRemoteName(remote)) {
@@ -142,12 +136,9 @@ function noSuchRemote(remote: string, root: string, { all, complaint }: Reposito
     return new UserError(`the repository of ${root} has no remote ${remote}; remotes: ${known}`, { hint });
   }
   if (complaint === '') return new UserError(`the repository of ${root} has no remote ${remote}`, { hint });
-  return new UserError(
-    `state.remote is ${remote}, but ${root} is in no usable Git repository: ${complaint}`,
-    {
-      hint,
-    },
-  );
+  return new UserError(`state.remote is ${remote}, but ${root} is in no usable Git repository: ${complaint}`, {
+    hint,
+  });
 }
 
 /** The address in a normal form, without a password. */

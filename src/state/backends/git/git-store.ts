@@ -145,8 +145,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
       const all = journalFiles(Buffer.concat([held.journal, journal]));
       for (const [name, bytes] of [...all].slice(Math.max(0, had.size - 1))) files.set(name, bytes);
     }
-    if (converted !== undefined)
-      files.set(HISTORY, Buffer.from(converted.history.map((line) => `${line}\n`).join('')));
+    if (converted !== undefined) files.set(HISTORY, Buffer.from(converted.history.map((line) => `${line}\n`).join('')));
     if (history !== undefined) {
       const before = held.revision === undefined ? '' : await historyAt(held.revision, signal);
       if (before === undefined) return undefined;
@@ -156,11 +155,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
   };
 
   /** Creates the commit in the cache. Undefined if its parent is missing. */
-  const commit = async (
-    change: Change,
-    held: StoredContent,
-    signal: AbortSignal,
-  ): Promise<string | undefined> => {
+  const commit = async (change: Change, held: StoredContent, signal: AbortSignal): Promise<string | undefined> => {
     const files = await filesOf(change, held, signal);
     if (files === undefined) return undefined;
     const stream = commitStream({
@@ -201,9 +196,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
     },
     async others(workspaceId, signal) {
       const patterns = [DEFAULT_REFS, ...(place.siblings === undefined ? [] : [place.siblings])];
-      const found = [...(await access.list(patterns, signal))].filter(
-        ([name]) => name !== ref && name !== 'HEAD',
-      );
+      const found = [...(await access.list(patterns, signal))].filter(([name]) => name !== ref && name !== 'HEAD');
       const tips = found.map(([, tip]) => tip);
       const had = await access.objects(tips, signal);
       const missing = found.flatMap(([name], index) => (had?.[index] === undefined ? [name] : []));
@@ -218,9 +211,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
         const content = await contentAt(tip, signal).catch(ignoreForeign);
         const { remote } = place;
         const from =
-          remote === 'origin'
-            ? ''
-            : `remote: ${settingText(remote instanceof Secret ? remote : shownRemote(place))}, `;
+          remote === 'origin' ? '' : `remote: ${settingText(remote instanceof Secret ? remote : shownRemote(place))}, `;
         return content === undefined
           ? []
           : [

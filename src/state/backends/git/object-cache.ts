@@ -126,7 +126,6 @@ async function temporaryFolder(): Promise<string> {
   const folder = path.join(tmpdir(), `voxform-${uid ?? 'cache'}`);
   await mkdir(folder, { mode: 0o700 }).catch(() => undefined);
   const found = await lstat(folder);
-  const isOwn =
-    found.isDirectory() && (uid === undefined || (found.uid === uid && (found.mode & 0o077) === 0));
+  const isOwn = found.isDirectory() && (uid === undefined || (found.uid === uid && (found.mode & 0o077) === 0));
   return isOwn ? folder : mkdtemp(`${folder}-`);
 }

@@ -53,17 +53,10 @@ export class RefAccess {
     return new Map(refs.flatMap(([commit = '', name]) => (name === undefined ? [] : [[name, commit]])));
   }
 
-  async fetch(
-    depth: number,
-    signal: AbortSignal,
-    refs: readonly string[] = [this.#place.ref],
-  ): Promise<void> {
+  async fetch(depth: number, signal: AbortSignal, refs: readonly string[] = [this.#place.ref]): Promise<void> {
     const { name } = await this.#reach(signal);
     const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-progress'];
-    const { code, complaint } = await this.git(
-      ['fetch', `--depth=${depth}`, ...options, '--', name, ...refs],
-      signal,
-    );
+    const { code, complaint } = await this.git(['fetch', `--depth=${depth}`, ...options, '--', name, ...refs], signal);
     const isDamaged = code !== 0 && DAMAGE.test(complaint);
     const isRemoteDamaged = isDamaged && this.#foundDamage;
     this.#foundDamage = isDamaged;
@@ -94,10 +87,7 @@ export class RefAccess {
   }
 
   /** Undefined if the cache is damaged. */
-  async objects(
-    names: readonly string[],
-    signal: AbortSignal,
-  ): Promise<(GitObject | undefined)[] | undefined> {
+  async objects(names: readonly string[], signal: AbortSignal): Promise<(GitObject | undefined)[] | undefined> {
     if (names.length === 0) return [];
     const input = [Buffer.from(names.map((name) => `${name}\n`).join(''))];
     const { code, out } = await this.git(['cat-file', '--batch'], signal, input);

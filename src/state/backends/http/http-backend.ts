@@ -11,8 +11,7 @@ function address(description: string) {
   return z
     .string()
     .refine((text) => isAddress(withWorkspace(text, 'w')), {
-      error:
-        'expected an http or https URL without user name, password and fragment; set username and password',
+      error: 'expected an http or https URL without user name, password and fragment; set username and password',
     })
     .meta(about(description, 'https://git.example.com/api/v4/projects/7/terraform/state/{workspace}'));
 }

@@ -4,13 +4,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import { lazyObject, lazyStrictObject } from '../../../values/described.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
 import { changed } from '../object-store/change.ts';
-import {
-  type Change,
-  NO_CONTENT,
-  type StoredContent,
-  silenceOf,
-  storedLock,
-} from '../object-store/object-store.ts';
+import { type Change, NO_CONTENT, type StoredContent, silenceOf, storedLock } from '../object-store/object-store.ts';
 
 /*
  * The body on a state server: a Terraform state of version 4 without resources, because some servers accept nothing else. They count
@@ -69,10 +63,9 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
   const { data, error } = envelope().safeParse(value);
   if (data === undefined) {
     const [issue] = error.issues;
-    throw new UserError(
-      `the state ${location} is damaged: at ${issue?.path.join(' > ')}: ${issue?.message}`,
-      { hint: 'Nothing was overwritten. Restore an earlier version on the server.' },
-    );
+    throw new UserError(`the state ${location} is damaged: at ${issue?.path.join(' > ')}: ${issue?.message}`, {
+      hint: 'Nothing was overwritten. Restore an earlier version on the server.',
+    });
   }
   const { write, state, journal, history } = data.voxform;
   const lock = data.voxform.lock ?? undefined;

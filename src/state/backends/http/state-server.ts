@@ -162,7 +162,5 @@ export class StateServer {
 }
 
 function targetOf(location: string | undefined, from: URL): URL | undefined {
-  return location !== undefined && URL.canParse(location, from.href)
-    ? new URL(location, from.href)
-    : undefined;
+  return location !== undefined && URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
 }

@@ -33,11 +33,7 @@ interface Dated extends StateBackup, FoundFile {
  * The content of the files beside a state and of quarantined states, newest first: by serial if serials can be compared, because a file may
  * have been copied at any time. Unreadable files are skipped.
  */
-export async function readBackups(
-  files: Files,
-  path: string,
-  seal: Seal | undefined,
-): Promise<StateBackup[]> {
+export async function readBackups(files: Files, path: string, seal: Seal | undefined): Promise<StateBackup[]> {
   const documents: { readonly from: FoundFile; readonly document: StateDocument }[] = [];
   const dated: Dated[] = [];
   const [journals, others] = await filesOf(files, path);
@@ -53,22 +49,17 @@ export async function readBackups(
     const written = Map.groupBy(wholeEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
     for (const journal of written.values()) {
       const { lineage = '', serial = 0 } = journal[0] ?? {};
-      const opened = await openedContent({ document: undefined, journal }, from.source, seal).catch(
-        () => undefined,
-      );
+      const opened = await openedContent({ document: undefined, journal }, from.source, seal).catch(() => undefined);
       if (opened === undefined) continue;
       const { journal: entries } = opened;
-      const base = documents.find(
-        (each) => each.document.lineage === lineage && each.document.serial === serial,
-      );
+      const base = documents.find((each) => each.document.lineage === lineage && each.document.serial === serial);
       const content = contentOf(base?.document ?? emptyDocument({ lineage, salt: '' }, '', ''), entries);
       const workspaceId = base?.document.workspace_id;
       dated.push({ ...content, ...from, step: serial + 0.5, workspaceId, isInForce: false });
     }
   }
   const latest = new Map<string, number>();
-  for (const { lineage, modified } of dated)
-    latest.set(lineage, Math.max(modified, latest.get(lineage) ?? 0));
+  for (const { lineage, modified } of dated) latest.set(lineage, Math.max(modified, latest.get(lineage) ?? 0));
   return dated
     .sort(
       (a, b) =>
@@ -123,9 +114,7 @@ export async function quarantine(files: Files, path: string, id: string): Promis
 
 /** The document, its journal and its backups. */
 function isOwn(name: string, document: string): boolean {
-  return name === document ||
-    name === `${document}.journal` ||
-    /^\.backup-\d+$/.test(name.slice(document.length))
+  return name === document || name === `${document}.journal` || /^\.backup-\d+$/.test(name.slice(document.length))
     ? name.startsWith(document)
     : false;
 }
@@ -219,11 +208,7 @@ function isLater(copy: StateDocument, document: StateDocument): boolean {
 }
 
 /** Parses a document; undefined if it is unreadable, and so could not be pushed either. */
-async function documentIn(
-  files: Files,
-  file: string,
-  seal: Seal = noSeal,
-): Promise<StateDocument | undefined> {
+async function documentIn(files: Files, file: string, seal: Seal = noSeal): Promise<StateDocument | undefined> {
   try {
     const bytes = await readIfThere(files, file);
     return bytes && (await seal.openedCopy(parseState(bytes, file, ''), file));

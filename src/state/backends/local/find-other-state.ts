@@ -50,9 +50,7 @@ export async function findOtherState(search: OtherStateSearch): Promise<OtherSta
 /** The documents of a folder, including those of which only a journal or backups remain. */
 async function documentsIn(files: Files, folder: string): Promise<string[]> {
   const names = await files.readdir(folder).catch(() => []);
-  const documents = names.flatMap(
-    (name) => /^(.+?\.state\.json)(\.(journal|backup-\d+))?$/.exec(name)?.[1] ?? [],
-  );
+  const documents = names.flatMap((name) => /^(.+?\.state\.json)(\.(journal|backup-\d+))?$/.exec(name)?.[1] ?? []);
   return [...new Set(documents)].sort(compareText).map((name) => join(folder, name));
 }
 

@@ -32,6 +32,5 @@ export const local: StateBackend<{ readonly path?: string | undefined }, { reado
     return inside === '' || inside.startsWith('../') ? path : inside;
   },
   fileOf: ({ path }) => path,
-  open: ({ path }, user) =>
-    new LocalStore({ ...user, path, location: local.locationOf({ path }, user.root) }),
+  open: ({ path }, user) => new LocalStore({ ...user, path, location: local.locationOf({ path }, user.root) }),
 };

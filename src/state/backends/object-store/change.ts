@@ -30,21 +30,13 @@ export async function writeChange(
 }
 
 /** The content after the change. */
-export function changed(
-  held: StoredContent,
-  { write, state, journal, lock }: Change,
-  revision: string,
-): StoredContent {
+export function changed(held: StoredContent, { write, state, journal, lock }: Change, revision: string): StoredContent {
   return {
     revision,
     write,
     state: state === undefined ? held.state : (state ?? undefined),
     journal:
-      journal === undefined
-        ? held.journal
-        : journal === null
-          ? new Uint8Array()
-          : appended(held.journal, journal),
+      journal === undefined ? held.journal : journal === null ? new Uint8Array() : appended(held.journal, journal),
     lock: lock === undefined ? held.lock : (lock ?? undefined),
     silentSeconds: lock === undefined ? held.silentSeconds : 0,
     files: held.files,

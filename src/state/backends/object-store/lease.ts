@@ -139,8 +139,7 @@ export class Lease implements StateLease {
     this.#assertOpen();
     await this.#write('moved', () => {
       const { document, journal } = readIn(this.#held, this.#store.location);
-      if (document?.serial !== mark.serial || journal.length > 0)
-        throw changedMeanwhile(this.#store.location);
+      if (document?.serial !== mark.serial || journal.length > 0) throw changedMeanwhile(this.#store.location);
       return { state: textOfMark(mark), replaces: document.serial, journal: null };
     });
   }
@@ -165,15 +164,13 @@ export class Lease implements StateLease {
       if (!(error instanceof LostLock) || commit !== undefined) throw error;
     } finally {
       await this.#keepUnsaved();
-      await leave({ store: this.#store, user: this.#user, retries: this.#retries }, this.info.id).catch(
-        (error) => {
-          const { message, hint } = unreachable(this.#store, error);
-          const help = hint === undefined ? '' : `. ${hint}`;
-          // An earlier failure of the store was already reported.
-          const why = this.#failure === undefined ? `: ${message}${help}` : '';
-          this.#request.warn(`the lock was not released, so that the next run may have to wait${why}`);
-        },
-      );
+      await leave({ store: this.#store, user: this.#user, retries: this.#retries }, this.info.id).catch((error) => {
+        const { message, hint } = unreachable(this.#store, error);
+        const help = hint === undefined ? '' : `. ${hint}`;
+        // An earlier failure of the store was already reported.
+        const why = this.#failure === undefined ? `: ${message}${help}` : '';
+        this.#request.warn(`the lock was not released, so that the next run may have to wait${why}`);
+      });
     }
   }
 
@@ -229,17 +226,14 @@ export class Lease implements StateLease {
       };
       try {
         this.#held = await writeChange({ store: this.#store, retries: this.#retries }, change, this.#held);
-        if (change.state !== undefined)
-          this.#known = { state: this.#held.state, serial: change.document?.serial };
+        if (change.state !== undefined) this.#known = { state: this.#held.state, serial: change.document?.serial };
         this.#lock = lock;
         this.#age.renewedAt(began);
       } catch (error) {
         // Nothing was stored, and the lock is still ours to release.
         if (error instanceof SecondState) throw error;
         const lost =
-          error instanceof WriteConflict
-            ? new LostLock(this.#store.location)
-            : problemWith(this.#store, error);
+          error instanceof WriteConflict ? new LostLock(this.#store.location) : problemWith(this.#store, error);
         // A failed renewal of a local lock file loses nothing: the age of the lock shows it.
         const isIdle = this.#store.local !== undefined && Object.keys(parts).length === 0;
         if (!isIdle || lost instanceof LostLock) this.#failure = { error: lost };
@@ -252,8 +246,7 @@ export class Lease implements StateLease {
 
   async #contentOf(document: StateDocument, expectedSerial: number | undefined): Promise<Content> {
     const [held, { location }] = [this.#held, this.#store];
-    const isKnown =
-      held.state !== undefined && this.#known?.state === held.state && this.#known.serial !== undefined;
+    const isKnown = held.state !== undefined && this.#known?.state === held.state && this.#known.serial !== undefined;
     const serial = isKnown ? this.#known?.serial : serialIn(held, location, document.lineage);
     if (serial !== expectedSerial) throw changedMeanwhile(location);
     const state = stateBytes(await this.#seal.sealed(document));

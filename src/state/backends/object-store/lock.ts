@@ -46,9 +46,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
   let wait = poll / 8;
   const pause = async (milliseconds: number): Promise<void> => {
     const jittered = milliseconds * (0.5 + Math.random());
-    await delay(jittered, undefined, { signal: request.signal }).catch(() =>
-      refuseWhenAborted(request.signal),
-    );
+    await delay(jittered, undefined, { signal: request.signal }).catch(() => refuseWhenAborted(request.signal));
   };
   let isReported = false;
   for (let conflicts = 0; ; ) {
@@ -63,8 +61,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
     }
     if ('lock' in taken) return taken;
     if (left <= 0) throw heldBy(taken, store.location, untilTakenOver(taken, store));
-    if (!isReported)
-      request.notice(`waiting for the lock of ${store.location}, held by ${describedHolder(taken)}`);
+    if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describedHolder(taken)}`);
     isReported = true;
     await pause(Math.min(left, wait));
     wait = Math.min(wait * 1.5, poll);
@@ -101,9 +98,7 @@ async function tryLock(
     };
     const locked = await writeChange({ store, retries }, change, held);
     if (seen !== undefined) {
-      const died = held.isHolderDead
-        ? 'a dead process'
-        : `a run silent for ${spanText(seen.silentSeconds ?? 0)}`;
+      const died = held.isHolderDead ? 'a dead process' : `a run silent for ${spanText(seen.silentSeconds ?? 0)}`;
       notice(
         `acquired the lock of ${location} from ${died}: ${describedHolder({ ...seen, silentSeconds: undefined })}`,
       );

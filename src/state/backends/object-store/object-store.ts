@@ -178,9 +178,7 @@ export class WriteConflict extends Error {
 export class SecondState extends UserError {}
 
 /** A lock in JSON, for stores that keep it as text. Fields that a later voxform added stay. */
-export const storedLock = lazily(() =>
-  z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }),
-);
+export const storedLock = lazily(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
 
 /** Whole seconds since the last heartbeat of the holder, by its clock and this machine's; undefined without a lock. */
 export function silenceOf(lock: StoredLock | undefined, now: Date): number | undefined {

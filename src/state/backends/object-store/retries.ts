@@ -137,9 +137,7 @@ export class RemoteRetries implements Retries {
     const { location, warn } = this.#target;
     const why = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
     const left = Math.round((GIVE_UP_AFTER - REPORTED_AFTER) / 1000);
-    warn?.(
-      `no answer from the state ${location} for ${REPORTED_AFTER / 1000} s${why}; trying for ${left} s more`,
-    );
+    warn?.(`no answer from the state ${location} for ${REPORTED_AFTER / 1000} s${why}; trying for ${left} s more`);
   }
 }
 

@@ -8,13 +8,7 @@ import { isSealed, type StoredDocument } from '../../state-document.ts';
 import { LostState, type MovedMark, MovedState, RECOVER } from '../../state-errors.ts';
 import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
-import type {
-  ContentFiles,
-  EarlierDocument,
-  ObjectStore,
-  OtherContent,
-  StoredContent,
-} from './object-store.ts';
+import type { ContentFiles, EarlierDocument, ObjectStore, OtherContent, StoredContent } from './object-store.ts';
 
 /* Converts between the stored content and local files: the document and the journal. */
 
@@ -43,9 +37,7 @@ export async function openedContent(
 export function recordsIn({ document, journal }: ReadContent): number | undefined {
   if (document === undefined) return 0;
   const entries = journal.filter((entry) => 'event' in entry);
-  return isSealed(document) || entries.length < journal.length
-    ? undefined
-    : recordCount(fold(document, entries));
+  return isSealed(document) || entries.length < journal.length ? undefined : recordCount(fold(document, entries));
 }
 
 /** @throws UserError if document or journal is damaged, or they do not belong together. */
@@ -61,19 +53,14 @@ export function readIn(held: Held, location: string, parse = parseState): ReadCo
       entry.lineage === document?.lineage && entry.serial === document.serial && entry.sequence === index + 1,
   );
   if (!isWhole) {
-    throw new LostState(
-      `the journal of the state ${files?.document ?? location} does not belong to its document`,
-      { hint: files?.restore ?? EARLIER },
-    );
+    throw new LostState(`the journal of the state ${files?.document ?? location} does not belong to its document`, {
+      hint: files?.restore ?? EARLIER,
+    });
   }
   return { document, journal };
 }
 
-function documentIn(
-  { state, files }: Held,
-  location: string,
-  parse: typeof parseState,
-): StoredDocument | undefined {
+function documentIn({ state, files }: Held, location: string, parse: typeof parseState): StoredDocument | undefined {
   return state && parse(state, files?.document ?? location, files?.restore ?? EARLIER);
 }
 

@@ -80,11 +80,7 @@ function isDecodable({ username, password, hostname, pathname }: URL): boolean {
 function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
   const root = options.get('sslrootcert') ?? undefined;
   const isSocket = host.startsWith('/') || host.toLowerCase().startsWith('%2f');
-  const usual = isSocket
-    ? 'disable'
-    : root === 'system' || options.get('ssl') === 'true'
-      ? 'verify-full'
-      : 'prefer';
+  const usual = isSocket ? 'disable' : root === 'system' || options.get('ssl') === 'true' ? 'verify-full' : 'prefer';
   const sslMode = options.get('sslmode') ?? usual;
   const mode = MODES.find((each) => each === sslMode);
   if (mode === undefined) {

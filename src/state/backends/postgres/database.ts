@@ -71,10 +71,7 @@ export interface AskedStatement {
   readonly signal: AbortSignal;
 }
 
-async function ask(
-  client: PoolClient,
-  { text, values, signal }: AskedStatement,
-): Promise<readonly DatabaseRow[]> {
+async function ask(client: PoolClient, { text, values, signal }: AskedStatement): Promise<readonly DatabaseRow[]> {
   signal.throwIfAborted();
   const { promise: givenUp, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);

@@ -98,8 +98,7 @@ export class PostgresStore implements ObjectStore {
           }, signal));
       if ('hasSchema' in found) throw this.#tables.missingTables();
       const [row] = found;
-      if (row === undefined)
-        throw (others && (await this.#secondState(others, signal))) ?? new WriteConflict();
+      if (row === undefined) throw (others && (await this.#secondState(others, signal))) ?? new WriteConflict();
       this.#wasWritten = true;
       return changed(held, change, String(row.revision));
     });
@@ -145,11 +144,7 @@ export class PostgresStore implements ObjectStore {
     );
   }
 
-  async #rows<T>(
-    statement: SqlStatement,
-    signal: AbortSignal,
-    made: (row: DatabaseRow) => T,
-  ): Promise<readonly T[]> {
+  async #rows<T>(statement: SqlStatement, signal: AbortSignal, made: (row: DatabaseRow) => T): Promise<readonly T[]> {
     return this.#at(async (database) => {
       const found = await this.#tables.query(database, statement, signal);
       return 'hasSchema' in found ? [] : found.map(made);

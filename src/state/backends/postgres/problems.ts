@@ -75,8 +75,7 @@ function refusalOf(
       };
   }
   // These errors of `pg` have no code.
-  if (message.startsWith('SASL: '))
-    return { message, hint: `Correct the user and the password in ${setting}.` };
+  if (message.startsWith('SASL: ')) return { message, hint: `Correct the user and the password in ${setting}.` };
   if (message === 'The server does not support SSL connections') {
     return {
       message: 'it has no TLS',
@@ -94,10 +93,7 @@ function refusalOf(
   return isFinal ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
 }
 
-function temporaryProblem(
-  error: unknown,
-  { server, wasWritten }: ProblemContext,
-): { message: string; hint?: string } {
+function temporaryProblem(error: unknown, { server, wasWritten }: ProblemContext): { message: string; hint?: string } {
   const message = messageOf(error);
   switch (codeOf(error)) {
     case '53300':

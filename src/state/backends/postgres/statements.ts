@@ -32,11 +32,7 @@ export function readStatement(schema: string, name: string, known: LastRead | un
 FROM ${schema}.schema_version v LEFT JOIN ${schema}.states s ON s.name = $1
 CROSS JOIN LATERAL (SELECT coalesce(s.generation = $2 AND s.revision >= $3::bigint, false) AS fresh) k
 WHERE v.part = 'state'`,
-    values: [
-      name,
-      known?.generation ?? null,
-      known === undefined ? null : revisionOf(known.revision).revision,
-    ],
+    values: [name, known?.generation ?? null, known === undefined ? null : revisionOf(known.revision).revision],
   };
 }
 
@@ -83,11 +79,7 @@ interface RemoteWrite {
  * One statement for the whole change. All of its parts depend on the row of `written`, which exists only if no other run wrote since.
  * @param schema quoted.
  */
-export function writeStatement(
-  schema: string,
-  name: string,
-  { change, held, others }: RemoteWrite,
-): SqlStatement {
+export function writeStatement(schema: string, name: string, { change, held, others }: RemoteWrite): SqlStatement {
   const values: unknown[] = [name];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const { write, state, journal, lock, history, converted } = change;
@@ -100,16 +92,13 @@ export function writeStatement(
     held.revision === undefined
       ? inserted(schema, { generation: set.write ?? '', ...set })
       : updated(schema, {
-          set: lock
-            ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${bind(lock.id)})::integer` }
-            : set,
+          set: lock ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${bind(lock.id)})::integer` } : set,
           where: `${conditions(held, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
         }),
   ];
   if (converted !== undefined) parts.push(...convertedRows(schema, bind(converted.history)));
   else if (state !== undefined) parts.push(...keptEarlier(schema));
-  if (journal === null)
-    parts.push(`emptied AS (DELETE FROM ${schema}.journal j USING written WHERE j.name = $1)`);
+  if (journal === null) parts.push(`emptied AS (DELETE FROM ${schema}.journal j USING written WHERE j.name = $1)`);
   if (journal) {
     const lines = Buffer.from(journal).toString('utf8').split('\n').slice(0, -1);
     parts.push(`added AS (INSERT INTO ${schema}.journal (name, revision, nth, line)
@@ -146,11 +135,7 @@ function conditions({ revision = '', write }: StoredContent, bind: (value: unkno
   return `epoch = ${bind(epoch)} AND revision = ${bind(last)} AND write = ${bind(write)}`;
 }
 
-function sameOthers(
-  schema: string,
-  { workspaceId, writes }: SeenOthers,
-  bind: (value: unknown) => string,
-): string {
+function sameOthers(schema: string, { workspaceId, writes }: SeenOthers, bind: (value: unknown) => string): string {
   return `(SELECT string_agg(s.name || ' ' || s.write, E'\\n' ORDER BY s.name) FROM ${schema}.states s
   WHERE ${isOther(bind(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${bind(writes)}`;
 }

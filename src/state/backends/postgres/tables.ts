@@ -53,10 +53,9 @@ export class Tables {
       );
     }
     if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
-    throw new UserError(
-      `the database of the state ${this.#location} has the encoding ${encoding}, not UTF8`,
-      { hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0' },
-    );
+    throw new UserError(`the database of the state ${this.#location} has the encoding ${encoding}, not UTF8`, {
+      hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
+    });
   }
 
   missingTables(): UserError {

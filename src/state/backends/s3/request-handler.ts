@@ -42,8 +42,5 @@ function addressOf({ protocol, hostname, port, path, query }: HttpRequest): URL 
 
 /** As RFC 3986, which the signature is made of. */
 function encoded(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

@@ -61,8 +61,7 @@ export const s3: StateBackend<z.infer<ReturnType<typeof settings>>, S3Location> 
     kmsKeyId: settings.kms_key_id,
     isFetched: source !== undefined,
   }),
-  keyOf: ({ endpoint, bucket, key }) =>
-    `${endpoint === undefined ? '' : new URL(endpoint).href} ${bucket} ${key}`,
+  keyOf: ({ endpoint, bucket, key }) => `${endpoint === undefined ? '' : new URL(endpoint).href} ${bucket} ${key}`,
   locationOf: ({ bucket, key }) => `s3://${bucket}/${key}`,
   fileOf: () => undefined,
   open: (place, user) =>

@@ -15,8 +15,7 @@ import { revealed } from '../settings.ts';
 import { requestHandler } from './request-handler.ts';
 import type { S3Location } from './s3-location.ts';
 
-const NEEDED =
-  'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket.';
+const NEEDED = 'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket.';
 
 /** A bucket of Amazon S3, or of a compatible store. */
 export class S3Bucket implements Bucket {
@@ -78,13 +77,10 @@ export class S3Bucket implements Bucket {
     let ContinuationToken: string | undefined;
     do {
       const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: `${key}/`, ContinuationToken });
-      const page = await this.#ask('s3:ListBucket', () =>
-        this.#client.send(command, { abortSignal: signal }),
-      );
+      const page = await this.#ask('s3:ListBucket', () => this.#client.send(command, { abortSignal: signal }));
       for (const { Key = '', LastModified } of page.Contents ?? []) {
         const name = Key.slice(key.length + 1);
-        if (Key.startsWith(`${key}/`) && LastModified !== undefined)
-          found.push({ name, modified: LastModified });
+        if (Key.startsWith(`${key}/`) && LastModified !== undefined) found.push({ name, modified: LastModified });
       }
       ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
     } while (ContinuationToken !== undefined);

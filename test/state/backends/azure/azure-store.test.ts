@@ -121,9 +121,7 @@ describe.skipIf(!hasAzurite)(title, () => {
     const { store } = await scene();
     const connection = (await azuriteContainer()).connection_string.reveal();
     const settings =
-      typeof given === 'function'
-        ? { connection_string: new Secret('STATE_CONNECTION', given(connection)) }
-        : given;
+      typeof given === 'function' ? { connection_string: new Secret('STATE_CONNECTION', given(connection)) } : given;
     const error = await failureOf(runIn(store(settings)));
     expect(error.message).toMatch(expected);
     expect(error.hint).toBeDefined();

@@ -62,19 +62,12 @@ describe('the remote of a state', () => {
     ],
     [
       'a helper',
-      (root: string) =>
-        git(root, 'config', 'credential.helper', '!echo username=ann; echo password=correct-horse;:'),
+      (root: string) => git(root, 'config', 'credential.helper', '!echo username=ann; echo password=correct-horse;:'),
     ],
     [
       'the user',
       (root: string) =>
-        execFileSync('git', [
-          'config',
-          '--file',
-          path.join(root, '../home/.gitconfig'),
-          'http.extraHeader',
-          HEADER,
-        ]),
+        execFileSync('git', ['config', '--file', path.join(root, '../home/.gitconfig'), 'http.extraHeader', HEADER]),
     ],
   ])('is reached with the credentials of %s, sent once', async (_whose, configure) => {
     const { origin } = await served();
@@ -196,10 +189,7 @@ describe('the remote of a state', () => {
       refuse: (bare: string) => {
         mkdirSync(path.join(bare, 'hooks'), { recursive: true });
         const hook = path.join(bare, 'hooks/update');
-        writeFileSync(
-          hook,
-          '#!/bin/sh\ncase $1 in refs/heads/*) ;; *) echo "branches only" >&2; exit 1 ;; esac\n',
-        );
+        writeFileSync(hook, '#!/bin/sh\ncase $1 in refs/heads/*) ;; *) echo "branches only" >&2; exit 1 ;; esac\n');
         chmodSync(hook, 0o700);
       },
       says: /^the remote origin does not take refs\/voxform\/test: hook declined: .*branches only/,

@@ -101,8 +101,7 @@ export class GitServer implements AsyncDisposable {
   }
 
   get pushes(): number {
-    return this.requests.filter((each) => each.startsWith('POST') && each.endsWith('/git-receive-pack'))
-      .length;
+    return this.requests.filter((each) => each.startsWith('POST') && each.endsWith('/git-receive-pack')).length;
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

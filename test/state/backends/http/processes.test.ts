@@ -39,10 +39,7 @@ async function stateIn(server: TerraformServer, { workspaceId }: Emulator): Prom
   const place = http.place(settings, { workspace: 'staging', root: '/' });
   const { credentials } = server;
   server.credentials = undefined;
-  const state = await readState(
-    createStore({ backend: 'http', ...place }, user),
-    sessionOptions({ workspaceId }),
-  );
+  const state = await readState(createStore({ backend: 'http', ...place }, user), sessionOptions({ workspaceId }));
   server.credentials = credentials;
   return state;
 }
@@ -51,70 +48,65 @@ const namesIn = ({ world }: Emulator) => [...world.agents.values()].map(({ name 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `Agent ${index}`).sort();
 const credentials = `ann:${TOKEN}`;
 
-describe.each<Rules>(['gitlab', 'terraform'])(
-  'runs that share a state server with the rules of %s',
-  (rules) => {
-    it.each<'after'>(rules === 'gitlab' ? ['after'] : [])(
-      'create nothing twice, though answers are lost %s the work is done',
-      { timeout: 60_000 },
-      async (fault) => {
-        await using emulator = await startEmulator();
-        await using server = await TerraformServer.start({ rules, credentials });
-        let count = 0;
-        server.fault = () => (++count % 7 === 3 ? fault : undefined);
-        const runs = [1, 2, 3].map(async () => {
-          await using folder = await clone(emulator, server, 6);
-          return await voxform(['apply', '--auto-approve', '--lock-timeout', '50s'], {
-            cwd: folder.root,
-            env,
-          });
-        });
-        const ended = await Promise.all(runs);
-        expect(ended.map(({ code, stderr }) => (code === 0 ? 0 : stderr))).toEqual([0, 0, 0]);
-        expect(namesIn(emulator)).toEqual(numbered(6));
-        server.fault = undefined;
-        const state = await stateIn(server, emulator);
-        expect(new Set([...state.resources.values()].map(({ id }) => id))).toEqual(
-          new Set(emulator.world.agents.keys()),
-        );
-        expect(server.locks.size).toBe(0);
-        const shown = ended.map(({ stdout, stderr }) => stdout + stderr).join('');
-        expect(shown + JSON.stringify([...server.versions])).not.toContain(TOKEN);
-      },
-    );
-
-    it.each(rules === 'gitlab' ? [3] : [4])(
-      'lose nothing of one that is killed at write %i',
-      { timeout: 60_000 },
-      async (at) => {
-        await using emulator = await startEmulator();
-        await using server = await TerraformServer.start({ rules, credentials });
+describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server with the rules of %s', (rules) => {
+  it.each<'after'>(rules === 'gitlab' ? ['after'] : [])(
+    'create nothing twice, though answers are lost %s the work is done',
+    { timeout: 60_000 },
+    async (fault) => {
+      await using emulator = await startEmulator();
+      await using server = await TerraformServer.start({ rules, credentials });
+      let count = 0;
+      server.fault = () => (++count % 7 === 3 ? fault : undefined);
+      const runs = [1, 2, 3].map(async () => {
         await using folder = await clone(emulator, server, 6);
-        const run = start(['apply', '--auto-approve', '--concurrency', '2'], { cwd: folder.root, env });
-        server.fault = (step) => {
-          if (step !== 'write' || server.count('write') !== at) return undefined;
-          run.child.kill('SIGKILL');
-          return at % 2 === 0 ? 'after' : 'before';
-        };
-        expect((await run.ended).signal).toBe('SIGKILL');
-        const state = await stateIn(server, emulator);
-        const known = [...state.resources.keys(), ...state.pending.keys()];
-        const addresses = namesIn(emulator).map((name) => `Agent/a${name.slice('Agent '.length)}`);
-        expect(known).toEqual(expect.arrayContaining(addresses));
+        return await voxform(['apply', '--auto-approve', '--lock-timeout', '50s'], {
+          cwd: folder.root,
+          env,
+        });
+      });
+      const ended = await Promise.all(runs);
+      expect(ended.map(({ code, stderr }) => (code === 0 ? 0 : stderr))).toEqual([0, 0, 0]);
+      expect(namesIn(emulator)).toEqual(numbered(6));
+      server.fault = undefined;
+      const state = await stateIn(server, emulator);
+      expect(new Set([...state.resources.values()].map(({ id }) => id))).toEqual(new Set(emulator.world.agents.keys()));
+      expect(server.locks.size).toBe(0);
+      const shown = ended.map(({ stdout, stderr }) => stdout + stderr).join('');
+      expect(shown + JSON.stringify([...server.versions])).not.toContain(TOKEN);
+    },
+  );
 
-        const { id = '' } = server.latest('/state/staging').voxform.lock ?? {};
-        const unlock = await voxform(['state', 'unlock', id], { cwd: folder.root, env });
-        expect(unlock.stderr).toBe('');
-        await voxform(['apply', '--auto-approve'], { cwd: folder.root, env });
-        const names = namesIn(emulator);
-        expect(new Set(names).size).toBe(names.length);
-        const after = await stateIn(server, emulator);
-        expect(after.resources.size + after.pending.size).toBe(6);
-        expect(server.locks.size).toBe(0);
-      },
-    );
-  },
-);
+  it.each(rules === 'gitlab' ? [3] : [4])(
+    'lose nothing of one that is killed at write %i',
+    { timeout: 60_000 },
+    async (at) => {
+      await using emulator = await startEmulator();
+      await using server = await TerraformServer.start({ rules, credentials });
+      await using folder = await clone(emulator, server, 6);
+      const run = start(['apply', '--auto-approve', '--concurrency', '2'], { cwd: folder.root, env });
+      server.fault = (step) => {
+        if (step !== 'write' || server.count('write') !== at) return undefined;
+        run.child.kill('SIGKILL');
+        return at % 2 === 0 ? 'after' : 'before';
+      };
+      expect((await run.ended).signal).toBe('SIGKILL');
+      const state = await stateIn(server, emulator);
+      const known = [...state.resources.keys(), ...state.pending.keys()];
+      const addresses = namesIn(emulator).map((name) => `Agent/a${name.slice('Agent '.length)}`);
+      expect(known).toEqual(expect.arrayContaining(addresses));
+
+      const { id = '' } = server.latest('/state/staging').voxform.lock ?? {};
+      const unlock = await voxform(['state', 'unlock', id], { cwd: folder.root, env });
+      expect(unlock.stderr).toBe('');
+      await voxform(['apply', '--auto-approve'], { cwd: folder.root, env });
+      const names = namesIn(emulator);
+      expect(new Set(names).size).toBe(names.length);
+      const after = await stateIn(server, emulator);
+      expect(after.resources.size + after.pending.size).toBe(6);
+      expect(server.locks.size).toBe(0);
+    },
+  );
+});
 
 it('a run writes once for what happens together, and a plan reads once', { timeout: 60_000 }, async () => {
   await using emulator = await startEmulator();

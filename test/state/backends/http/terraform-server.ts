@@ -89,8 +89,7 @@ export class TerraformServer {
     if (fault === 'silent') return;
     if (typeof fault === 'number') return void response.writeHead(fault).end('{"message":"a fault"}');
     const carryOut = (): Reply =>
-      this.answer?.(step, request) ??
-      this.#carryOut({ step, path, body, id: searchParams.get('ID'), request });
+      this.answer?.(step, request) ?? this.#carryOut({ step, path, body, id: searchParams.get('ID'), request });
     if (fault === 'held') {
       this.#held.push(carryOut);
       return void request.socket.destroy();
@@ -147,8 +146,7 @@ export class TerraformServer {
       const { serial } = JSON.parse(body);
       if (serial === undefined) return { status: 422, body: '{"message":"version cannot be empty"}' };
       const isTaken = versions.some((version) => JSON.parse(version).serial === serial);
-      if (isTaken)
-        return { status: 422, body: '{"message":"duplicate key value violates unique constraint"}' };
+      if (isTaken) return { status: 422, body: '{"message":"duplicate key value violates unique constraint"}' };
     }
     this.versions.set(path, [...versions, body]);
     return { status: 200 };

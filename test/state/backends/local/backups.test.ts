@@ -3,15 +3,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostState } from '../../../../src/state/state-errors.ts';
-import {
-  creating,
-  failureOf,
-  lockRequest,
-  saved,
-  sessionOptions,
-  statePath,
-  storeAt,
-} from '../../temporary-state.ts';
+import { creating, failureOf, lockRequest, saved, sessionOptions, statePath, storeAt } from '../../temporary-state.ts';
 
 const options = sessionOptions();
 
@@ -77,29 +69,24 @@ const damages: { reason: string; happen: (path: string) => Promise<void>; knows:
 ];
 
 describe('a state of which', () => {
-  it.each(damages)(
-    '$reason is lost, its backups are read, and a new one can begin',
-    async ({ happen, knows }) => {
-      const path = await written();
-      await happen(path);
-      expect(await failureOf(readState(storeAt(path), options))).toBeInstanceOf(LostState);
-      expect(Object.keys(await told(path)).sort()).toEqual(knows);
-      const kept = await quarantine(path);
-      expect(kept).toMatch(/\.(lost|aside)-/);
-      const session = await openSession(storeAt(path), { ...options, allowOlder: () => undefined });
-      await session.record(saved('new'));
-      await session.close();
-      expect((await readState(storeAt(path), options)).resources.has('Agent/new')).toBe(true);
-      expect(Object.keys(await told(path)).sort()).toEqual([...knows, 'Agent/new']);
-    },
-  );
+  it.each(damages)('$reason is lost, its backups are read, and a new one can begin', async ({ happen, knows }) => {
+    const path = await written();
+    await happen(path);
+    expect(await failureOf(readState(storeAt(path), options))).toBeInstanceOf(LostState);
+    expect(Object.keys(await told(path)).sort()).toEqual(knows);
+    const kept = await quarantine(path);
+    expect(kept).toMatch(/\.(lost|aside)-/);
+    const session = await openSession(storeAt(path), { ...options, allowOlder: () => undefined });
+    await session.record(saved('new'));
+    await session.close();
+    expect((await readState(storeAt(path), options)).resources.has('Agent/new')).toBe(true);
+    expect(Object.keys(await told(path)).sort()).toEqual([...knows, 'Agent/new']);
+  });
 
   it('nothing is wrong keeps its document when asked to set it aside', async () => {
     const path = await written();
     const lease = await storeAt(path).lock(lockRequest());
-    await lease
-      .append({ lineage: 'L1', serial: 9, sequence: 1, at: '', event: saved('x') })
-      .catch(() => undefined);
+    await lease.append({ lineage: 'L1', serial: 9, sequence: 1, at: '', event: saved('x') }).catch(() => undefined);
     await lease.release();
     await quarantine(path).catch(() => undefined);
     expect((await readState(storeAt(path), options)).resources.size).toBe(2);

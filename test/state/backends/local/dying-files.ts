@@ -30,9 +30,7 @@ export function dyingFiles(last = Number.POSITIVE_INFINITY): DyingFiles {
         return async (...args: unknown[]) => {
           step();
           const result: unknown = await Reflect.apply(operation, target, args);
-          return name === 'open' && typeof result === 'object' && result !== null
-            ? dyingHandle(result, step)
-            : result;
+          return name === 'open' && typeof result === 'object' && result !== null ? dyingHandle(result, step) : result;
         };
       },
     },

@@ -8,15 +8,7 @@ import { UserError } from '../../../../src/problems/user-error.ts';
 import { emptyDocument } from '../../../../src/state/fold.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import type { StateDocument } from '../../../../src/state/state-document.ts';
-import {
-  failureOf,
-  lockRequest,
-  saved,
-  sessionOptions,
-  statePath,
-  stateText,
-  storeAt,
-} from '../../temporary-state.ts';
+import { failureOf, lockRequest, saved, sessionOptions, statePath, stateText, storeAt } from '../../temporary-state.ts';
 
 const options = sessionOptions();
 const empty = emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0');
@@ -39,8 +31,7 @@ describe('a state in local files', () => {
   it('reads well: sorted keys, two spaces, a final newline', async () => {
     const path = await written();
     const text = await readFile(path, 'utf8');
-    const [, write = '', digest = ''] =
-      /"write": "([\da-f-]{36})",\n {2}"write_digest": "(.*)"\n/.exec(text) ?? [];
+    const [, write = '', digest = ''] = /"write": "([\da-f-]{36})",\n {2}"write_digest": "(.*)"\n/.exec(text) ?? [];
     expect(text).toBe(`{
   "format_version": 2,
   "lineage": "L1",
@@ -101,9 +92,7 @@ describe('a state in local files', () => {
     await session.record(saved('b'));
     const names = await readdir(dirname(path));
     expect(names.sort()).toEqual(
-      ['', '.backup-0', '.backup-1', '.backup-2', '.journal', '.lock'].map(
-        (ending) => basename(path) + ending,
-      ),
+      ['', '.backup-0', '.backup-1', '.backup-2', '.journal', '.lock'].map((ending) => basename(path) + ending),
     );
     for (const name of names) {
       expect((await stat(join(dirname(path), name))).mode & 0o777, name).toBe(0o600);
@@ -216,8 +205,7 @@ describe('a state in local files', () => {
     },
     {
       reason: 'of a newer format',
-      damage: (path) =>
-        change(path, (state) => ({ ...state, format_version: 4, voxform_version: '9.0.0' }))(),
+      damage: (path) => change(path, (state) => ({ ...state, format_version: 4, voxform_version: '9.0.0' }))(),
       message: /written by voxform 9\.0\.0 in format 4; this version of voxform reads formats up to 3/,
       hint: /Upgrade/,
     },
@@ -248,10 +236,7 @@ describe('a state in local files', () => {
     const backup = await readFile(`${path}.backup-1`);
     await case_.damage(path);
     const damaged = await readFile(path).catch(() => undefined);
-    for (const failing of [
-      () => readState(storeAt(path), options),
-      () => openSession(storeAt(path), options),
-    ]) {
+    for (const failing of [() => readState(storeAt(path), options), () => openSession(storeAt(path), options)]) {
       const error = await failureOf(failing());
       expect(error).toBeInstanceOf(UserError);
       expect(error.message).toMatch(case_.message);

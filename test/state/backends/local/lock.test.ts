@@ -73,9 +73,7 @@ describe('the lock', () => {
         },
       }),
     );
-    expect(notices).toEqual([
-      expect.stringMatching(/^waiting for the lock of .* held by ann@here.*for plan/),
-    ]);
+    expect(notices).toEqual([expect.stringMatching(/^waiting for the lock of .* held by ann@here.*for plan/)]);
     await second.release();
   });
 
@@ -193,17 +191,13 @@ describe('the lock', () => {
     await silentFor(path, 61);
     expect(await storeAt(path, { timing }).holder()).toBeUndefined();
     const notices: string[] = [];
-    const second = await storeAt(path, { timing }).lock(
-      lockRequest({ notice: (text) => notices.push(text) }),
-    );
+    const second = await storeAt(path, { timing }).lock(lockRequest({ notice: (text) => notices.push(text) }));
     expect(notices).toEqual([
       expect.stringMatching(
         new RegExp(`^acquired the lock of .* silent for 6\\d s: ann@elsewhere .*${first.info.id}$`),
       ),
     ]);
-    await expect(first.read().then(() => first.append(journalEntry))).rejects.toThrow(
-      'this run lost the lock',
-    );
+    await expect(first.read().then(() => first.append(journalEntry))).rejects.toThrow('this run lost the lock');
     await first.release();
     expect(await storeAt(path).holder()).toMatchObject({ id: second.info.id });
     await second.release();

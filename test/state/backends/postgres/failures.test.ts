@@ -115,17 +115,14 @@ const failures: readonly Failure[] = [
 ];
 
 describe('a database that cannot be used', () => {
-  it.each(failures)(
-    'is refused at once, with the way out: $reason',
-    async ({ url, locks, message, hint }) => {
-      const store = await storeIn(await url(await freshDatabase()));
-      const failure = await failureOf(locks ? store.lock(lockRequest()) : store.read());
-      expect(failure).toBeInstanceOf(UserError);
-      expect(failure.message).toContain(message);
-      expect(failure.hint ?? '').toContain(hint);
-      expect(`${failure.message} ${failure.hint} ${store.location}`).not.toMatch(/not-this-one|p@ss|p%40ss/);
-    },
-  );
+  it.each(failures)('is refused at once, with the way out: $reason', async ({ url, locks, message, hint }) => {
+    const store = await storeIn(await url(await freshDatabase()));
+    const failure = await failureOf(locks ? store.lock(lockRequest()) : store.read());
+    expect(failure).toBeInstanceOf(UserError);
+    expect(failure.message).toContain(message);
+    expect(failure.hint ?? '').toContain(hint);
+    expect(`${failure.message} ${failure.hint} ${store.location}`).not.toMatch(/not-this-one|p@ss|p%40ss/);
+  });
 
   it('is refused where the server is older than what is tested', async () => {
     const { urlWith } = await freshDatabase();
@@ -158,9 +155,7 @@ describe('a database that cannot be used', () => {
   it('says what helps once it has waited in vain for a connection', async () => {
     const database = await freshDatabase();
     const url = database.urlWith({ user: await database.role('CONNECTION LIMIT 0'), password: 'p' });
-    const error = await failureOf(
-      databaseAt(addressOf(url)).query('SELECT 1', [], new AbortController().signal),
-    );
+    const error = await failureOf(databaseAt(addressOf(url)).query('SELECT 1', [], new AbortController().signal));
     const about = {
       subject: 'it',
       setting: 'url',

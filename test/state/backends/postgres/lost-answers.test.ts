@@ -8,11 +8,7 @@ import { postgresServer } from './postgres-server.ts';
 const recorded = () => sessionOptions({ lock: lockRequest({ isStep: false }) });
 
 /** A run whose connection is lost at one piece of what goes through it. @returns how many pieces went through. */
-async function runLosing(
-  url: string,
-  name: string,
-  { nth, fate }: { readonly nth: number; readonly fate: Fate },
-) {
+async function runLosing(url: string, name: string, { nth, fate }: { readonly nth: number; readonly fate: Fate }) {
   await using proxy = await TcpProxy.start((await postgresServer()).port);
   let pieces = 0;
   proxy.fate = () => (++pieces === nth ? fate : undefined);

@@ -69,16 +69,12 @@ export async function startPostgres(
     if (serverUser !== undefined) chownSync(file, serverUser.uid, serverUser.gid);
   }
   const port = await freePort();
-  const child: ChildProcess = spawn(
-    'sh',
-    ['-c', SCRIPT, 'sh', postgresBinaries(), folder, String(port), options],
-    {
-      // The server's user may not be able to enter the folder of the tests.
-      cwd: folder,
-      stdio: ['pipe', 'pipe', 'inherit'],
-      ...serverUser,
-    },
-  );
+  const child: ChildProcess = spawn('sh', ['-c', SCRIPT, 'sh', postgresBinaries(), folder, String(port), options], {
+    // The server's user may not be able to enter the folder of the tests.
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
+    ...serverUser,
+  });
   if (child.stdin === null || child.stdout === null) throw new Error('no pipes');
   const { stdin, stdout } = child;
   const ended = once(child, 'exit');

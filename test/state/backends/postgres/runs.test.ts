@@ -2,13 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { EmulatorOptions } from '../../../../src/emulator/start-emulator.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { type Ended, start, temporaryFolder } from '../../../cli/voxform-process.ts';
-import {
-  API_KEY,
-  agentManifest,
-  projectFile,
-  type TestWorkspace,
-  testWorkspace,
-} from '../../../cli/workspace.ts';
+import { API_KEY, agentManifest, projectFile, type TestWorkspace, testWorkspace } from '../../../cli/workspace.ts';
 import { saved, sessionOptions } from '../../temporary-state.ts';
 import { TcpProxy } from '../tcp-proxy.ts';
 import { type Database, freshDatabase, storeIn } from './databases.ts';
@@ -64,8 +58,7 @@ describe('runs on a state in PostgreSQL', () => {
     ]);
     expect(namesOn(workspace)).toEqual([0, 1, 2, 3, 4, 5].map((each) => `line-${each}`));
     for (const { code, stderr } of runs) {
-      if (code !== 0)
-        expect(oneLine(stderr)).toMatch(/is locked by \S+@\S+ \(process \d+\) since .* for apply/);
+      if (code !== 0) expect(oneLine(stderr)).toMatch(/is locked by \S+@\S+ \(process \d+\) since .* for apply/);
     }
     expect(runs.slice(0, 2).map(({ code, stderr }) => [code, code === 0 ? '' : stderr])).toEqual([
       [0, ''],

@@ -21,9 +21,7 @@ const tablesIn = `SELECT table_schema || '.' || table_name AS name FROM informat
 describe('the schema', () => {
   it('is made by the first run that writes, once, however many begin at the same time', async () => {
     const { url, sql } = await freshDatabase();
-    const stores = await Promise.all(
-      [1, 2, 3, 4, 5, 6].map((each) => storeIn(url, { name: `state-${each}` })),
-    );
+    const stores = await Promise.all([1, 2, 3, 4, 5, 6].map((each) => storeIn(url, { name: `state-${each}` })));
     expect((await stores[0]?.read())?.document).toBeUndefined();
     expect(await sql(tablesIn)).toEqual([]);
     await Promise.all(stores.map((store) => recordedIn(store)));
@@ -36,9 +34,7 @@ describe('the schema', () => {
   it('is made by an administrator for a user who may not, with what is printed', async () => {
     const database = await freshDatabase();
     const url = database.urlWith({ user: await database.role(), password: 'p' });
-    const script = postgres.setUp?.(
-      postgres.place({ url, schema: 'voices' }, { workspace: 'staging', root: '/' }),
-    );
+    const script = postgres.setUp?.(postgres.place({ url, schema: 'voices' }, { workspace: 'staging', root: '/' }));
     expect(script).not.toContain('p@');
     await database.sql(script ?? '');
     const store = await storeIn(url, { schema: 'voices' });
@@ -197,9 +193,7 @@ describe('a stored state', () => {
     const { hint } = await failureOf(openSession(await storeIn(url), sessionOptions()));
     expect(hint).toContain('voxform state push FILE');
     expect(await sql('SELECT state FROM voxform.states')).toEqual(before);
-    expect(
-      (await (await storeIn(url)).backups()).flatMap(({ resources }) => [...resources.keys()]),
-    ).toBeDefined();
+    expect((await (await storeIn(url)).backups()).flatMap(({ resources }) => [...resources.keys()])).toBeDefined();
   });
 
   it('keeps the last earlier documents, and a history that does not grow for ever', async () => {
@@ -214,9 +208,7 @@ describe('a stored state', () => {
     const ids = (await store.backups()).map(({ resources }) => resources.get('Agent/a')?.id);
     expect(ids).toEqual(['id-7', 'id-6', 'id-5', 'id-4', 'id-3', 'id-2']);
     expect(await store.history()).toHaveLength(8);
-    await sql(
-      "INSERT INTO voxform.history SELECT 'staging', -n, repeat('x', 1000000) FROM generate_series(1, 9) n",
-    );
+    await sql("INSERT INTO voxform.history SELECT 'staging', -n, repeat('x', 1000000) FROM generate_series(1, 9) n");
     await recordedIn(store, lockRequest({ isStep: false }));
     expect(await store.history()).toHaveLength(9);
     const old = 'SELECT count(*)::integer AS lines FROM voxform.history WHERE revision < 0';

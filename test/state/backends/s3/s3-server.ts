@@ -143,9 +143,7 @@ export class S3Server {
     if (Math.abs(time - this.#now()) > 900_000) return { status: 403, code: 'RequestTimeTooSkewed' };
     const digest = createHash('sha256').update(request.body).digest('hex');
     if (headers['x-amz-content-sha256'] !== digest) return { status: 400, code: 'XAmzContentSHA256Mismatch' };
-    const query = [...url.searchParams]
-      .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
-      .toSorted();
+    const query = [...url.searchParams].map(([name, value]) => `${encoded(name)}=${encoded(value)}`).toSorted();
     const canonical = [
       request.method,
       url.pathname,
@@ -156,12 +154,7 @@ export class S3Server {
       digest,
     ].join('\n');
     const scope = `${day}/${region}/s3/aws4_request`;
-    const text = [
-      'AWS4-HMAC-SHA256',
-      stamp,
-      scope,
-      createHash('sha256').update(canonical).digest('hex'),
-    ].join('\n');
+    const text = ['AWS4-HMAC-SHA256', stamp, scope, createHash('sha256').update(canonical).digest('hex')].join('\n');
     const key = [day, region, 's3', 'aws4_request'].reduce(
       (from: Buffer | string, part) => createHmac('sha256', from).update(part).digest(),
       `AWS4${this.secret}`,
@@ -217,8 +210,7 @@ export class S3Server {
 /** As the Security Token Service answers. */
 function roleCredentials(body: Buffer): Answer {
   const given = new URLSearchParams(body.toString());
-  if (given.get('WebIdentityToken') !== 'token-of-the-job')
-    return { status: 400, code: 'InvalidIdentityToken' };
+  if (given.get('WebIdentityToken') !== 'token-of-the-job') return { status: 400, code: 'InvalidIdentityToken' };
   return {
     status: 200,
     headers: { 'content-type': 'text/xml' },
@@ -258,8 +250,5 @@ function errorBody(code: string): string {
 }
 
 function encoded(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }

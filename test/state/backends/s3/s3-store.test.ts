@@ -158,9 +158,7 @@ describe('a state in S3', () => {
         await session.close();
       }),
     );
-    expect((await namesIn(store())).toSorted()).toEqual(
-      ['a', 'b', 'c', 'd', 'e'].map((name) => `Agent/${name}`),
-    );
+    expect((await namesIn(store())).toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'].map((name) => `Agent/${name}`));
   });
 
   it('works where tags are compared without quotes, and remembers it', async () => {
@@ -204,8 +202,7 @@ describe('a state in S3', () => {
     ['PUT', 's3:PutObject'],
   ])('names the permission that %s lacks', async (method, permission) => {
     const { server, store } = await scene();
-    server.fault = (request) =>
-      request.method === method ? { status: 403, code: 'AccessDenied' } : undefined;
+    server.fault = (request) => (request.method === method ? { status: 403, code: 'AccessDenied' } : undefined);
     const error = await failureOf(runIn(store()));
     expect(error.message).toContain(`no permission ${permission} for the state s3://voices/${KEY}`);
     expect(error.hint).toContain('s3:ListBucket');
@@ -299,8 +296,7 @@ describe('credentials for a state in S3', () => {
     await writeFile(file, text);
     const names = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_PROFILE'];
     for (const name of names) vi.stubEnv(name, undefined);
-    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE'])
-      vi.stubEnv(name, join(root, 'none'));
+    for (const name of ['AWS_CONFIG_FILE', 'AWS_SHARED_CREDENTIALS_FILE']) vi.stubEnv(name, join(root, 'none'));
     vi.stubEnv('AWS_EC2_METADATA_DISABLED', 'true');
     onTestFinished(() => void vi.unstubAllEnvs());
     return file;
