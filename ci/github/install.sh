@@ -14,9 +14,9 @@ path)
 source)
   # An earlier step of the same job may have put voxform on the path.
   [[ ! -x $bin/voxform ]] || exit 0
-  (cd "$ACTION_PATH" && npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error)
+  "$ACTION_PATH/ci/install-source.sh"
   mkdir -p "$bin"
-  printf '#!/bin/sh\nexec node "%s/src/main.ts" "$@"\n' "$ACTION_PATH" >"$bin/voxform"
+  printf '#!/bin/sh\nexec node "%s/dist/main.js" "$@"\n' "$ACTION_PATH" >"$bin/voxform"
   chmod +x "$bin/voxform"
   echo "$bin" >>"$GITHUB_PATH"
   ;;

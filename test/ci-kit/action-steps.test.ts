@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { VERSION } from '../../src/version.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
+import { copySources } from './source-copy.ts';
 import { action, root, written } from './workflow.ts';
 
 interface Ended {
@@ -13,16 +13,15 @@ interface Ended {
   readonly folder: string;
 }
 
-/** Runs a script of the action in a folder of its own, with an npm that only writes down what it is asked for. */
+/** Runs a script of the action in a folder of its own. */
 async function run(script: string, env: Readonly<Record<string, string>>): Promise<Ended & AsyncDisposable> {
-  const place = await temporaryFolder({ npm: '#!/bin/sh\necho "$PWD" "$@" >> "$RUNNER_TEMP/asked"\n' });
-  execFileSync('chmod', ['+x', path.join(place.root, 'npm')]);
+  const place = await temporaryFolder();
   mkdirSync(path.join(place.root, 'voices'));
   const { status, stdout, stderr } = spawnSync(path.join(root, 'ci/github', script), {
     cwd: place.root,
     encoding: 'utf8',
     env: {
-      PATH: [place.root, path.dirname(process.execPath), process.env.PATH].join(path.delimiter),
+      PATH: [path.dirname(process.execPath), process.env.PATH].join(path.delimiter),
       RUNNER_TEMP: place.root,
       GITHUB_OUTPUT: path.join(place.root, 'output'),
       GITHUB_PATH: path.join(place.root, 'path'),
@@ -90,12 +89,23 @@ describe('the check of the inputs', () => {
 });
 
 describe('the installation', () => {
-  it("takes the action's own sources, with what their lock file names", async () => {
-    await using ended = await run('install.sh', { INPUT_VOXFORM: 'source' });
-    expect(ended.code, ended.text).toBe(0);
-    expect(readFileSync(path.join(ended.folder, 'asked'), 'utf8')).toMatch(`${root} ci --omit=dev --ignore-scripts`);
-    const bin = readFileSync(path.join(ended.folder, 'path'), 'utf8').trim();
-    expect(execFileSync(path.join(bin, 'voxform'), ['--version'], { encoding: 'utf8' })).toBe(`${VERSION}\n`);
+  it("builds the action's own sources once, with the packages of their lock file", async () => {
+    await using copy = await copySources();
+    const env = {
+      INPUT_VOXFORM: 'source',
+      ACTION_PATH: copy.root,
+      PATH: [copy.bin, path.dirname(process.execPath), process.env.PATH].join(path.delimiter),
+    };
+    for (let job = 0; job < 2; job += 1) {
+      await using ended = await run('install.sh', env);
+      expect(ended.code, ended.text).toBe(0);
+      const bin = readFileSync(path.join(ended.folder, 'path'), 'utf8').trim();
+      const example = path.join(root, 'examples', 'call-centre');
+      const text = execFileSync(path.join(bin, 'voxform'), ['validate', '--chdir', example], { encoding: 'utf8' });
+      expect(text).toContain('Valid');
+    }
+    const calls = readFileSync(path.join(copy.root, 'npm-calls'), 'utf8');
+    expect(calls.trim().split('\n')).toEqual([expect.stringMatching(/^ci --ignore-scripts/)]);
   });
 
   it('says so where the runner was to have one and has none', async () => {
@@ -113,6 +123,6 @@ describe('every script of the kit', () => {
     for (const file of ['github/arguments.sh', 'github/apply.sh', 'github/plan.sh', 'github/validate.sh']) {
       execFileSync('bash', ['-n', path.join(root, 'ci', file)]);
     }
-    execFileSync('sh', ['-n', path.join(root, 'ci/pre-commit.sh')]);
+    for (const file of ['pre-commit.sh', 'install-source.sh']) execFileSync('sh', ['-n', path.join(root, 'ci', file)]);
   });
 });

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CACHES, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest } from '../cli/workspace.ts';
-import { root, shipped } from './workflow.ts';
+import { copySources, type SourceCopy } from './source-copy.ts';
+import { shipped } from './workflow.ts';
 
 interface Hook {
   readonly id: string;
@@ -18,16 +19,23 @@ const project = {
   'voxform.yaml': 'version: 1\nworkspaces:\n  test:\n    base_url: http://127.0.0.1:1\n    workspace_id: W1\n',
 };
 
+/** The checkout that pre-commit makes, without installed packages. */
+let checkout: SourceCopy;
+beforeAll(async () => {
+  checkout = await copySources();
+});
+afterAll(() => checkout[Symbol.asyncDispose]());
+
 /** What pre-commit does for `language: script`: the entry in the hook's own checkout, started in the project. */
 function run({ entry }: Hook, cwd: string, args: readonly string[] = []): Promise<number | string> {
   const [file = '', ...own] = entry.split(' ');
   return new Promise((resolve) => {
     const env = {
-      PATH: `${path.dirname(process.execPath)}:${process.env.PATH}`,
+      PATH: [checkout.bin, path.dirname(process.execPath), process.env.PATH].join(path.delimiter),
       HOME: cwd,
       XDG_CACHE_HOME: CACHES,
     };
-    execFile(path.join(root, file), [...own, ...args], { cwd, env }, (error, stdout, stderr) =>
+    execFile(path.join(checkout.root, file), [...own, ...args], { cwd, env }, (error, stdout, stderr) =>
       resolve(error === null ? 0 : `${error.code} ${stdout}${stderr}`),
     );
   });
