@@ -22,6 +22,7 @@ fi
 is_path "$INPUT_WORKING_DIRECTORY" || fail 'working-directory must be a folder inside the repository'
 is_path "$INPUT_PLAN_FILE" || fail 'plan-file must be a path inside working-directory'
 [[ $INPUT_VOXFORM =~ ^(source|path)$ ]] || fail 'voxform must be source or path'
+[[ $INPUT_STATE_SIGN_IN =~ ^(aws|azure)?$ ]] || fail 'state-sign-in must be aws or azure'
 [[ $INPUT_PLAN_RUN_ID =~ ^[0-9]*$ ]] || fail 'plan-run-id must be the id of a run'
 [[ $INPUT_RETENTION_DAYS =~ ^[1-9][0-9]?$ ]] || fail 'retention-days must be 1 to 99'
 [[ $INPUT_COMMENT =~ ^(true|false)$ ]] || fail 'comment must be true or false'

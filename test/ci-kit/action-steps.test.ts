@@ -1,13 +1,14 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { execFile, execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../cli/voxform-process.ts';
+import { GithubHost, IDENTITY_REQUEST } from './github-host.ts';
 import { copySources } from './source-copy.ts';
 import { action, root, written } from './workflow.ts';
 
 interface Ended {
-  readonly code: number | null;
+  readonly code: number;
   readonly text: string;
   readonly outputs: Readonly<Record<string, string>>;
   readonly folder: string;
@@ -17,21 +18,27 @@ interface Ended {
 async function run(script: string, env: Readonly<Record<string, string>>): Promise<Ended & AsyncDisposable> {
   const place = await temporaryFolder();
   mkdirSync(path.join(place.root, 'voices'));
-  const { status, stdout, stderr } = spawnSync(path.join(root, 'ci/github', script), {
+  const file = path.join(root, 'ci/github', script);
+  const options = {
     cwd: place.root,
-    encoding: 'utf8',
     env: {
       PATH: [path.dirname(process.execPath), process.env.PATH].join(path.delimiter),
       RUNNER_TEMP: place.root,
       GITHUB_OUTPUT: path.join(place.root, 'output'),
+      GITHUB_ENV: path.join(place.root, 'env'),
       GITHUB_PATH: path.join(place.root, 'path'),
       ACTION_PATH: root,
       ...env,
     },
-  });
+  };
+  const { code, text } = await new Promise<Pick<Ended, 'code' | 'text'>>((resolve) =>
+    execFile(file, options, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), text: stdout + stderr }),
+    ),
+  );
   return {
-    code: status,
-    text: stdout + stderr,
+    code,
+    text,
     outputs: written(path.join(place.root, 'output')),
     folder: place.root,
     [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
@@ -76,6 +83,7 @@ describe('the check of the inputs', () => {
     ['COMMENT', 'yes', 'no boolean'],
     ['RETENTION_DAYS', '0', 'no time at all'],
     ['PLAN_RUN_ID', '1;2', 'no id'],
+    ['STATE_SIGN_IN', 'gcp', 'a cloud without a backend'],
     ['API_KEY', 'two\nlines', 'a mask of one line would show the other'],
   ])('refuses %s=%j: %s', async (name, value) => {
     await using ended = await run('check-inputs.sh', { ...defaults, [`INPUT_${name}`]: value });
@@ -85,6 +93,34 @@ describe('the check of the inputs', () => {
     );
     if (value.length > 2) expect(ended.text.replace(/.*cd: .*/, '')).not.toContain(value);
     expect(existsSync(path.join(ended.folder, 'pwned'))).toBe(false);
+  });
+});
+
+describe('the sign-in to the store of the state', () => {
+  it.each([
+    ['aws', {}, 'id-token: write'],
+    ['aws', { ACTIONS_ID_TOKEN_REQUEST_URL: 'http://127.0.0.1:1/?a=b', AWS_ROLE_ARN: 'r' }, 'AWS_REGION'],
+    ['azure', { ACTIONS_ID_TOKEN_REQUEST_URL: 'http://127.0.0.1:1/?a=b' }, 'AZURE_CLIENT_ID'],
+  ])('to %s with %j names %s', async (cloud, env, named) => {
+    await using ended = await run('sign-in.sh', { INPUT_STATE_SIGN_IN: cloud, ...env });
+    expect(ended.code).toBe(1);
+    expect(ended.text).toMatch(/^::error title=voxform::.*\n$/);
+    expect(ended.text).toContain(named);
+  });
+
+  it('to Azure has a token for its audience, which only this user can read', async () => {
+    await using host = await GithubHost.start();
+    await using ended = await run('sign-in.sh', {
+      INPUT_STATE_SIGN_IN: 'azure',
+      AZURE_CLIENT_ID: 'client',
+      AZURE_TENANT_ID: 'tenant',
+      ACTIONS_ID_TOKEN_REQUEST_URL: `${host.url}/identity?api-version=2.0`,
+      ACTIONS_ID_TOKEN_REQUEST_TOKEN: IDENTITY_REQUEST,
+    });
+    expect([ended.code, ended.text]).toEqual([0, '']);
+    const { AZURE_FEDERATED_TOKEN_FILE: file = '' } = written(path.join(ended.folder, 'env'));
+    expect(readFileSync(file, 'utf8')).toBe('token-for-api://AzureADTokenExchange');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 });
 

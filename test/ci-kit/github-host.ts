@@ -42,6 +42,14 @@ export interface Call {
   readonly path: string;
 }
 
+/** What a job's API takes for the identity of the job. */
+export const IDENTITY_REQUEST = 'request-of-the-job';
+
+function identityFor(login: string | undefined, url: URL): [number, unknown] {
+  if (login?.toLowerCase() !== `bearer ${IDENTITY_REQUEST}`) return [401, {}];
+  return [200, { value: `token-for-${url.searchParams.get('audience')}` }];
+}
+
 /** As much of GitHub's API as the kit speaks. Lists come two items a page. */
 export class GithubHost extends FakeHost {
   readonly comments = new Map<number, Comment[]>();
@@ -83,6 +91,7 @@ export class GithubHost extends FakeHost {
   protected override async answer({ request, url, send }: Exchange): Promise<void> {
     const { method = 'GET' } = request;
     this.calls.push({ method, path: url.pathname });
+    if (url.pathname === '/identity') return send(...identityFor(request.headers.authorization, url));
     const fault = this.faults.shift();
     if (fault !== undefined) return void send(fault, { message: 'a fault' });
     const permissions = this.#tokens.get(request.headers.authorization?.replace('Bearer ', '') ?? '');

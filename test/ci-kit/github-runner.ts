@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Contexts, filled, isDue } from './expressions.ts';
-import { type GithubHost, type Permissions, REPOSITORY, REPOSITORY_ID } from './github-host.ts';
+import { type GithubHost, IDENTITY_REQUEST, type Permissions, REPOSITORY, REPOSITORY_ID } from './github-host.ts';
 import type { Repository } from './repository.ts';
 import { action, COPY, root, type Step, type Workflow, written } from './workflow.ts';
 
@@ -101,6 +101,9 @@ class RunningJob {
   readonly #workspace: string;
   readonly #summary: string;
   readonly #onLog: (text: string) => void;
+  readonly #permissions: Permissions;
+  /** Variables that steps set for the later ones. */
+  readonly #set: Record<string, string> = {};
   #log = '';
 
   constructor(host: JobHost, repository: Repository, { trigger, runId, permissions, onLog }: Start) {
@@ -109,6 +112,7 @@ class RunningJob {
     this.#trigger = trigger;
     this.#runId = runId;
     this.#onLog = onLog;
+    this.#permissions = permissions;
     this.#temp = mkdtempSync(path.join(repository.folder, 'job-'));
     this.#workspace = path.join(this.#temp, 'work');
     this.#summary = path.join(this.#temp, 'summary');
@@ -205,7 +209,7 @@ class RunningJob {
     writeFileSync(file, script);
     const child = spawn('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', file], {
       cwd: path.join(this.#workspace, folder),
-      env: { ...this.#repository.envOf(this.#temp), ...this.#variables(place), ...env },
+      env: { ...this.#repository.envOf(this.#temp), ...this.#variables(place), ...this.#set, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr]) {
@@ -215,6 +219,7 @@ class RunningJob {
       });
     }
     const code = await new Promise((resolve, reject) => child.once('close', resolve).once('error', reject));
+    Object.assign(this.#set, written(path.join(place, 'env')));
     return { outcome: code === 0 ? 'success' : 'failure', outputs: written(path.join(place, 'output')) };
   }
 
@@ -229,10 +234,15 @@ class RunningJob {
       GITHUB_SHA: this.#trigger.sha,
       GITHUB_RUN_ID: String(this.#runId),
       GITHUB_EVENT_PATH: path.join(this.#temp, 'event.json'),
+      GITHUB_ENV: path.join(place, 'env'),
       GITHUB_OUTPUT: path.join(place, 'output'),
       GITHUB_PATH: path.join(place, 'path'),
       GITHUB_STEP_SUMMARY: this.#summary,
       RUNNER_TEMP: this.#temp,
+      ...(this.#permissions['id-token'] === 'write' && {
+        ACTIONS_ID_TOKEN_REQUEST_URL: `${this.#host.url}/identity?api-version=2.0`,
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: IDENTITY_REQUEST,
+      }),
     };
   }
 

@@ -1,12 +1,14 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
-import { agentManifest } from '../cli/workspace.ts';
+import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { S3Server } from '../state/backends/s3/s3-server.ts';
 import { step } from '../step.ts';
 import { API_KEY, createdAt, GithubProject, type Request, sharedProject } from './github-project.ts';
 import { action, shipped, type Workflow } from './workflow.ts';
 
 const workflow = shipped<Workflow>('examples/ci/github/voxform.yml');
+const cloudWorkflow = shipped<Workflow>('examples/ci/github/cloud-state.yml');
 const promotion = shipped<Workflow>('examples/ci/github/promote.yml');
 
 /** What people type, at its worst. */
@@ -133,6 +135,28 @@ describe('the workflow for one workspace', () => {
         expect(readdirSync(end?.workspace ?? '', { recursive: true })).not.toContain('pwned');
       }
     });
+  });
+});
+
+describe('the workflow for a state in S3', () => {
+  it('plans and applies with the identity of its jobs, and no key of AWS', async () => {
+    await using server = await S3Server.start();
+    const { access_key_id: _, secret_access_key: __, region: ___, ...settings } = server.settings();
+    await using project = await GithubProject.open((emulator) =>
+      projectFile(emulator, `state: ${JSON.stringify({ backend: 's3', ...settings })}\n`),
+    );
+    const env = { AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/voxform', AWS_REGION: server.region };
+    const cloud = { ...cloudWorkflow, env: { ...env, AWS_ENDPOINT_URL_STS: server.url } };
+    const planned = await project.propose(cloud, another, { 'manifests/night.yaml': agentManifest('night') });
+    expect(planned.plan?.result, planned.plan?.log).toBe('success');
+    const merged = await project.merge(cloud, another);
+    expect(merged.apply?.result, merged.apply?.log).toBe('success');
+    expect(project.created()).toEqual(['day', 'night']);
+    expect([...server.objects().keys()].some((key) => key.endsWith('/head.json'))).toBe(true);
+    const roles = server.requests.map(({ headers }) => headers['x-amz-security-token']);
+    expect(new Set(roles.filter((token) => token !== undefined))).toEqual(new Set(['session-of-the-role']));
+    expect(cloudWorkflow.permissions).toEqual({ contents: 'read' });
+    for (const job of Object.values(cloudWorkflow.jobs)) expect(job.permissions).toMatchObject({ contents: 'read' });
   });
 });
 

@@ -36,6 +36,8 @@ type Fault = 'lost' | 'cut' | Answer | undefined;
  */
 export type S3Rules = 'amazon' | 'bare' | 'unconditional' | 'absent-only';
 
+/** The web identity that the server exchanges for credentials. */
+export const JOB_TOKEN = 'token-for-sts.amazonaws.com';
 export const S3_ID = 'AKIAVOXFORMTEST';
 export const S3_SECRET = 's3-secret-k3y/of+tests';
 
@@ -210,7 +212,7 @@ export class S3Server {
 /** As the Security Token Service answers. */
 function roleCredentials(body: Buffer): Answer {
   const given = new URLSearchParams(body.toString());
-  if (given.get('WebIdentityToken') !== 'token-of-the-job') return { status: 400, code: 'InvalidIdentityToken' };
+  if (given.get('WebIdentityToken') !== JOB_TOKEN) return { status: 400, code: 'InvalidIdentityToken' };
   return {
     status: 200,
     headers: { 'content-type': 'text/xml' },

@@ -13,7 +13,7 @@ import { Secret } from '../../../../src/values/value.ts';
 import { connectProxy } from '../../../platform/connect-proxy.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
 import { hasRadosgw, startRadosgw } from './radosgw.ts';
-import { S3_ID, S3_SECRET, S3Server } from './s3-server.ts';
+import { JOB_TOKEN, S3_ID, S3_SECRET, S3Server } from './s3-server.ts';
 
 interface Scene {
   readonly server: S3Server;
@@ -322,7 +322,7 @@ describe('credentials for a state in S3', () => {
 
   it('come from the token of a job, through the same proxies and certificates', async () => {
     const { server, store } = await scene();
-    vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', await fileWith('token-of-the-job'));
+    vi.stubEnv('AWS_WEB_IDENTITY_TOKEN_FILE', await fileWith(JOB_TOKEN));
     vi.stubEnv('AWS_ROLE_ARN', 'arn:aws:iam::123456789012:role/voxform');
     vi.stubEnv('AWS_ENDPOINT_URL_STS', server.url);
     const asked = new Set<string>();

@@ -1,0 +1,53 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
+import { S3_ID, S3_SECRET, S3Server } from '../state/backends/s3/s3-server.ts';
+import { Voices } from './voices.ts';
+
+const missing = ['age-keygen', 'pass', 'gpg'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
+const title = `docs/object-stores.md${missing.length > 0 ? ` (NOT RUN: ${missing} IS MISSING)` : ''}`;
+
+afterEach(() => vi.unstubAllEnvs());
+
+it.skipIf(missing.length > 0)(title, async () => {
+  await using server = await S3Server.start();
+  server.buckets.set('acme-voxform', new Map());
+  await using voices = await Voices.open();
+  const { root } = voices.folder;
+  const gnupg = path.join(root, '.gnupg');
+  await mkdir(gnupg, { mode: 0o700 });
+  const env = { PATH: process.env.PATH ?? '', HOME: root, GNUPGHOME: gnupg };
+  // The SDK and programs that voxform starts read these.
+  const own = { ...env, AWS_ACCESS_KEY_ID: S3_ID, AWS_SECRET_ACCESS_KEY: S3_SECRET };
+  for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value);
+  const run = (program: string, ...args: readonly string[]) => execFileSync(program, args, { env, cwd: root });
+  try {
+    run('gpg', '--batch', '--passphrase', '', '--quick-generate-key', 'team@example.com', 'default', 'default');
+    run('pass', 'init', 'team@example.com');
+    const page = voices.page('docs/object-stores.md');
+    const settle = (text: string, project: string) =>
+      voices.folder.write('voxform.yaml', project.replace('state: { backend: local }\n', text));
+    const project = await voices.read('voxform.yaml');
+    page.stand('region: eu-central-1 }', `region: eu-central-1, endpoint: "${server.url}", path_style: true }`);
+    page.stand('  region: eu-central-1\n', `  region: eu-central-1\n  endpoint: "${server.url}"\n  path_style: true\n`);
+
+    await settle(page.block('yaml'), project);
+    await page.next('voxform state move');
+    server.requests.length = 0;
+    await page.next('voxform plan');
+    // The rights to read are enough.
+    expect(new Set(server.requests.map(({ method }) => method))).toEqual(new Set(['GET']));
+
+    run('age-keygen', ...page.take('age-keygen'));
+    const recipient = run('age-keygen', '-y', 'identity.txt').toString().trim();
+    page.stand('age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p', recipient);
+    await settle(page.block('yaml', 3), project);
+    await page.through('pass insert', 'voxform state seal', 'voxform plan');
+    page.end();
+    const stored = [...server.objects('acme-voxform').values()].map(({ bytes }) => bytes.toString());
+    expect(stored.filter((text) => text.includes('prompt'))).toEqual([]);
+  } finally {
+    spawnSync('gpgconf', ['--kill', 'all'], { env });
+  }
+});
