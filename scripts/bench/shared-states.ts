@@ -16,22 +16,25 @@ export async function sharedStates({ bin, folder, rounds, emit }: Bench, agents:
   const identity = await generateX25519Identity();
   const recipient = await identityToRecipient(identity);
   writeProject(project, agents, platform.baseUrl);
-  const apply = (state: string): Promise<Run> => {
+  const apply = (state: string, cache = 'plain'): Promise<Run> => {
     rmSync(path.join(project, '.voxform'), { recursive: true, force: true });
     writeFileSync(path.join(project, 'voxform.yaml'), `${projectText(platform.baseUrl)}state: ${state}\n`);
     const env = {
       BENCH_API_KEY: 'key-of-the-bench',
       STATE_URL: database.url('postgres'),
       STATE_IDENTITY: identity,
+      // A sealed project would replace the cache of the others, and they its own.
+      XDG_CACHE_HOME: path.join(folder, cache),
     };
     const flags = ['--auto-approve', '--allow-large-change', '--quiet'];
     return runNode([bin, 'apply', ...flags], { cwd: project, env });
   };
   const postgres = () => apply(`{ backend: postgres, url: { $secret: STATE_URL }, name: ${randomUUID()} }`);
   const sealed = () =>
-    apply(`{ backend: local, seal: { recipients: [${recipient}], identity: { $secret: STATE_IDENTITY } } }`);
+    apply(`{ backend: local, seal: { recipients: [${recipient}], identity: { $secret: STATE_IDENTITY } } }`, 'sealed');
   try {
     await postgres();
+    await sealed();
     const times = await interleaved(rounds, { local: () => apply('{ backend: local }'), postgres, sealed });
     const row = { floor: 'local state', floorValue: times.local, budget: 1.3 };
     emit({ ...row, what: `apply creating ${agents}, state in PostgreSQL`, value: times.postgres });

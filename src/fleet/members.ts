@@ -54,7 +54,7 @@ async function projectOf(
   { env, local, text, checkout }: MembersOptions,
 ): Promise<ProjectConfig | string> {
   try {
-    return await parseProject(await text(), { root: local.root, file, env, local, documents: undefined });
+    return await parseProject(await text(), { root: local.root, file, env, local });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
   }

@@ -1,6 +1,6 @@
-import { createHash, hash } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHash, hash, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import yaml from 'yaml/package.json' with { type: 'json' };
 import { replaceFile } from '../files/replace-file.ts';
@@ -23,24 +23,34 @@ const LONGEST_UNUSED = 30 * 24 * 60 * 60 * 1000;
 /** The first line. Files of other programs or versions are ignored. */
 const HEAD = `${JSON.stringify({ format: 3, voxform: VERSION, yaml: yaml.version })}\n`;
 
+/** A sealed file: a nonce, the encrypted content, and the tag that authenticates it. */
+const CIPHER = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
 type CacheEntry = readonly [key: string, documents: readonly ParsedDocument[]];
 
 /** Keeps parsed files in one file of JSON lines: a head, an entry per text, and a digest, so that a damaged file is ignored. */
 export class ParseCache implements DocumentCache {
   readonly #file: string;
+  readonly #keyOf: (() => Buffer | undefined) | undefined;
   #lines: Lines | undefined;
   /** Requested keys that the file contains. */
   #asked = new Set<string>();
   /** Entries that the file does not contain yet. */
   #fresh = new Map<string, ParsedFile>();
 
-  /** @param root the real path of the project folder. */
-  constructor(cacheFolder: string, root: string) {
+  /**
+   * @param root the real path of the project folder.
+   * @param keyOf the key that encrypts the file; nothing is kept while it is not known. Without this parameter, the file is plain text.
+   */
+  constructor(cacheFolder: string, root: string, keyOf?: () => Buffer | undefined) {
     this.#file = path.join(cacheFolder, 'manifests', `${hash('sha256', root).slice(0, 24)}.jsonl`);
+    this.#keyOf = keyOf;
   }
 
   get(key: string): ParsedFile | undefined {
-    this.#lines ??= Lines.read(this.#file);
+    this.#lines ??= Lines.read(this.#file, this.#keyOf);
     const line = this.#lines.get(key);
     if (line === undefined) return this.#fresh.get(key);
     this.#asked.add(key);
@@ -55,7 +65,9 @@ export class ParseCache implements DocumentCache {
 
   async endRound(): Promise<void> {
     try {
-      if (this.#fresh.size > 0) await write(this.#file, this.#kept());
+      const key = this.#keyOf?.();
+      if (this.#keyOf !== undefined && key === undefined) await removePlain(this.#file);
+      else if (this.#fresh.size > 0) await write(this.#file, this.#kept(), key);
       else if (this.#asked.size > 0) await utimes(this.#file, new Date(), new Date());
     } catch (error) {
       // If the folder cannot be written, the next run parses again.
@@ -108,12 +120,12 @@ class Lines {
   }
 
   /** Empty if the file does not exist or is damaged. */
-  static read(file: string): Lines {
+  static read(file: string, keyOf: (() => Buffer | undefined) | undefined): Lines {
     const none = new Lines(Buffer.alloc(0));
     try {
       const status = statSync(file);
       if (!status.isFile() || status.size > MAX_BYTES) return none;
-      const bytes = readFileSync(file);
+      const bytes = keyOf === undefined ? readFileSync(file) : decrypted(readFileSync(file), keyOf());
       const end = bytes.lastIndexOf('\n', -2) + 1;
       const lines = bytes.subarray(0, end);
       if (bytes.toString('latin1', 0, HEAD.length) !== HEAD) return none;
@@ -134,11 +146,36 @@ class Lines {
   }
 }
 
-async function write(file: string, lines: Iterable<string>): Promise<void> {
+async function write(file: string, lines: Iterable<string>, key: Buffer | undefined): Promise<void> {
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await replaceFile(file, chunksOf(lines), { isDurable: false });
+  const chunks = chunksOf(lines);
+  await replaceFile(file, key === undefined ? chunks : encrypted(chunks, key), { isDurable: false });
   await removeUnused(folder);
+}
+
+/** Removes a file of the time before the project was sealed. */
+async function removePlain(file: string): Promise<void> {
+  const head = await readFile(file, 'latin1').catch(() => '');
+  if (head.startsWith('{')) await rm(file, { force: true });
+}
+
+function* encrypted(chunks: Iterable<Buffer>, key: Buffer): Generator<Buffer> {
+  const nonce = randomBytes(NONCE_BYTES);
+  yield nonce;
+  const cipher = createCipheriv(CIPHER, key, nonce);
+  for (const chunk of chunks) yield cipher.update(chunk);
+  yield Buffer.concat([cipher.final(), cipher.getAuthTag()]);
+}
+
+/** @throws if the key is missing, or is not the one that encrypted the bytes. */
+function decrypted(bytes: Buffer, key: Buffer | undefined): Buffer {
+  if (key === undefined) throw new Error('no key');
+  const tagAt = bytes.length - TAG_BYTES;
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES)).setAuthTag(bytes.subarray(tagAt));
+  const content = decipher.update(bytes.subarray(NONCE_BYTES, tagAt));
+  decipher.final();
+  return content;
 }
 
 function* chunksOf(lines: Iterable<string>): Generator<Buffer> {

@@ -5,6 +5,7 @@ import { ParseCache } from '../manifests/parse-cache.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
+import { fileKey } from '../state/seal.ts';
 import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
 import { PROJECT_FILE, projectFileIn } from './find-project.ts';
@@ -31,13 +32,11 @@ interface LoadProjectOptions {
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
   const { cwd, env, local, cacheFolder } = options;
   const root = realFolder(cwd);
-  const cached = (of: string) => (cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, of));
-  const documents = cached(root);
-  const settings = cached(path.join(root, PROJECT_FILE));
+  const settings = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, path.join(root, PROJECT_FILE));
   const file = projectFileIn(root);
   if (file !== undefined) {
     const read = readTextFile(path.join(root, file), root);
-    if ('text' in read) return await parseProject(read.text, { root, file, env, local, documents, settings });
+    if ('text' in read) return await parseProject(read.text, { root, file, env, local, cacheFolder, settings });
     throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
@@ -47,7 +46,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<ProjectC
     file: undefined,
     env,
     local,
-    documents,
+    cacheFolder,
     settings,
   });
   const own = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
@@ -78,7 +77,7 @@ function noProject(root: string): UserError {
   });
 }
 
-interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd' | 'cacheFolder'>, Pick<ProjectConfig, 'documents'> {
+interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
   /** The project folder, a real path. */
   readonly root: string;
   readonly file: string | undefined;
@@ -91,7 +90,7 @@ interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd' | 'cacheFolder'>, 
  * @throws InvalidProject
  */
 export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {
-  const { root, file = PROJECT_FILE, env, local, documents, settings } = place;
+  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings } = place;
   const key = documentKey(text);
   const known = settings?.get(key)?.documents[0];
   const { value, findings } = known
@@ -100,9 +99,7 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
       (await import('../manifests/only-document.ts')).onlyDocument(text, { file, name: 'the project file' });
   const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
-  const isSealed = Object.values(checked?.project?.workspaces ?? {}).some(({ state }) => state.seal);
-  // Whoever encrypts a state wants no copy of its prompts in a cache.
-  const project = checked?.project && { ...checked.project, documents: isSealed ? undefined : documents };
+  const project = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
   if (project === undefined || all.length > 0) {
     const { locate } = await import('../manifests/positions.ts');
     throw new InvalidProject(
@@ -113,4 +110,16 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
   if (known === undefined) settings?.set(key, { documents: [{ index: 0, line: 1, value }], problems: [] });
   await settings?.endRound();
   return project;
+}
+
+/** The cache of parsed manifests. It has the same prompts as the states, so it is sealed where one of them is. */
+function cacheOf(
+  { workspaces }: Pick<ProjectConfig, 'workspaces'>,
+  root: string,
+  cacheFolder: string | undefined,
+): ParseCache | undefined {
+  if (cacheFolder === undefined) return undefined;
+  const seals = Object.values(workspaces).flatMap(({ state: { seal } }) => seal ?? []);
+  if (seals.length === 0) return new ParseCache(cacheFolder, root);
+  return new ParseCache(cacheFolder, root, () => seals.map(fileKey).find((key) => key !== undefined));
 }

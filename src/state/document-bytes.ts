@@ -4,7 +4,7 @@ import { type Json, sortKeys } from '../values/json.ts';
 import type { StoredDocument } from './state-document.ts';
 
 /** The maximum size in bytes; a string of Node can have little more. */
-const LARGEST = 512_000_000;
+export const LARGEST = 512_000_000;
 
 /* The text before the digest, the last key of the document. JSON strings contain no line breaks. */
 const BEFORE_DIGEST = ',\n  "write_digest": ';

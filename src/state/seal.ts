@@ -1,10 +1,10 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import { lazyStrictObject } from '../values/described.ts';
 import { isObject, parsedJson } from '../values/json.ts';
 import { revealed, secretSetting } from './backends/settings.ts';
-import { stateBytes } from './document-bytes.ts';
+import { LARGEST, stateBytes } from './document-bytes.ts';
 import { parseState } from './document-text.ts';
 import { type JournalEntry, parseEvent, type StoredEntry } from './journal-lines.ts';
 import {
@@ -37,6 +37,8 @@ export type SealSettings = Readonly<z.infer<ReturnType<typeof sealSettings>>>;
 interface LineKey {
   readonly key: Buffer;
   readonly wrapped: string;
+  /** Lines encrypted so far: the nonce of the next one. A nonce must not be used twice with one key. */
+  lines: number;
 }
 
 const CIPHER = 'aes-256-gcm';
@@ -77,7 +79,8 @@ export class Seal {
     return {
       format_version: SEALED_FORMAT_VERSION,
       ...envelope,
-      sealed: await this.file(stateBytes(document)),
+      // A tenth of the bytes to encrypt and to store: encrypted text cannot be compressed any more, by Git for example.
+      sealed: await this.file(zlib().gzipSync(stateBytes(document), { level: 1 })),
     };
   }
 
@@ -123,7 +126,8 @@ export class Seal {
   }
 
   async #open(document: SealedDocument, location: string): Promise<StateDocument> {
-    const bytes = await this.#decrypt(unarmored(document.sealed), `the state ${location}`, document.recipients);
+    const content = await this.#decrypt(unarmored(document.sealed), `the state ${location}`, document.recipients);
+    const bytes = inflated(content, location);
     const inside = parseState(bytes, location, '');
     const isSame = (['lineage', 'serial', 'workspace_id', 'write'] as const).every(
       (key) => inside[key] === document[key],
@@ -160,8 +164,10 @@ export class Seal {
   async sealedText(text: string, place: string): Promise<string> {
     if (this.#isOff) return text;
     this.#lineKey ??= this.#newLineKey();
-    const { key, wrapped } = await this.#lineKey;
-    const nonce = randomBytes(NONCE_BYTES);
+    const lineKey = await this.#lineKey;
+    const { key, wrapped } = lineKey;
+    const nonce = Buffer.alloc(NONCE_BYTES);
+    nonce.writeUIntBE(lineKey.lines++, NONCE_BYTES - 6, 6);
     const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place));
     const bytes = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()];
     return `${wrapped}.${Buffer.concat(bytes).toString('base64')}`;
@@ -183,7 +189,7 @@ export class Seal {
 
   async #newLineKey(): Promise<LineKey> {
     const key = randomBytes(32);
-    return { key, wrapped: (await this.#encrypt(key)).toString('base64') };
+    return { key, wrapped: (await this.#encrypt(key)).toString('base64'), lines: 0 };
   }
 
   async #encrypt(bytes: Uint8Array): Promise<Buffer> {
@@ -228,6 +234,11 @@ export class Seal {
   }
 }
 
+/** A key for files of this machine that hold values of the state; undefined while the identity is not known. */
+export function fileKey({ identity }: SealSettings): Buffer | undefined {
+  return identity.isSet ? Buffer.from(hkdfSync('sha256', identity.reveal(), '', 'voxform files', 32)) : undefined;
+}
+
 /** A line of the history as it is stored. @param run its id, which stays readable. */
 export async function sealedLine(line: string, run: string, seal: Seal = noSeal): Promise<string> {
   const sealed = await seal.sealedText(line, run);
@@ -255,11 +266,30 @@ export async function openedLines(lines: readonly string[], seal: Seal): Promise
 /** For states in plain text. */
 export const noSeal = new Seal(undefined);
 
+/** Loaded only for sealed states. */
+function zlib() {
+  return process.getBuiltinModule('node:zlib');
+}
+
+/** @throws LostState if the content is not what `sealed` compresses. */
+function inflated(content: Buffer, location: string): Buffer {
+  try {
+    return zlib().gunzipSync(content, { maxOutputLength: LARGEST });
+  } catch (cause) {
+    throw new LostState(`the state ${location} is damaged: its sealed content cannot be decompressed`, {
+      hint: 'Restore it from a backup.',
+      cause,
+    });
+  }
+}
+
 function placeText({ lineage, serial, sequence, at }: Omit<JournalEntry, 'event'>): string {
   return `${lineage} ${serial} ${sequence} ${at}`;
 }
 
 const BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----\n';
+/** Characters in a line of the armor. */
+const LINE = 64;
 const END = '\n-----END AGE ENCRYPTED FILE-----\n';
 
 export function isAgeFile(bytes: Buffer): boolean {
@@ -267,7 +297,12 @@ export function isAgeFile(bytes: Buffer): boolean {
 }
 
 function armored(bytes: Buffer): string {
-  return BEGIN + bytes.toString('base64').replace(/.{64}(?=.)/g, '$&\n') + END;
+  const text = Buffer.from(bytes.toString('base64'), 'latin1');
+  const lines = Buffer.alloc(text.length + Math.ceil(text.length / LINE) - 1, '\n');
+  for (let start = 0, at = 0; start < text.length; start += LINE, at += LINE + 1) {
+    lines.set(text.subarray(start, start + LINE), at);
+  }
+  return BEGIN + lines.toString('latin1') + END;
 }
 
 function unarmored(text: string): Buffer {

@@ -72,6 +72,7 @@ describe('a sealed state', () => {
       await w.folder.write('manifests/0.yaml', agentManifest('line-0', `${PROMPT} Twice.`));
       const withCache = { ...WITH_FIRST, XDG_CACHE_HOME: path.join(w.folder.root, 'cache') };
       expect((await w.runWith(withCache, 'plan', '--out', 'today.plan')).code).toBe(0);
+      expect(readdirSync(path.join(w.folder.root, 'cache/voxform/manifests'))).toHaveLength(2);
       expect(readFileSync(path.join(w.folder.root, 'today.plan'), 'utf8')).toMatch(
         /^-----BEGIN AGE ENCRYPTED FILE-----\n/,
       );

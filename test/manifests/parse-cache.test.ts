@@ -31,8 +31,12 @@ class Folder {
   }
 
   /** One run that asks for these texts. Gives those that were not known. */
-  async run(texts: readonly string[], project = '/projects/one'): Promise<readonly string[]> {
-    const cache = new ParseCache(this.caches, project);
+  async run(
+    texts: readonly string[],
+    project = '/projects/one',
+    keyOf?: () => Buffer | undefined,
+  ): Promise<readonly string[]> {
+    const cache = new ParseCache(this.caches, project, keyOf);
     const parsed: string[] = [];
     for (const text of texts) {
       const known = cache.get(documentKey(text));
@@ -71,6 +75,22 @@ describe('parsed files kept on the disk', () => {
     expect((statSync(folder.file).mode & 0o777).toString(8)).toBe('600');
     expect((statSync(folder.caches).mode & 0o777).toString(8)).toBe('700');
     expect(readdirSync(path.dirname(folder.file))).toHaveLength(1);
+  });
+
+  it('encrypts what it keeps, if there is a key', async () => {
+    using folder = new Folder();
+    const key = Buffer.alloc(32, 1);
+    expect(await folder.run(TEXTS, undefined, () => key)).toEqual(TEXTS);
+    expect(readFileSync(folder.file, 'latin1')).not.toContain('"a"');
+    expect(await folder.run(TEXTS, undefined, () => key)).toEqual([]);
+    expect(await folder.run(TEXTS, undefined, () => Buffer.alloc(32, 2)), 'another key').toEqual(TEXTS);
+  });
+
+  it('keeps nothing in plain text while the key is not known', async () => {
+    using folder = new Folder();
+    await folder.run(TEXTS);
+    expect(await folder.run(TEXTS, undefined, () => undefined)).toEqual(TEXTS);
+    expect(readdirSync(path.dirname(folder.file))).toEqual([]);
   });
 
   it('keeps the texts of each project apart', async () => {
