@@ -40,6 +40,15 @@ export function settingText(value: Secret | string): string {
   return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(value);
 }
 
+/** Settings in one line, as `state move --from` takes them; undefined ones are left out. */
+export function flowMapping(settings: Readonly<Record<string, Secret | string | boolean | undefined>>): string {
+  const parts = Object.entries(settings).flatMap(([name, value]) => {
+    if (value === undefined) return [];
+    return [`${name}: ${typeof value === 'boolean' ? value : settingText(value)}`];
+  });
+  return `{ ${parts.join(', ')} }`;
+}
+
 export function withWorkspace(text: string, workspace: string): string {
   return text.replaceAll('{workspace}', () => workspace);
 }

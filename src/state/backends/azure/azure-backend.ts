@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { objectKey, storeEndpoint } from '../bucket/bucket-settings.ts';
+import { objectKey, siblingsOf, storeEndpoint } from '../bucket/bucket-settings.ts';
 import { createBucketStore } from '../bucket/bucket-store.ts';
-import { secretSetting, withWorkspace } from '../settings.ts';
+import { flowMapping, secretSetting, withWorkspace } from '../settings.ts';
 import type { AzureLocation } from './azure-location.ts';
 
 const settings = lazyStrictObject(() => ({
@@ -42,6 +42,7 @@ export const azure: StateBackend<z.infer<ReturnType<typeof settings>>, AzureLoca
     account: settings.account,
     container: settings.container,
     name: withWorkspace(name, workspace),
+    siblings: siblingsOf(name),
     endpoint: settings.endpoint,
     connectionString: connection_string,
     sasToken: sas_token,
@@ -52,15 +53,25 @@ export const azure: StateBackend<z.infer<ReturnType<typeof settings>>, AzureLoca
   locationOf: ({ container, name }) => `azure://${container}/${name}`,
   fileOf: () => undefined,
   open(place, user) {
-    const location = azure.locationOf(place, user.root);
-    return createBucketStore({
-      location,
-      setting: 'state.name',
-      user,
+    const containerOf = (at: AzureLocation) => ({
+      location: azure.locationOf(at, user.root),
       async open() {
         const { openContainer } = await import('./azure-container.ts');
-        return await openContainer(place, location, user);
+        return await openContainer(at, azure.locationOf(at, user.root), user);
       },
     });
+    const sibling = (name: string) => ({
+      ...containerOf({ ...place, name }),
+      from: flowMapping({
+        backend: 'azure',
+        account: place.account,
+        container: place.container,
+        name,
+        endpoint: place.endpoint,
+        connection_string: place.connectionString,
+        sas_token: place.sasToken,
+      }),
+    });
+    return createBucketStore({ ...containerOf(place), setting: 'state.name', user, sibling });
   },
 };

@@ -4,6 +4,7 @@ import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import type { Bucket, PutCondition } from '../bucket/bucket.ts';
+import { keysIn } from '../bucket/bucket-settings.ts';
 import { WriteConflict } from '../object-store/object-store.ts';
 import { Busy } from '../object-store/retries.ts';
 import { revealed } from '../settings.ts';
@@ -100,6 +101,20 @@ class AzureContainer implements Bucket {
         found.push({ name: name.slice(key.length + 1), modified: properties.lastModified });
       }
       return found;
+    } catch (error) {
+      throw this.#problem(error);
+    }
+  }
+
+  async siblings(abortSignal: AbortSignal): Promise<readonly string[]> {
+    const { name: key, siblings } = this.#place;
+    if (siblings === undefined) return [];
+    try {
+      const pages = this.#client.listBlobsByHierarchy('/', { prefix: siblings.before, abortSignal }).byPage();
+      // One page of 5,000 is more than are compared.
+      const { value } = await pages.next();
+      const folders = (value?.segment.blobPrefixes ?? []).map(({ name }: { readonly name: string }) => name);
+      return keysIn(folders, siblings).filter((each) => each !== key);
     } catch (error) {
       throw this.#problem(error);
     }

@@ -23,3 +23,27 @@ function isEndpoint(text: string): boolean {
   const { protocol, username, password, search, hash } = new URL(text);
   return /^https?:$/.test(protocol) && username + password + search + hash === '';
 }
+
+/** The keys of all workspaces: `{workspace}` is between these texts. Absent if the setting does not contain it exactly once. */
+export interface Siblings {
+  readonly before: string;
+  readonly after: string;
+}
+
+export function siblingsOf(setting: string): Siblings | undefined {
+  const [before = '', after, ...more] = setting.split('{workspace}');
+  return after === undefined || more.length > 0 ? undefined : { before, after };
+}
+
+/**
+ * The keys of states, from the folders that begin with `before`.
+ * @param folders with a slash at the end, e.g. `voices/staging/` for `voices/{workspace}`.
+ */
+export function keysIn(folders: readonly string[], { before, after }: Siblings): string[] {
+  const end = after.split('/')[0] ?? '';
+  return folders.flatMap((folder) => {
+    const name = folder.slice(before.length, -1);
+    if (!folder.startsWith(before) || !name.endsWith(end) || name.length === end.length) return [];
+    return [`${before}${name.slice(0, name.length - end.length)}${after}`];
+  });
+}

@@ -1,4 +1,5 @@
 import { errorMessage } from '../../../problems/error-code.ts';
+import { UserError } from '../../../problems/user-error.ts';
 import { LostState } from '../../state-errors.ts';
 import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
@@ -7,12 +8,13 @@ import {
   type LockTiming,
   NO_CONTENT,
   type ObjectStore,
+  type OtherContent,
   type StoredContent,
   silenceOf,
   WriteConflict,
 } from '../object-store/object-store.ts';
 import type { Bucket } from './bucket.ts';
-import { HEAD, type Head, newHead, parseHead } from './head.ts';
+import { HEAD, type Head, headIn, newHead, parseHead } from './head.ts';
 import { probe } from './probe.ts';
 
 /** In milliseconds. A machine's clock may be wrong by two minutes. */
@@ -25,6 +27,9 @@ const MAX_EARLIER = 10;
 /** The number of times that the state may change while it is read. */
 const ROUNDS = 4;
 
+/** The number of states of other workspaces that a first state is compared with. */
+const MAX_SIBLINGS = 200;
+
 const HOUR = 3_600_000;
 /** An object that the head does not name may be part of a write under way, or be wanted by a reader of the last head. */
 const KEPT = 24 * HOUR;
@@ -34,6 +39,8 @@ interface BucketStoreOptions {
   readonly setting: string;
   readonly user: StoreUser;
   open(): Promise<Bucket>;
+  /** The state with another key, in the same bucket and with the same credentials. */
+  sibling(key: string): Omit<BucketStoreOptions, 'setting' | 'user' | 'sibling'> & Pick<OtherContent, 'from'>;
 }
 
 interface Known {
@@ -45,7 +52,8 @@ interface Known {
  * A state in a bucket. Only the head is ever replaced, and only if it is unchanged. The document and older lines of journal and history are
  * objects that never change. A write takes two requests at most, except for the first and for a conversion.
  */
-export function createBucketStore({ location, setting, user, open }: BucketStoreOptions): ObjectStore {
+export function createBucketStore(options: BucketStoreOptions): ObjectStore {
+  const { location, setting, user, open } = options;
   let opened: Promise<Bucket> | undefined;
   let known: Known | undefined;
   /** The objects that the last head names. */
@@ -180,6 +188,20 @@ export function createBucketStore({ location, setting, user, open }: BucketStore
       }
       throw new Error('the state changes all the time');
     },
+    async others(workspaceId, signal) {
+      const keys = await siblingKeys(await bucketOf(), { location, user }, signal);
+      const found = keys.slice(0, MAX_SIBLINGS).map(async (key): Promise<OtherContent[]> => {
+        const { from, ...other } = options.sibling(key);
+        const bucket = await other.open();
+        const stored = await bucket.get(HEAD, signal);
+        const head = stored && headIn(stored.bytes);
+        if (head === undefined || (head.workspace_id ?? workspaceId) !== workspaceId) return [];
+        const store = createBucketStore({ ...options, location: other.location, open: async () => bucket });
+        const { state, journal, lock } = await store.read(signal);
+        return [{ state, journal, isLocked: lock !== undefined, location: other.location, from }];
+      });
+      return (await Promise.all(found)).flat();
+    },
     async earlier(signal) {
       const bucket = await bucketOf();
       const current = (await readKnown(signal))?.head.state;
@@ -195,6 +217,21 @@ export function createBucketStore({ location, setting, user, open }: BucketStore
       return (await Promise.all(found)).flat();
     },
   };
+}
+
+/** None if they may not be listed: the state of a workspace may have a bucket policy of its own. */
+async function siblingKeys(
+  bucket: Bucket,
+  { location, user }: Pick<BucketStoreOptions, 'location' | 'user'>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    return await bucket.siblings(signal);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    user.warn?.(`states of other workspaces beside ${location} were not looked for: ${error.message}`);
+    return [];
+  }
 }
 
 function isOurs(name: string): boolean {
@@ -216,6 +253,7 @@ function nextHead(before: Head, change: Change): { head: Head; added: ReadonlyMa
     head.state = state && add('state', state);
     head.lineage = document?.lineage ?? null;
     head.serial = document?.serial ?? null;
+    head.workspace_id = document?.workspace_id ?? null;
   }
   if (journal === null) Object.assign(head, { journal: [], journal_end: '' });
   if (journal) {

@@ -8,6 +8,8 @@ export interface Bucket {
    */
   put(name: string, bytes: Uint8Array, signal: AbortSignal, condition?: PutCondition): Promise<string>;
   list(signal: AbortSignal): Promise<readonly ListedObject[]>;
+  /** The keys of the states of other workspaces. */
+  siblings(signal: AbortSignal): Promise<readonly string[]>;
   /** Also succeeds without such an object. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }

@@ -17,6 +17,8 @@ const head = lazily(() =>
     /** Of the document, for people; null for the mark of a state that was moved. */
     lineage: z.string().nullable(),
     serial: z.number().nullable(),
+    /** Of the document. Earlier versions did not write it. */
+    workspace_id: z.string().nullish(),
     /** The object with the document; null without one. */
     state: part('state').nullable(),
     /** The objects with the journal, and its last lines. */
@@ -51,10 +53,15 @@ export function newHead(bareTags: boolean, now: Date): Head {
   };
 }
 
+/** Undefined if it is not the head of a state. */
+export function headIn(bytes: Uint8Array): Head | undefined {
+  return head().safeParse(jsonIn(bytes)).data;
+}
+
 /** @throws UserError if it is not the head of a state. */
 export function parseHead(bytes: Uint8Array, location: string): Head {
-  const { data } = head().safeParse(jsonIn(bytes));
-  if (data !== undefined) return data;
+  const found = headIn(bytes);
+  if (found !== undefined) return found;
   throw new UserError(`${location}/${HEAD} is not the head of a state that this version of voxform can read`, {
     hint: 'Nothing was changed. Set state.key to a key that nothing else uses, or update voxform.',
   });

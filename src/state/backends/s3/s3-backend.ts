@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { objectKey, storeEndpoint } from '../bucket/bucket-settings.ts';
+import { objectKey, siblingsOf, storeEndpoint } from '../bucket/bucket-settings.ts';
 import { createBucketStore } from '../bucket/bucket-store.ts';
-import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
+import { flowMapping, secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
 import type { S3Location } from './s3-location.ts';
 
 const text = (description: string, example: string) => z.string().min(1).meta(about(description, example));
@@ -50,6 +50,7 @@ export const s3: StateBackend<z.infer<ReturnType<typeof settings>>, S3Location> 
   place: ({ key, ...settings }, { workspace, source }) => ({
     bucket: settings.bucket,
     key: withWorkspace(key, workspace),
+    siblings: siblingsOf(key),
     region: settings.region,
     endpoint: settings.endpoint,
     pathStyle: settings.path_style ?? false,
@@ -64,14 +65,33 @@ export const s3: StateBackend<z.infer<ReturnType<typeof settings>>, S3Location> 
   keyOf: ({ endpoint, bucket, key }) => `${endpoint === undefined ? '' : new URL(endpoint).href} ${bucket} ${key}`,
   locationOf: ({ bucket, key }) => `s3://${bucket}/${key}`,
   fileOf: () => undefined,
-  open: (place, user) =>
-    createBucketStore({
-      location: s3.locationOf(place, user.root),
-      setting: 'state.key',
-      user,
+  open(place, user) {
+    const bucketOf = (at: S3Location) => ({
+      location: s3.locationOf(at, user.root),
       async open() {
         const { S3Bucket } = await import('./s3-bucket.ts');
-        return new S3Bucket(place, s3.locationOf(place, user.root), user);
+        return new S3Bucket(at, s3.locationOf(at, user.root), user);
       },
-    }),
+    });
+    const sibling = (key: string) => ({ ...bucketOf({ ...place, key }), from: settingsText({ ...place, key }) });
+    return createBucketStore({ ...bucketOf(place), setting: 'state.key', user, sibling });
+  },
 };
+
+/** As in the project file. */
+function settingsText(place: S3Location): string {
+  return flowMapping({
+    backend: 's3',
+    bucket: place.bucket,
+    key: place.key,
+    region: place.region,
+    endpoint: place.endpoint,
+    path_style: place.pathStyle || undefined,
+    profile: place.profile,
+    access_key_id: place.accessKeyId,
+    secret_access_key: place.secretAccessKey,
+    session_token: place.sessionToken,
+    sse: place.sse,
+    kms_key_id: place.kmsKeyId,
+  });
+}

@@ -9,6 +9,7 @@ import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import type { Bucket, PutCondition } from '../bucket/bucket.ts';
+import { keysIn } from '../bucket/bucket-settings.ts';
 import { WriteConflict } from '../object-store/object-store.ts';
 import { Busy } from '../object-store/retries.ts';
 import { revealed } from '../settings.ts';
@@ -85,6 +86,18 @@ export class S3Bucket implements Bucket {
       ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
     } while (ContinuationToken !== undefined);
     return found;
+  }
+
+  async siblings(signal: AbortSignal): Promise<readonly string[]> {
+    const { bucket, key, siblings } = this.#place;
+    if (siblings === undefined) return [];
+    // One page of 1,000 is more than are compared.
+    const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: siblings.before, Delimiter: '/' });
+    const { CommonPrefixes = [] } = await this.#ask('s3:ListBucket', () =>
+      this.#client.send(command, { abortSignal: signal }),
+    );
+    const folders = CommonPrefixes.map(({ Prefix = '' }) => Prefix);
+    return keysIn(folders, siblings).filter((each) => each !== key);
   }
 
   async remove(name: string, signal: AbortSignal): Promise<void> {

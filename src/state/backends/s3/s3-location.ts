@@ -1,8 +1,10 @@
 import type { Secret } from '../../../values/value.ts';
+import type { Siblings } from '../bucket/bucket-settings.ts';
 
 export interface S3Location {
   readonly bucket: string;
   readonly key: string;
+  readonly siblings: Siblings | undefined;
   readonly region: string | undefined;
   readonly endpoint: string | undefined;
   readonly pathStyle: boolean;

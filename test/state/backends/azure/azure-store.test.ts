@@ -10,9 +10,12 @@ import { createStore } from '../../../../src/state/state-location.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
+import { expectSiblingFound } from '../siblings.ts';
 import { azuriteContainer, hasAzurite } from './azurite.ts';
 
 interface Scene {
+  readonly root: string;
+  readonly user: StoreUser;
   readonly container: ContainerClient;
   /** Status and path of each request. */
   readonly requests: string[];
@@ -34,6 +37,8 @@ async function scene(): Promise<Scene> {
     debug: (line) => requests.push(line.replace(/^state: (\w+) .*\/(\S+ \d+)$/, '$1 $2')),
   };
   return {
+    root,
+    user,
     container: new ContainerClient(settings.connection_string.reveal(), settings.container),
     requests,
     store: (more, source) => {
@@ -66,6 +71,14 @@ describe.skipIf(!hasAzurite)(title, () => {
     expect(await store().history()).toHaveLength(5);
     expect((await store().backups()).length).toBeGreaterThan(1);
     expect(await store().holder()).toBeUndefined();
+  });
+
+  it('is found under another name of its workspace', async () => {
+    const settings = await azuriteContainer();
+    const { root, user } = await scene();
+    const storeOf = (workspace: string) =>
+      createStore({ backend: 'azure', ...azure.place(settings, { workspace, root }) }, user);
+    await expectSiblingFound(storeOf, `azure://${settings.container}/states/staging`);
   });
 
   it('takes one request for an entry, and two for a document', async () => {

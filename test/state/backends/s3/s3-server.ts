@@ -223,6 +223,8 @@ function roleCredentials(body: Buffer): Answer {
 /** Two keys a page, so that pages are followed. */
 function listing(bucket: string, objects: ReadonlyMap<string, S3Object>, query: URLSearchParams): Answer {
   const prefix = query.get('prefix') ?? '';
+  const delimiter = query.get('delimiter');
+  if (delimiter !== null) return folders(bucket, objects, { prefix, delimiter });
   const after = query.get('continuation-token') ?? '';
   const all = [...objects].filter(([key]) => key.startsWith(prefix) && key > after).toSorted();
   const page = all.slice(0, 2);
@@ -236,6 +238,23 @@ function listing(bucket: string, objects: ReadonlyMap<string, S3Object>, query: 
     status: 200,
     headers: { 'content-type': 'application/xml' },
     body: `<?xml version="1.0"?><ListBucketResult><Name>${bucket}</Name><Prefix>${prefix}</Prefix><IsTruncated>${more}</IsTruncated>${next}${contents.join('')}</ListBucketResult>`,
+  };
+}
+
+function folders(
+  bucket: string,
+  objects: ReadonlyMap<string, S3Object>,
+  { prefix, delimiter }: { readonly prefix: string; readonly delimiter: string },
+): Answer {
+  const found = [...objects.keys()].flatMap((key) => {
+    const end = key.indexOf(delimiter, prefix.length);
+    return key.startsWith(prefix) && end !== -1 ? [key.slice(0, end + 1)] : [];
+  });
+  const shown = [...new Set(found)].map((each) => `<CommonPrefixes><Prefix>${each}</Prefix></CommonPrefixes>`);
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/xml' },
+    body: `<?xml version="1.0"?><ListBucketResult><Name>${bucket}</Name><IsTruncated>false</IsTruncated>${shown.join('')}</ListBucketResult>`,
   };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { proxyFor } from '../../../../src/platform/proxy.ts';
 import type { StoreUser } from '../../../../src/state/backends/backend.ts';
+import { keysIn, siblingsOf } from '../../../../src/state/backends/bucket/bucket-settings.ts';
 import { s3 } from '../../../../src/state/backends/s3/s3-backend.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostState } from '../../../../src/state/state-errors.ts';
@@ -12,6 +13,7 @@ import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { connectProxy } from '../../../platform/connect-proxy.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
+import { expectSiblingFound } from '../siblings.ts';
 import { hasRadosgw, startRadosgw } from './radosgw.ts';
 import { JOB_TOKEN, S3_ID, S3_SECRET, S3Server } from './s3-server.ts';
 
@@ -348,6 +350,40 @@ function objectOf(server: S3Server) {
   return object;
 }
 
+describe('other states in the bucket', () => {
+  it('are found if they are of the same workspace', async () => {
+    await using server = await S3Server.start();
+    const user = await userIn();
+    server.objects().set('states/foreign/head.json', foreign);
+    const storeOf = (workspace: string) =>
+      createStore({ backend: 's3', ...s3.place(server.settings() as never, { workspace, root: user.root }) }, user);
+    await expectSiblingFound(storeOf, 's3://voices/states/staging');
+  });
+
+  it('may be in folders that cannot be listed', async () => {
+    const { server, store } = await scene();
+    server.fault = ({ query }) => (query.has('delimiter') ? { status: 403, code: 'AccessDenied' } : undefined);
+    const warnings: string[] = [];
+    expect(await store({ warn: (text) => warnings.push(text) }).elsewhere?.('W1')).toBeUndefined();
+    expect(warnings).toEqual([expect.stringContaining('s3:ListBucket')]);
+  });
+
+  it.each([
+    ['voices/{workspace}', ['voices/a/', 'voices/b-c/'], ['voices/a', 'voices/b-c']],
+    ['{workspace}/state', ['a/'], ['a/state']],
+    ['v/x-{workspace}-state/1', ['v/x-a-state/', 'v/x-a/', 'v/x--state/'], ['v/x-a-state/1']],
+  ])('are those of %s', (key, folders, keys) => {
+    const siblings = siblingsOf(key);
+    expect(siblings && keysIn(folders, siblings)).toEqual(keys);
+  });
+
+  it('are not searched for without a name of the workspace in the key', () => {
+    for (const key of ['voices', '{workspace}/{workspace}']) expect(siblingsOf(key)).toBeUndefined();
+  });
+});
+
+const foreign = { bytes: Buffer.from('{}'), etag: 'of another program', modified: new Date(), headers: {} };
+
 const title = hasRadosgw ? 'a state in Ceph' : 'a state in Ceph (skipped: there is no radosgw)';
 describe.skipIf(!hasRadosgw)(title, () => {
   it('is written by one of many runs, and read whole', async () => {
@@ -370,5 +406,13 @@ describe.skipIf(!hasRadosgw)(title, () => {
     expect(await store().history()).toHaveLength(6);
     expect((await store().backups()).length).toBeGreaterThan(1);
     expect(await store().holder()).toBeUndefined();
+  }, 60_000);
+
+  it('is found under another name of its workspace', async () => {
+    await using server = await startRadosgw('ceph-secret');
+    const user = await userIn();
+    const storeOf = (workspace: string) =>
+      createStore({ backend: 's3', ...s3.place(server.settings() as never, { workspace, root: user.root }) }, user);
+    await expectSiblingFound(storeOf, 's3://voices/states/staging');
   }, 60_000);
 });
