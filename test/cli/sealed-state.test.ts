@@ -3,11 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import { git, newRepository } from '../state/backends/git/git-server.ts';
 import { step } from '../step.ts';
-import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
+import { API_KEY, agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
+
+const VICTIM = path.resolve(import.meta.dirname, '../../scripts/torture/victim.ts');
 
 /** In each prompt, and in no other text. */
 const PROMPT = 'Greet each caller with the word periwinkle.';
@@ -155,6 +157,27 @@ describe('a sealed state', () => {
     });
   });
 
+  it.each(['before-fold', 'before-rename', 'after-rename', 'before-truncate'])(
+    'is whole after "state seal" was killed %s, and sealed by the next one',
+    async (place) => {
+      await using w = await scene();
+      await w.run('apply', '--auto-approve');
+      const { stdout: plain } = await w.run('state', 'pull');
+      await w.seal(first.recipient);
+      const state = path.join(w.folder.root, '.voxform/test.state.json');
+      const args = [VICTIM, inject('built'), state, place, '1', 'state', 'seal'];
+      const env = { ...process.env, ...WITH_FIRST, VOXFORM_API_KEY: API_KEY };
+      const { signal } = spawnSync(process.execPath, args, { cwd: w.folder.root, env });
+      expect(signal).toBe('SIGKILL');
+      const again = await w.runWith(WITH_FIRST, 'state', 'seal');
+      expect([again.code, again.stdout], again.stderr).toEqual([0, expect.stringContaining('ealed')]);
+      const { stdout } = await w.runWith(WITH_FIRST, 'state', 'pull');
+      expect(JSON.parse(stdout).resources).toEqual(JSON.parse(plain).resources);
+      expect(filesWith('periwinkle', w.folder.root)).toEqual([]);
+      expect((await w.runWith(WITH_FIRST, 'plan', '--detailed-exitcode')).code).toBe(0);
+    },
+  );
+
   it('is refused where it was edited', async () => {
     await using w = await scene();
     await w.seal(first.recipient);
@@ -198,6 +221,13 @@ describe('a sealed state', () => {
       encoding: 'utf8',
     });
     expect([age.status, age.stdout]).toEqual([0, plain]);
+    const stored = JSON.parse(readFileSync(path.join(w.folder.root, '.voxform/test.state.json'), 'utf8'));
+    const inside = spawnSync('sh', ['-c', 'age --decrypt -i identity.txt | gunzip'], {
+      cwd: w.folder.root,
+      input: stored.sealed,
+      encoding: 'utf8',
+    });
+    expect(JSON.parse(inside.stdout).resources).toEqual(JSON.parse(plain).resources);
     await w.folder.write('state.age', sealed);
     expect((await w.runWith(WITH_FIRST, 'state', 'push', 'state.age')).stdout).toContain('identical');
   });

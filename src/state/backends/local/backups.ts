@@ -4,6 +4,7 @@ import { replaceFile } from '../../../files/replace-file.ts';
 import { compareText } from '../../../problems/compare-text.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
+import { jsonEqual } from '../../../values/json.ts';
 import { stateBytes } from '../../document-bytes.ts';
 import { parseState } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
@@ -190,7 +191,7 @@ export async function newerThan(
   let newest: { readonly place: string; readonly copy: StateDocument } | undefined;
   for (const place of places) {
     const copy = await documentIn(files, place, seal);
-    if (copy === undefined || !isLater(copy, document)) continue;
+    if (copy === undefined || !isLater(copy, document) || isRewrite(copy, document)) continue;
     if (newest === undefined || copy.serial > newest.copy.serial) newest = { place, copy };
   }
   if (newest === undefined) return passed && { serial: passed.serial, copy: undefined, missing: [] };
@@ -205,6 +206,12 @@ export async function newerThan(
 function isLater(copy: StateDocument, document: StateDocument): boolean {
   const isSame = copy.lineage === document.lineage && copy.workspace_id === document.workspace_id;
   return isSame && isSuperseded(document, copy);
+}
+
+/** True if the copy has nothing else than the document: "state seal" died before it replaced the document. */
+function isRewrite(copy: StateDocument, document: StateDocument): boolean {
+  const { serial, write, voxform_version } = document;
+  return jsonEqual({ ...copy, serial, write, voxform_version }, document);
 }
 
 /** Parses a document; undefined if it is unreadable, and so could not be pushed either. */
