@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { rolldown } from 'rolldown';
+import { dts } from 'rolldown-plugin-dts';
 
-/* Builds dist/: the command and the library as JavaScript, and the types of the library. */
+/* Builds dist/: the command and the library as JavaScript, and the types of the library in one file, with those of zod that they use. */
 
 const root = path.resolve(import.meta.dirname, '..');
 const dist = path.join(root, 'dist');
@@ -12,18 +14,20 @@ const steps = [
   [tsc, '-p', 'tsconfig.build.json', '--checkers', '1'],
 ];
 const isBuilt = steps.every((step) => spawnSync(process.execPath, step, { cwd: root, stdio: 'inherit' }).status === 0);
-if (isBuilt) removeOtherTypes();
+if (isBuilt) await bundleTypes('library.d.ts');
 else process.exitCode = 1;
 
-/** The compiler also writes the types of files that only the code of the library uses. */
-function removeOtherTypes(): void {
-  const used = new Set([path.join(dist, 'library.d.ts')]);
-  for (const file of used) {
-    for (const [, imported = ''] of readFileSync(file, 'utf8').matchAll(/(?:from |import\()['"](\.[^'"]+)\.ts['"]/g))
-      used.add(path.join(path.dirname(file), `${imported}.d.ts`));
-  }
-  for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
-    const file = path.join(dist, name);
-    if (name.endsWith('.d.ts') && !used.has(file)) rmSync(file);
-  }
+async function bundleTypes(name: string): Promise<void> {
+  const types = await rolldown({
+    cwd: root,
+    input: path.join(dist, name),
+    plugins: [dts({ dtsOnly: true, generator: 'oxc', tsconfig: false })],
+    // zod exports its translations too, in a form that cannot be bundled.
+    external: [/^node:/, /\/locales\//],
+    treeshake: { moduleSideEffects: false },
+  });
+  const [{ code }] = (await types.generate({ format: 'es' })).output;
+  await types.close();
+  for (const file of globSync('**/*.d.ts', { cwd: dist })) rmSync(path.join(dist, file));
+  writeFileSync(path.join(dist, name), code);
 }

@@ -22,10 +22,8 @@ interface PackageFile {
 const root = path.resolve(import.meta.dirname, '..');
 const [out = 'dist', ...parts] = process.argv.slice(2);
 const folder = path.resolve(root, out);
-/** A dependency because the library's types refer to it. Its code is bundled. */
-const FOR_TYPES = 'zod';
 const { dependencies, optionalDependencies } = packageIn(root);
-const outside = Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => name !== FOR_TYPES);
+const outside = Object.keys({ ...dependencies, ...optionalDependencies });
 
 /**
  * Reads only the used members of Node's own modules. An import reads all members, and some load a dozen more modules: `node:fs` its
