@@ -1,8 +1,14 @@
+import path from 'node:path';
 import { type Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import type { Kind, Lookup } from '../kinds/kind.ts';
+import { isInside } from '../manifests/read-file.ts';
 import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts';
+import { type Role, roles } from '../operator/roles.ts';
 import { type Concurrency, isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
-import type { PlanningOptions } from '../runs/run-context.ts';
+import { misuse } from '../problems/user-error.ts';
+import type { PlanningOptions, Waiver } from '../runs/run-context.ts';
 import { isObject, parsedJson } from '../values/json.ts';
+import type { Context } from './context.ts';
 
 export interface WorkspacesFlags {
   readonly allWorkspaces?: boolean;
@@ -214,4 +220,140 @@ export function dateOrMoment(text: string): string {
     throw new InvalidArgumentError('Expected a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z.');
   }
   return text;
+}
+
+export interface PageFlags {
+  readonly listen?: string;
+  readonly listenHost?: readonly string[];
+  readonly trustProxy?: readonly string[];
+  readonly trustUserHeader?: string;
+  readonly trustedRole: Role;
+}
+
+/** @param serves what the listener serves besides the page. */
+export function withPage(command: Command, serves: string): Command {
+  return command
+    .option('--listen <address>', `Serve the page, ${serves} on HOST:PORT`)
+    .option('--listen-host <name>', 'Additional host name to accept in requests (repeatable)', collectText)
+    .option(
+      '--trust-proxy <cidr>',
+      'Network of proxies whose X-Forwarded headers are trusted (repeatable)',
+      collectText,
+    )
+    .option('--trust-user-header <name>', 'Header in which these proxies name the signed-in user')
+    .addOption(
+      new Option('--trusted-role <role>', 'What users named by the proxy may do').choices(roles).default('viewer'),
+    );
+}
+
+export interface PolicyFlags {
+  readonly policy?: readonly string[];
+}
+
+export interface WaiverFlags {
+  readonly waive?: readonly string[];
+  readonly because?: string;
+}
+
+export function withPolicies(command: Command): Command {
+  return command.option(
+    '--policy <file>',
+    'Also apply the policies in this file, beside those of the project (repeatable)',
+    collectText,
+  );
+}
+
+export function withWaiver(command: Command): Command {
+  return withPolicies(command)
+    .option('--waive <rule>', 'Lift a policy for what it denies in this plan (repeatable)', collectItems)
+    .option('--because <text>', 'Why, for the history; required with --waive');
+}
+
+/** Adds the policy files of the command line to the context. */
+export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
+  if (policy.length === 0) return context;
+  const { cwd, calledIn, projectFolder = cwd } = context;
+  // Relative to the caller, not to `-C`: the repository must not choose its own rules.
+  const paths = new Set(policy.map((name) => path.resolve(calledIn, name)));
+  const files = [...paths].map((absolute) => {
+    // In the form of diagnostics: relative to the project.
+    const file = isInside(absolute, projectFolder) ? path.relative(projectFolder, absolute) : absolute;
+    return { path: absolute, file: file.replaceAll(path.sep, '/') };
+  });
+  return { ...context, policies: { ...context.policies, files } };
+}
+
+/** @throws UserError if one of two flags is missing. */
+export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefined {
+  if (waive.length > 0 && (because ?? '').trim() === '') {
+    throw misuse('--waive needs --because TEXT', 'The reason is kept in the history.');
+  }
+  if (waive.length === 0 && because !== undefined) throw misuse('--because needs --waive RULE');
+  return waive.length === 0 ? undefined : { rules: [...new Set(waive)], because: because ?? '' };
+}
+
+/** The flags of commands that discover a workspace: ids of unlisted kinds, and how far to look back. */
+export interface DiscoveryFlags {
+  readonly callsFrom?: Date;
+  readonly [flag: string]: unknown;
+}
+
+export interface Discoverable {
+  /** Record types with a list, such as `numbers`. */
+  readonly listed: readonly string[];
+  /** Kinds found in other records. */
+  readonly mentioned: readonly string[];
+  /** Those other records. */
+  readonly sources: readonly string[];
+}
+
+/** A command that discovers records, as in its description. */
+export async function withDiscovery(command: Command, describe?: (discovery: Discoverable) => string): Promise<void> {
+  const { kinds, lookups } = await import('../kinds/index.ts');
+  const all = [...kinds.values()];
+  const mentioned = all.filter(({ mentions }) => mentions !== undefined);
+  const described = describe?.({
+    listed: [...all.filter(({ list }) => list !== undefined), ...lookups.values()].map(wordsOf),
+    mentioned: mentioned.map(wordsOf),
+    sources: mentioned.flatMap(({ mentions = [] }) => mentions.map(({ name }) => name)),
+  });
+  if (described !== undefined) command.description(described);
+  for (const { table, mentions } of all.filter(({ list }) => list === undefined)) {
+    const [first = '', ...rest] = table.name;
+    const what =
+      mentions === undefined
+        ? `${first.toUpperCase()}${rest.join('')} to read; the API cannot list them`
+        : `Additional ${table.name} to read`;
+    command.option(`--${table.name} <id...>`, what);
+    command.option(`--${table.name}-from <file>`, 'File of ids, one per line');
+  }
+  command.option(
+    '--calls-from <date>',
+    `Search for ${foundInCalls(kinds)} only in calls from this date on (default: all calls)`,
+    parseDate,
+  );
+}
+
+function wordsOf({ table }: Kind | Lookup): string {
+  return table.name.replaceAll('-', ' ');
+}
+
+/** `numbers, users and calls` */
+export function inWords(names: readonly string[]): string {
+  return names.join(', ').replace(/, ([^,]*)$/, ' and $1');
+}
+
+/** The kinds that calls mention. */
+export function foundInCalls(kinds: ReadonlyMap<string, Kind>): string {
+  return [...kinds.values()]
+    .filter(({ mentions = [] }) => mentions.some(({ name }) => name === 'calls'))
+    .map(({ table }) => table.name)
+    .join(' and ');
+}
+
+/** The default start of the calls to read. */
+export const ALL_CALLS = new Date(0);
+
+export function parseDate(text: string): Date {
+  return new Date(dateOrMoment(text));
 }

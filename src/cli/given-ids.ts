@@ -6,7 +6,7 @@ import { errorCode } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { KnownId } from '../runs/discover.ts';
 import type { Context } from './context.ts';
-import type { DiscoveryFlags } from './discovery-flags.ts';
+import type { DiscoveryFlags } from './flags.ts';
 
 /** The ids of the flags. Throws `UserError` for a file that cannot be read. */
 export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {

@@ -3,7 +3,7 @@ import type { AccessOptions } from '../page/access/access.ts';
 import { TrustedProxy } from '../page/access/trusted-proxy.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
-import type { PageFlags } from './page-flags.ts';
+import type { PageFlags } from './flags.ts';
 
 /** The variable with the bearer token of `/status` and `/metrics`. */
 export const LISTEN_TOKEN = 'VOXFORM_WATCH_TOKEN';

@@ -15,8 +15,14 @@ import { aheadFor, changesIn, type PlanSurroundings, withManifests } from '../..
 import type { GuardOptions, LockOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
-import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
-import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '../policy-flags.ts';
+import {
+  type PlanFlags,
+  type PolicyFlags,
+  type WaiverFlags,
+  type WorkspacesFlags,
+  waiverOf,
+  withPolicyFiles,
+} from '../flags.ts';
 import { readSavedPlan } from '../read-saved-plan.ts';
 import { cancelled, confirm } from './confirm.ts';
 import {

@@ -19,7 +19,7 @@ import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts'
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import { Secret, specials } from '../../values/value.ts';
 import type { Context } from '../context.ts';
-import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
+import { ALL_CALLS, type DiscoveryFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
 import { settingsFiles } from './init-settings.ts';
 import { progressFor } from './plan-report.ts';

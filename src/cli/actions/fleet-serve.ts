@@ -25,9 +25,9 @@ import { InvalidProject } from '../../project/invalid-project.ts';
 import type { RunContext } from '../../runs/run-context.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
+import type { PageFlags } from '../flags.ts';
 import { fleetPage } from '../fleet-page.ts';
 import { listenToken, pageAddress } from '../page-address.ts';
-import type { PageFlags } from '../page-flags.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
 interface ServeFlags extends FleetFlags, PageFlags {

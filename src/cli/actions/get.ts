@@ -16,7 +16,7 @@ import type { PlatformOptions } from '../../runs/run-context.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import { foundInCalls } from '../discovery-flags.ts';
+import { foundInCalls } from '../flags.ts';
 
 interface GetFlags extends GetOptions {
   readonly type: string;

@@ -1,7 +1,7 @@
 import { serveEditor } from '../../editor/server.ts';
 import { ExitCode } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
-import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
+import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 
 interface LspOptions extends PolicyFlags {
   /** False to ignore `.env` beside project files. */

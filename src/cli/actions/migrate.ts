@@ -26,10 +26,15 @@ import { changesIn, stateToRead } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
-import { ALL_CALLS, type DiscoveryFlags } from '../discovery-flags.ts';
-import type { FullFlag, JsonFlag } from '../flags.ts';
+import {
+  ALL_CALLS,
+  type DiscoveryFlags,
+  type FullFlag,
+  type JsonFlag,
+  type PolicyFlags,
+  withPolicyFiles,
+} from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
-import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
 import { approve, cancelled } from './confirm.ts';
 import { beginWriting, progressFor } from './plan-report.ts';
 

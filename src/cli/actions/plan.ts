@@ -13,8 +13,14 @@ import { judged } from '../../runs/judged-plan.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
-import type { PlanFlags, WorkspacesFlags } from '../flags.ts';
-import { type PolicyFlags, type WaiverFlags, waiverOf, withPolicyFiles } from '../policy-flags.ts';
+import {
+  type PlanFlags,
+  type PolicyFlags,
+  type WaiverFlags,
+  type WorkspacesFlags,
+  waiverOf,
+  withPolicyFiles,
+} from '../flags.ts';
 import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './plan-report.ts';
 import { reportEach, severalNamed } from './several.ts';
 

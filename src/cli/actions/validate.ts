@@ -9,8 +9,7 @@ import type { Desired } from '../../project/project.ts';
 import { sharedDiagnostics, validateProject } from '../../runs/validate-project.ts';
 import type { Context } from '../context.ts';
 import { diagnosticsText } from '../diagnostics-text.ts';
-import type { WorkspacesFlags } from '../flags.ts';
-import { type PolicyFlags, withPolicyFiles } from '../policy-flags.ts';
+import { type PolicyFlags, type WorkspacesFlags, withPolicyFiles } from '../flags.ts';
 import { severalNamed } from './several.ts';
 
 type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';

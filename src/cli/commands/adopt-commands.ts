@@ -1,18 +1,20 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { type Discoverable, inWords, withDiscovery } from '../discovery-flags.ts';
 import {
   address,
   collectItems,
+  type Discoverable,
+  inWords,
   outputOption,
   positiveInteger,
   wholeNumber,
   withApplying,
+  withDiscovery,
   withFull,
   withLock,
   withPlatform,
+  withPolicies,
 } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
-import { withPolicies } from '../policy-flags.ts';
 
 /** Commands that import existing records, here or in another workspace. */
 export const adoptingCommands = {

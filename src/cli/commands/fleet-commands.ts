@@ -2,8 +2,7 @@ import { Option } from 'commander';
 import { roles } from '../../operator/roles.ts';
 import { workspaceStatuses } from '../../operator/workspace-status.ts';
 import { reportFormatNames } from '../../output/formats/index.ts';
-import { duration, outputOption, withFull } from '../flags.ts';
-import { withPage } from '../page-flags.ts';
+import { duration, outputOption, withFull, withPage } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';

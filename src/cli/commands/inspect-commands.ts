@@ -1,7 +1,15 @@
 import { Argument, InvalidArgumentError } from 'commander';
 import type { GroupBy } from '../../output/graph/grouping.ts';
-import { foundInCalls, parseDate } from '../discovery-flags.ts';
-import { collectText, dateOrMoment, outputOption, parseSeconds, positiveInteger, withPlatform } from '../flags.ts';
+import {
+  collectText,
+  dateOrMoment,
+  foundInCalls,
+  outputOption,
+  parseDate,
+  parseSeconds,
+  positiveInteger,
+  withPlatform,
+} from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
 
 /** Commands that only show something. */

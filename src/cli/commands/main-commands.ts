@@ -12,15 +12,16 @@ import {
   withGuards,
   withLock,
   withOlderState,
+  withPage,
   withPlanning,
   withPlatform,
+  withPolicies,
   withReplacing,
   withSelection,
+  withWaiver,
   withWorkspaces,
 } from '../flags.ts';
-import { withPage } from '../page-flags.ts';
 import type { CommandTable } from '../perform.ts';
-import { withPolicies, withWaiver } from '../policy-flags.ts';
 
 /** The main commands, from manifests to records. */
 export const mainCommands = {

@@ -1,11 +1,13 @@
 import { Option } from 'commander';
-import { type Discoverable, inWords, withDiscovery } from '../discovery-flags.ts';
 import {
   address,
   collectAddress,
+  type Discoverable,
   dateOrMoment,
+  inWords,
   outputOption,
   positiveInteger,
+  withDiscovery,
   withLock,
   withPlatform,
 } from '../flags.ts';

@@ -1,8 +1,7 @@
 import { Argument, Option } from 'commander';
 import { SHELLS } from '../completion/completion-answer.ts';
-import { jsonObject, parsePort } from '../flags.ts';
+import { jsonObject, parsePort, withPolicies } from '../flags.ts';
 import type { CommandTable } from '../perform.ts';
-import { withPolicies } from '../policy-flags.ts';
 
 const NAME = 'Name, as in { $secret: NAME }';
 
