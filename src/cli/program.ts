@@ -7,10 +7,9 @@ import { mainCommands } from './commands/main-commands.ts';
 import { restoringCommands } from './commands/restore-commands.ts';
 import { stateCommands } from './commands/state-commands.ts';
 import { toolCommands } from './commands/tool-commands.ts';
-import type { Start } from './context.ts';
+import { type CommandTable, performing, type Start } from './context.ts';
 import { collectItems } from './flags.ts';
 import { helpLayout } from './help.ts';
-import { type CommandTable, performing } from './perform.ts';
 import { suggestChoices } from './usage-errors.ts';
 
 /** The flags of every command, before or after its name. */

@@ -23,17 +23,17 @@ import {
   waiverOf,
   withPolicyFiles,
 } from '../flags.ts';
-import { readSavedPlan } from '../read-saved-plan.ts';
 import { cancelled, confirm } from './confirm.ts';
 import {
   beginWriting,
   progressFor,
   type ReportFlags,
   refuseLooseEvenIfAll,
+  refuseSeveral,
   report,
   strictCode,
-} from './plan-report.ts';
-import { refuseSeveral } from './several.ts';
+} from './report.ts';
+import { readSavedPlan } from './show.ts';
 
 interface ApplyFlags
   extends PlanFlags,

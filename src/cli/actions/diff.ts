@@ -3,15 +3,13 @@ import { comparisonMarkdown, comparisonText } from '../../output/comparison-form
 import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
-import type { SeenSide } from '../../runs/diff/diff-workspaces.ts';
-import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
+import { diffWorkspaces, type SeenSide } from '../../runs/diff/diff-workspaces.ts';
 import type { DiffDocument } from '../../runs/diff/document.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import { planAll } from './plan-report.ts';
-import { inEach } from './several.ts';
+import { inEach, planAll } from './report.ts';
 
 type DiffFormat = 'text' | 'json' | 'markdown';
 

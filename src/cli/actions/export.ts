@@ -21,8 +21,8 @@ import { Secret, specials } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
-import { settingsFiles } from './init-settings.ts';
-import { progressFor } from './plan-report.ts';
+import { settingsFiles } from './init.ts';
+import { progressFor } from './report.ts';
 
 interface ExportOptions extends PlatformOptions, DiscoveryFlags {
   readonly out: string;

@@ -11,8 +11,7 @@ import { formatFiles, projectFiles } from '../../project/format-files.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { Context } from '../context.ts';
-import { diagnosticsText } from '../diagnostics-text.ts';
-import { withPathsFromCwd } from '../project-context.ts';
+import { diagnosticsText, withPathsFromCwd } from '../project-context.ts';
 
 interface FmtOptions {
   readonly files: readonly string[];

@@ -12,7 +12,7 @@ import { stateToRead } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import { versionedRecord } from '../../runs/versioned-record.ts';
 import type { Context } from '../context.ts';
-import { progressFor } from './plan-report.ts';
+import { progressFor } from './report.ts';
 
 interface ImpactFlags extends PlatformOptions {
   readonly address: string;

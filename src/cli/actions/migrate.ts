@@ -36,7 +36,7 @@ import {
 } from '../flags.ts';
 import { givenIds, readTextOf } from '../given-ids.ts';
 import { approve, cancelled } from './confirm.ts';
-import { beginWriting, progressFor } from './plan-report.ts';
+import { beginWriting, progressFor } from './report.ts';
 
 interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions, FullFlag, JsonFlag, PolicyFlags {
   readonly from: string;

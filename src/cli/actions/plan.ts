@@ -1,5 +1,6 @@
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { driftOf, hasDrift } from '../../engine/decide/drift-view.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { withDigest } from '../../engine/plan/saved-plan.ts';
 import { replaceFile } from '../../files/replace-file.ts';
@@ -12,6 +13,7 @@ import { commandFor } from '../../problems/workspace-command.ts';
 import { judged } from '../../runs/judged-plan.ts';
 import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import { changesIn, preparedToPlan } from '../../runs/planning.ts';
+import type { PlatformOptions, SelectionOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import {
   type PlanFlags,
@@ -21,8 +23,7 @@ import {
   waiverOf,
   withPolicyFiles,
 } from '../flags.ts';
-import { planAll, type ReportFlags, refuseLooseEvenIfAll, strictCode } from './plan-report.ts';
-import { reportEach, severalNamed } from './several.ts';
+import { planAll, type ReportFlags, refuseLooseEvenIfAll, reportEach, severalNamed, strictCode } from './report.ts';
 
 interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, PolicyFlags, WaiverFlags {
   readonly out?: string;
@@ -98,4 +99,20 @@ async function writePrivateFile({ cwd }: Context, file: string, text: string): P
 async function isStream(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   return found !== undefined && !found.isFile() && !found.isDirectory();
+}
+
+interface DriftOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, ReportFlags {
+  readonly detailedExitcode: boolean;
+}
+
+export async function drift(context: Context, options: DriftOptions): Promise<number> {
+  const all = { ...options, refresh: true, evenIfAll: true };
+  return reportEach(context, options, {
+    what: 'drift',
+    look: (opened) =>
+      preparedToPlan(opened, options, async (prepared) =>
+        driftOf((await planAll(context, { ...prepared, opened, options: all })).plan),
+      ),
+    codeFor: (documents) => (options.detailedExitcode && documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok),
+  });
 }

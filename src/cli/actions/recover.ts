@@ -12,7 +12,7 @@ import type { Context } from '../context.ts';
 import { ALL_CALLS, type DiscoveryFlags, type JsonFlag } from '../flags.ts';
 import { givenIds } from '../given-ids.ts';
 import { approve } from './confirm.ts';
-import { progressFor } from './plan-report.ts';
+import { progressFor } from './report.ts';
 
 interface RecoverOptions extends PlatformOptions, LockOptions, DiscoveryFlags, JsonFlag {
   readonly auto?: boolean;

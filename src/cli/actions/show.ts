@@ -1,11 +1,19 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { parseSavedPlan } from '../../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { reasonOf } from '../../manifests/read-file.ts';
+import { parseAddress } from '../../manifests/resource.ts';
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
 import { planReport, reachOf } from '../../output/report.ts';
+import { shellWord } from '../../problems/shell-word.ts';
+import { UserError } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
+import { openWorkspace } from '../../runs/open-workspace.ts';
+import { isAgeFile } from '../../state/seal.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag } from '../flags.ts';
-import { readSavedPlan } from '../read-saved-plan.ts';
 
 interface ShowOptions extends FullFlag {
   readonly 'plan-file': string;
@@ -30,4 +38,23 @@ export async function showPlan(
   const report = planReport(document);
   const presentation = { style: terminal.style, verbose, full, reach: reach ?? reachOf(report) };
   terminal.out(format.report(report, presentation));
+}
+
+/** @throws UserError if the file does not exist or is not a plan for this version. */
+export async function readSavedPlan(context: Context, file: string): Promise<PlanDocument> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(path.resolve(context.cwd, file));
+  } catch (cause) {
+    const help =
+      parseAddress(file) === undefined
+        ? { next: [{ action: 'save_plan' as const }] }
+        : { hint: `To apply one resource: voxform apply --target ${shellWord(file)}` };
+    throw new UserError(`cannot read the plan ${file}: ${reasonOf(cause)}`, { ...help, cause });
+  }
+  if (isAgeFile(bytes)) {
+    const opened = await openWorkspace(context, { requireKey: false }).catch(() => undefined);
+    if (opened?.workspace.state.seal !== undefined) bytes = await opened.seal.openedFile(bytes, file);
+  }
+  return parseSavedPlan(bytes.toString(), { file, version: VERSION });
 }

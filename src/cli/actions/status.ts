@@ -14,8 +14,7 @@ import type { SyncStatus } from '../../runs/sync-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, WorkspacesFlags } from '../flags.ts';
-import { planAll } from './plan-report.ts';
-import { inEach, type Reported, severalCode, severalNamed } from './several.ts';
+import { inEach, planAll, type Reported, severalCode, severalNamed } from './report.ts';
 
 interface StatusOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, JsonFlag {
   readonly kind?: readonly string[];

@@ -8,9 +8,9 @@ import { ExitCode } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
 import { sharedDiagnostics, validateProject } from '../../runs/validate-project.ts';
 import type { Context } from '../context.ts';
-import { diagnosticsText } from '../diagnostics-text.ts';
 import { type PolicyFlags, type WorkspacesFlags, withPolicyFiles } from '../flags.ts';
-import { severalNamed } from './several.ts';
+import { diagnosticsText } from '../project-context.ts';
+import { severalNamed } from './report.ts';
 
 type DiagnosticFormat = 'text' | 'json' | 'junit' | 'github';
 

@@ -1,13 +1,113 @@
+import { driftOf } from '../../engine/decide/drift-view.ts';
+import { refuseUnknown } from '../../engine/decide/scope.ts';
+import type { Address } from '../../manifests/resource.ts';
 import { type AcceptanceWords, acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
-import { ExitCode } from '../../problems/user-error.ts';
+import { needsPerson, requestJson, requestWords, requestWriter } from '../../output/request-text.ts';
+import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
-import { acceptanceOf, type ValuesFound } from '../../runs/accepted-values.ts';
-import type { OpenWorkspace } from '../../runs/open-workspace.ts';
+import { acceptanceOf, type DriftFacts, driftValues, type ValuesFound } from '../../runs/accepted-values.ts';
+import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
+import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
+import { preparedToPlan } from '../../runs/planning.ts';
+import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 import { approve, cancelled } from './confirm.ts';
+import { planAll } from './report.ts';
+
+interface AcceptOptions extends PlatformOptions, WriteBackOptions {
+  /** Empty for all drifted resources. */
+  readonly address: readonly string[];
+  readonly pullRequest?: boolean;
+}
+
+/** Writes drift into the manifests, or into a request. Writes nothing to the platform or the state. */
+export async function accept(context: Context, options: AcceptOptions): Promise<number> {
+  const { address: addresses, pullRequest = false } = options;
+  if (pullRequest && addresses.length > 0) {
+    throw misuse('--pull-request takes no addresses: it keeps one pull request for all drift of a workspace');
+  }
+  const opened = await openWorkspace(context, { requireKey: true });
+  if (pullRequest) {
+    return withDrift(context, { opened, options, addresses }, (facts) => acceptByRequest(context, facts, options));
+  }
+  const found = await withDrift(context, { opened, options, addresses }, (facts) => driftValues(facts, addresses));
+  const words = {
+    verb: 'Accept',
+    nothing: 'No drift to accept.',
+    next: 'The next apply records the accepted values in the state; until then, another edit of them counts as a conflict.',
+  };
+  return writeBack(context, opened, { found, options, command: 'voxform accept', words });
+}
+
+interface DriftSought {
+  readonly opened: OpenWorkspace;
+  readonly options: AcceptOptions;
+  readonly addresses: readonly Address[];
+}
+
+async function withDrift<T>(
+  context: Context,
+  { opened, options, addresses }: DriftSought,
+  work: (facts: DriftFacts) => Promise<T>,
+): Promise<T> {
+  // A value that the platform kept is not drift: only a person accepts it, not a request.
+  const retryIgnored = options.pullRequest !== true;
+  const whole = { refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
+  const all = { ...options, ...whole, target: addresses };
+  return preparedToPlan(opened, all, async (prepared) => {
+    const { desired: resources, state, client } = prepared;
+    const earlier = resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`));
+    const known = [...resources.map(({ address }) => address), ...earlier, ...state.resources.keys()];
+    refuseUnknown(addresses, { known: new Set([...known, ...state.pending.keys()]) });
+    const { plan } = await planAll(context, { ...prepared, opened, options: all });
+    return work({ opened, state, resources, drift: driftOf(plan), client });
+  });
+}
+
+/** Seconds that a host may delay the command, by default. */
+const MAX_WAIT = 300;
+
+/** Updates the drift request of a workspace. The project folder is unchanged. */
+async function acceptByRequest(
+  context: Context,
+  facts: DriftFacts,
+  options: WriteBackOptions & PlatformOptions,
+): Promise<number> {
+  const { terminal, log, interrupts } = context;
+  const { opened, drift } = facts;
+  const { root: checkout } = opened.project;
+  const acceptance = await proposedDrift(facts);
+  const { files, refused } = acceptance;
+  const isJson = options.output === 'json';
+  const words = { verb: 'Pull request', nothing: 'No drift to accept.' };
+  if (!isJson) terminal.out(renderAcceptance(acceptance, terminal.style, words));
+  const isDry = options.dryRun === true;
+  if (!isDry && files.length > 0 && !options.autoApprove) {
+    const approved = await approve(context, {
+      question: `Open or update a pull request that changes ${plural(files.length, 'file')}?`,
+      verb: 'do so',
+      hint: 'Review with voxform accept --pull-request --dry-run, then approve with --auto-approve.',
+    });
+    if (!approved) return cancelled(context);
+  }
+  const signal = interrupts.requests;
+  const parts = { opened, drift, acceptance, origin: { checkout }, writer: requestWriter, signal };
+  const proposal = await proposalOf(parts);
+  const longestPause = (options.maxWait ?? MAX_WAIT) * 1000;
+  const kept = isDry ? undefined : await carryOutProposal(opened, { proposal, longestPause, signal });
+  const said = kept && requestWords(kept);
+  if (isJson) {
+    const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });
+    terminal.out(jsonText({ ...json, pull_request: kept === undefined ? null : requestJson(kept) }));
+    if (said !== undefined) log[kept !== undefined && needsPerson(kept) ? 'warn' : 'info'](said);
+    if (refused.length > 0) log.warn(`${plural(refused.length, 'change')} cannot be written back`);
+  } else if (said !== undefined) terminal.out(`${said.charAt(0).toUpperCase()}${said.slice(1)}\n`);
+  if (files.length === 0) return refused.length === 0 ? ExitCode.ok : ExitCode.error;
+  return kept !== undefined && needsPerson(kept) ? ExitCode.error : ExitCode.ok;
+}
 
 export interface WriteBackOptions extends JsonFlag {
   readonly dryRun?: boolean;

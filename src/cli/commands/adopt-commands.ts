@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { CommandTable } from '../context.ts';
 import {
   address,
   collectItems,
@@ -14,7 +15,6 @@ import {
   withPlatform,
   withPolicies,
 } from '../flags.ts';
-import type { CommandTable } from '../perform.ts';
 
 /** Commands that import existing records, here or in another workspace. */
 export const adoptingCommands = {

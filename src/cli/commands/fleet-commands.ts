@@ -2,8 +2,8 @@ import { Option } from 'commander';
 import { roles } from '../../operator/roles.ts';
 import { workspaceStatuses } from '../../operator/workspace-status.ts';
 import { reportFormatNames } from '../../output/formats/index.ts';
+import type { CommandTable } from '../context.ts';
 import { duration, outputOption, withFull, withPage } from '../flags.ts';
-import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
 const ADDRESSES = 'Addresses, or patterns as in fleet.yaml, in which * matches any text: "voices/*:staging"';

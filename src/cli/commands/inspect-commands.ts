@@ -1,5 +1,6 @@
 import { Argument, InvalidArgumentError } from 'commander';
 import type { GroupBy } from '../../output/graph/grouping.ts';
+import type { CommandTable } from '../context.ts';
 import {
   collectText,
   dateOrMoment,
@@ -10,7 +11,6 @@ import {
   positiveInteger,
   withPlatform,
 } from '../flags.ts';
-import type { CommandTable } from '../perform.ts';
 
 /** Commands that only show something. */
 export const inspectingCommands = {
@@ -100,7 +100,7 @@ export const inspectingCommands = {
           'Schema: manifest, project, state, plan, plans, apply, drift, diff, draft-diff, impact, history, error, or a kind such as Agent',
           'manifest',
         )
-        .action(perform(async () => (await import('../actions/schema.ts')).schema)),
+        .action(perform(async () => (await import('../actions/explain.ts')).schema)),
   },
 } satisfies CommandTable;
 

@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { reportFormatNames } from '../../output/formats/index.ts';
 import { syncStatuses } from '../../runs/sync-status.ts';
 import { type Installation, installationForms, parseInstallation } from '../actions/ci-workflow.ts';
+import type { CommandTable } from '../context.ts';
 import {
   collectItems,
   collectText,
@@ -21,7 +22,6 @@ import {
   withWaiver,
   withWorkspaces,
 } from '../flags.ts';
-import type { CommandTable } from '../perform.ts';
 
 /** The main commands, from manifests to records. */
 export const mainCommands = {
@@ -102,7 +102,7 @@ export const mainCommands = {
         .option('--detailed-exitcode', 'Exit with 2 when there is drift', true)
         .option('--no-detailed-exitcode', 'Exit with 0 when there is drift')
         .addOption(outputOption(reportFormatNames))
-        .action(perform(async () => (await import('../actions/drift.ts')).drift)),
+        .action(perform(async () => (await import('../actions/plan.ts')).drift)),
   },
   status: {
     summary: 'Show the status of each resource',

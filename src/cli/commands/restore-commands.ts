@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { attempt } from '../../problems/attempt.ts';
+import type { CommandTable } from '../context.ts';
 import {
   address,
   collectAddress,
@@ -10,7 +11,6 @@ import {
   withFull,
   withPlatform,
 } from '../flags.ts';
-import type { CommandTable } from '../perform.ts';
 
 /** Commands that compare, and that restore values. */
 export const restoringCommands = {
@@ -36,7 +36,7 @@ export const restoringCommands = {
         )
         .argument('[address...]', 'Only these resources (default: all that drifted)', collectAddress)
         .option('--pull-request', 'Open, update or close the pull request of the workspace instead of writing files')
-        .action(perform(async () => (await import('../actions/accept.ts')).accept)),
+        .action(perform(async () => (await import('../actions/write-back.ts')).accept)),
   },
   versions: {
     summary: 'Show published versions',

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import type { CommandTable } from '../context.ts';
 import {
   address,
   collectAddress,
@@ -11,7 +12,6 @@ import {
   withLock,
   withPlatform,
 } from '../flags.ts';
-import type { CommandTable } from '../perform.ts';
 
 const ADDRESS = 'Address, e.g. Agent/support-line';
 

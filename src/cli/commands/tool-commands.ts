@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
-import { SHELLS } from '../completion/completion-answer.ts';
+import { SHELLS } from '../completion/complete.ts';
+import type { CommandTable } from '../context.ts';
 import { jsonObject, parsePort, withPolicies } from '../flags.ts';
-import type { CommandTable } from '../perform.ts';
 
 const NAME = 'Name, as in { $secret: NAME }';
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { complete } from '../../../src/cli/completion/candidates.ts';
-import { answerFor, SHELLS, wordsFrom } from '../../../src/cli/completion/completion-answer.ts';
+import { answerFor, complete, SHELLS, wordsFrom } from '../../../src/cli/completion/complete.ts';
 import { declaredIn, projectSources } from '../../../src/cli/completion/project-sources.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { Redactor } from '../../../src/values/redactor.ts';
