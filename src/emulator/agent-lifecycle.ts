@@ -1,19 +1,11 @@
 import type { AgentRequest } from '../platform/records/agent-records.ts';
-import type { EmulatorBehaviour } from './behaviour.ts';
+import { mapParts } from '../values/json.ts';
+import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
 import { offsetTime } from './ids-and-clock.ts';
-import { normalisedAgent } from './normalising.ts';
-import type { StoredAgent, StoredVersion } from './stored-records.ts';
-import { type KeyMarker, markKey } from './stored-records.ts';
+import { type KeyMarker, markKey, type StoredAgent, type StoredVersion } from './stored-records.ts';
 import type { World } from './world.ts';
 
-const configs = [
-  'call_config',
-  'knowledge_base_config',
-  'llm_config',
-  'prompt_config',
-  'stt_config',
-  'tts_config',
-] as const;
+const configs = [...shownConfigs, 'knowledge_base_config'] as const;
 
 type Config = (typeof configs)[number];
 
@@ -119,4 +111,55 @@ function keyAfter(
   const { api_key: key } = body.llm_config;
   if (key !== undefined) return markKey(key, world.sequence.randomText());
   return put === 'merge' ? agent.api_key : null;
+}
+
+/** The value with all texts trimmed, except keys of providers. */
+export function trimTexts(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim();
+  return mapParts(value, (part, key) => (key === 'api_key' ? part : trimTexts(part)));
+}
+
+/** A set in the order of the server. */
+export function ordered<T extends string>(items: readonly T[], { reorderSets }: EmulatorBehaviour['normalise']): T[] {
+  return reorderSets ? [...items].sort() : [...items];
+}
+
+const serverDefaults: { readonly [Name in ShownConfig]: Readonly<StoredAgent[Name]> } = {
+  call_config: { max_call_duration_ms: 1_800_000, ring_duration_ms: 30_000 },
+  llm_config: { provider: 'internal', model: 'gpt-4o', temperature: 0.7, max_tokens: 1024 },
+  prompt_config: {
+    first_speaker: 'ai',
+    ai_speak_after_silence: true,
+    ai_speak_wait_time: 3,
+    welcome_message_type: 'dynamic',
+    welcome_message: null,
+  },
+  stt_config: { provider: 'internal', model: 'general' },
+  tts_config: {
+    speed: 'normal',
+    emotion: null,
+    speed_alpha: null,
+    ambient_sound_volume: 0.5,
+    responsiveness: 1,
+    interruption_sensitivity: 0.8,
+    enable_backchannel: false,
+    backchannel_words: [],
+    reminder_trigger_ms: 10_000,
+  },
+};
+
+/** The agent's configuration as the server stores it: sets sorted and defaults added, depending on the behaviour. */
+export function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
+  agent: T,
+  normalise: EmulatorBehaviour['normalise'],
+): T {
+  const filled = normalise.defaults ? { ...agent, ...withDefaults(agent) } : agent;
+  const ids = filled.llm_config.knowledge_base_ids;
+  if (ids === undefined) return filled;
+  return { ...filled, llm_config: { ...filled.llm_config, knowledge_base_ids: ordered(ids, normalise) } };
+}
+
+function withDefaults(agent: Pick<StoredAgent, ShownConfig>): Pick<StoredAgent, ShownConfig> {
+  const filled = shownConfigs.map((config) => [config, { ...serverDefaults[config], ...agent[config] }]);
+  return Object.fromEntries(filled) as Pick<StoredAgent, ShownConfig>;
 }

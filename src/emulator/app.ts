@@ -1,14 +1,9 @@
 import { Hono } from 'hono';
 import type { EmulatorBehaviour } from './behaviour.ts';
-import type { Dashboard } from './dashboard-edits.ts';
+import { type Dashboard, dashboardRoutes } from './dashboard.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
 import { Refusal, refusalResponse } from './refusal.ts';
-import { agentRoutes } from './routes/agents.ts';
-import { dashboardRoutes } from './routes/dashboard.ts';
-import { listRoutes } from './routes/lists.ts';
-import { numberRoutes } from './routes/numbers.ts';
-import { userRoutes } from './routes/users.ts';
-import { webhookRoutes } from './routes/webhooks.ts';
+import { addApiRoutes } from './routes.ts';
 
 /** The platform as one HTTP application. Without `apiKey` it accepts any bearer key. */
 export function emulatorApp(
@@ -26,9 +21,7 @@ export function emulatorApp(
     rateLimit.admit(emulated.behaviour.rateLimit);
     await next();
   });
-  for (const addRoutes of [agentRoutes, numberRoutes, webhookRoutes, userRoutes, listRoutes]) {
-    addRoutes(api, emulated);
-  }
+  addApiRoutes(api, emulated);
   return app.route('/api/v1', api);
 }
 

@@ -2,7 +2,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isObject, setOwn } from '../values/json.ts';
 import { type BehaviourPatch, type EmulatorBehaviour, emulatorBehaviour } from './behaviour.ts';
 import { Faults, type ReceivedRequest } from './faults.ts';
-import type { ReceivedBody } from './received-body.ts';
 import type { World } from './world.ts';
 
 /** The maximum number of kept requests: an emulator may run for days. */
@@ -32,6 +31,12 @@ export class Emulated {
     this.requests.push(request);
   }
 }
+
+/** The body of a request: none, JSON, or why it is refused. */
+export type ReceivedBody =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'wrong-type' | 'not-json' | 'too-large' };
 
 export interface EmulatorEnv {
   Bindings: {

@@ -35,13 +35,17 @@ interface PageCursor {
   readonly key: string | number;
 }
 
-type PageBehaviour = Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages' | 'cursors'>;
-
 /** One page of the items. Throws a 422 for an invalid cursor. */
 export function pageOf<T>(
   items: Iterable<T>,
   listing: PagedList<T>,
-  { request, behaviour }: { request: PageRequest; behaviour: PageBehaviour },
+  {
+    request,
+    behaviour,
+  }: {
+    request: PageRequest;
+    behaviour: Pick<EmulatorBehaviour, 'previousCursorSpelling' | 'meta' | 'pages' | 'cursors'>;
+  },
 ): ListPage<T> {
   const sorted = [...items].sort((a, b) => compareKeys(listing, listing.key(a), listing.key(b)));
   const { most, overlap } = behaviour.pages;
@@ -52,35 +56,19 @@ export function pageOf<T>(
   const data = sorted.slice(isForth ? Math.max(0, start - overlap) : start, end);
   const [first] = data;
   const last = data.at(-1);
-  const cursorAt = (side: PageCursor['side'], key: PageCursor['key']) => cursorText(listing, { side, key });
   const isPosition = behaviour.cursors === 'position';
-  const next =
-    last === undefined || end >= sorted.length
-      ? null
-      : isPosition
-        ? cursorAt('at', end)
-        : cursorAt('after', listing.key(last));
-  const previous =
-    first === undefined || start <= 0
-      ? null
-      : isPosition
-        ? cursorAt('upTo', start)
-        : cursorAt('before', listing.key(first));
+  const cursorAt = (side: PageCursor['side'], key: PageCursor['key']): string =>
+    Buffer.from(JSON.stringify([listing.name, side, key])).toString('base64url');
+  const after = (item: T) => (isPosition ? cursorAt('at', end) : cursorAt('after', listing.key(item)));
+  const before = (item: T) => (isPosition ? cursorAt('upTo', start) : cursorAt('before', listing.key(item)));
+  const next = last === undefined || end >= sorted.length ? null : after(last);
+  const previous = first === undefined || start <= 0 ? null : before(first);
   if (behaviour.meta === 'odd') {
-    return {
-      data,
-      meta: {
-        per_page: String(size),
-        prev_cursor: false,
-        ...((next !== null || data.length >= size) && { next_cursor: next }),
-      },
-    };
+    const nextCursor = (next !== null || data.length >= size) && { next_cursor: next };
+    return { data, meta: { per_page: String(size), prev_cursor: false, ...nextCursor } };
   }
-  const spelling = behaviour.previousCursorSpelling;
-  return {
-    data,
-    meta: { per_page: size, next_cursor: next, ...previousCursor(listing, previous, spelling) },
-  };
+  const previousCursor = previousCursorOf(listing, previous, behaviour.previousCursorSpelling);
+  return { data, meta: { per_page: size, next_cursor: next, ...previousCursor } };
 }
 
 function bounds<T>(
@@ -105,18 +93,14 @@ function compareKeys<T>({ order }: PagedList<T>, a: string | number, b: string |
   return order === 'ascending' ? rising : -rising;
 }
 
-function previousCursor<T>(
-  { name }: PagedList<T>,
+function previousCursorOf(
+  { name }: PagedList<never>,
   cursor: string | null,
   spelling: EmulatorBehaviour['previousCursorSpelling'],
 ): Record<string, string | null> {
   if (spelling === 'both') return { prev_cursor: cursor, previous_cursor: cursor };
   if (spelling !== 'documented') return { [spelling]: cursor };
   return name === 'versions' ? { previous_cursor: cursor } : { prev_cursor: cursor };
-}
-
-function cursorText({ name }: PagedList<never>, { side, key }: PageCursor): string {
-  return Buffer.from(JSON.stringify([name, side, key])).toString('base64url');
 }
 
 const SIDES: ReadonlySet<unknown> = new Set<PageCursor['side']>(['before', 'after', 'at', 'upTo']);

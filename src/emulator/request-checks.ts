@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { isObject } from '../values/json.ts';
+import { trimTexts } from './agent-lifecycle.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Emulated, EmulatorEnv } from './emulated.ts';
-import { trimmed } from './normalising.ts';
 import { type ListPage, type PagedList, type PageRequest, pageOf } from './pagination.ts';
 import { type FieldProblem, invalid, notFound, Refusal } from './refusal.ts';
 
@@ -70,9 +70,10 @@ const pageQuery = z.object({
   cursor: z.string().optional(),
 });
 
-/** The body of a write, with texts trimmed if `trim` is on. Throws a Refusal. */
+/** The body of a write, normalised as the behaviour says. Throws a Refusal. */
 export function writtenBody<T>(c: Context<EmulatorEnv>, schema: z.ZodType<T>, { normalise }: EmulatorBehaviour): T {
-  return checked(schema, trimmed(bodyOf(c), normalise));
+  const body = bodyOf(c);
+  return checked(schema, normalise.trim ? trimTexts(body) : body);
 }
 
 export function requireWorkspace({ world }: Emulated, id: string): void {

@@ -1,13 +1,13 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Hono } from 'hono';
+import { mapParts } from '../values/json.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
-import type { Emulated, EmulatorEnv } from './emulated.ts';
+import type { Emulated, EmulatorEnv, ReceivedBody } from './emulated.ts';
 import type { Fault, ReceivedRequest } from './faults.ts';
-import { readBody, withoutKeys } from './received-body.ts';
 
 /** Called for each request to the API before it is handled. May return a fault. */
 export type RequestHook = (request: ReceivedRequest) => Fault | undefined | Promise<Fault | undefined>;
@@ -137,4 +137,33 @@ async function compressed(answer: Response, encoding: EmulatorBehaviour['compres
   headers.delete('content-length');
   headers.set('content-encoding', encoding);
   return new Response(new Uint8Array(body), { status, headers });
+}
+
+/** Larger than any valid request. */
+const LARGEST = 16 * 1024 * 1024;
+
+/** Reads the raw body, also that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
+export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
+  const { headers } = incoming;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return { kind: 'none' };
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= LARGEST) chunks.push(chunk);
+  }
+  if (size === 0) return { kind: 'none' };
+  if (size > LARGEST) return { kind: 'too-large' };
+  if (!/^application\/json\b/i.test(headers['content-type'] ?? '')) return { kind: 'wrong-type' };
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return { kind: 'json', value: JSON.parse(text) as unknown };
+  } catch {
+    return { kind: 'not-json' };
+  }
+}
+
+/** The body with all provider keys replaced. */
+export function withoutKeys(body: unknown): unknown {
+  return mapParts(body, (part, key) => (key === 'api_key' ? '(secret)' : withoutKeys(part)));
 }

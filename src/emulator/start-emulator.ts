@@ -5,7 +5,7 @@ import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
 import { UserError } from '../problems/user-error.ts';
 import { emulatorApp } from './app.ts';
 import type { BehaviourPatch, EmulatorBehaviour } from './behaviour.ts';
-import { Dashboard } from './dashboard-edits.ts';
+import { Dashboard } from './dashboard.ts';
 import { DataFile, loadWorldData } from './data-file.ts';
 import { Emulated } from './emulated.ts';
 import type { ReceivedRequest } from './faults.ts';

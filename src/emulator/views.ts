@@ -1,12 +1,12 @@
 import { agentConfigs } from '../platform/records/agent-records.ts';
 import { type EmulatorBehaviour, type ShownConfig, shownConfigs } from './behaviour.ts';
+import type { Emulated } from './emulated.ts';
 import { microsecondTime } from './ids-and-clock.ts';
 import type { Stored, StoredAgent, StoredNumber, StoredVersion } from './stored-records.ts';
-import type { World } from './world.ts';
 
 /** The shown form of an agent, with only the given config objects. */
 export function showAgent(
-  { world, behaviour }: { world: World; behaviour: EmulatorBehaviour },
+  { world, behaviour }: Pick<Emulated, 'world' | 'behaviour'>,
   agent: StoredAgent,
   shown: readonly ShownConfig[] = shownConfigs,
 ): Record<string, unknown> {
@@ -17,14 +17,12 @@ export function showAgent(
     config,
     showConfig(config, { ...agent, llm_config }[config], behaviour),
   ]);
-  const hidden: readonly string[] = [
+  const hidden: ReadonlySet<unknown> = new Set([
     ...shownConfigs.filter((config) => !shown.includes(config)),
     ...(behaviour.agentTimes === 'hidden' ? ['created_at', 'updated_at', 'published_at'] : []),
-  ];
+  ]);
   return {
-    ...Object.fromEntries(
-      [...Object.entries(visible), ...configs].filter(([field]) => !hidden.includes(String(field))),
-    ),
+    ...Object.fromEntries([...Object.entries(visible), ...configs].filter(([field]) => !hidden.has(field))),
     version: showVersionNumber(agent.version, behaviour),
     numbers: world.numbersOf(agent.id).map(({ id, number, nickname }) => ({
       id,
@@ -46,11 +44,8 @@ function showConfig(
 }
 
 function withNumbersAsText(record: object): Record<string, unknown> {
-  const shown = Object.entries(record).map(([field, value]) => [
-    field,
-    typeof value === 'number' ? String(value) : value,
-  ]);
-  return Object.fromEntries(shown);
+  const textOf = (value: unknown) => (typeof value === 'number' ? String(value) : value);
+  return Object.fromEntries(Object.entries(record).map(([field, value]) => [field, textOf(value)]));
 }
 
 export function showWebhook(webhook: Stored<'webhooks'>, { numbersAsText }: EmulatorBehaviour): object {
@@ -62,7 +57,7 @@ export function showToken(id: number, { showsSecrets }: EmulatorBehaviour): stri
 }
 
 export function showVersion(
-  view: { world: World; behaviour: EmulatorBehaviour },
+  view: Pick<Emulated, 'world' | 'behaviour'>,
   agent: StoredAgent,
   version: StoredVersion,
 ): Record<string, unknown> {
@@ -73,10 +68,7 @@ export function showVersionSummary(
   { version, published_at }: StoredVersion,
   behaviour: EmulatorBehaviour,
 ): Record<string, unknown> {
-  return {
-    version: showVersionNumber(version, behaviour),
-    published_at: microsecondTime(Date.parse(published_at)),
-  };
+  return { version: showVersionNumber(version, behaviour), published_at: microsecondTime(Date.parse(published_at)) };
 }
 
 export function showNumber(number: StoredNumber, behaviour: EmulatorBehaviour) {

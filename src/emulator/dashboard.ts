@@ -1,15 +1,19 @@
+import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { userRoles } from '../platform/records/user-records.ts';
 import { type Immutable, isObject, type Json } from '../values/json.ts';
+import { jsonValue } from '../values/json-value.ts';
 import { publishAgent } from './agent-lifecycle.ts';
-import type { Emulated } from './emulated.ts';
-import { mergePatch } from './emulated.ts';
+import { emulatorBehaviour } from './behaviour.ts';
+import { type Emulated, type EmulatorEnv, mergePatch } from './emulated.ts';
+import { plannedFault } from './faults.ts';
 import { microsecondTime, offsetTime } from './ids-and-clock.ts';
 import { makeCalls, usualCall } from './made-calls.ts';
 import { found, notFound } from './refusal.ts';
-import { checkedStrictly } from './request-checks.ts';
+import { bodyOf, checkedStrictly } from './request-checks.ts';
 import {
   type CollectionName,
+  isCollection,
   isMarkedKey,
   type KeyMarker,
   markKey,
@@ -19,7 +23,7 @@ import {
 } from './stored-records.ts';
 import type { World } from './world.ts';
 
-export const dashboardForms = {
+const dashboardForms = {
   link: z.strictObject({
     inbound_agent_id: z.string().nullable().optional(),
     outbound_agent_id: z.string().nullable().optional(),
@@ -189,14 +193,10 @@ function putRecord<Name extends CollectionName>(world: World, collection: Name, 
 
 function forgetAgent({ numbers, users }: World, id: string): void {
   for (const number of numbers.values()) {
-    const isGone = (agentId: string | null) => agentId === id;
-    const [inbound, outbound] = [number.inbound_agent_id, number.outbound_agent_id];
-    if (!isGone(inbound) && !isGone(outbound)) continue;
-    numbers.set(number.id, {
-      ...number,
-      inbound_agent_id: isGone(inbound) ? null : inbound,
-      outbound_agent_id: isGone(outbound) ? null : outbound,
-    });
+    const links = { inbound_agent_id: number.inbound_agent_id, outbound_agent_id: number.outbound_agent_id };
+    if (links.inbound_agent_id === id) links.inbound_agent_id = null;
+    if (links.outbound_agent_id === id) links.outbound_agent_id = null;
+    numbers.set(number.id, { ...number, ...links });
   }
   for (const user of users.values()) {
     if (!user.agent_ids.includes(id)) continue;
@@ -220,6 +220,66 @@ function withKeyApart(
 /** The time of the edit in the format of the record's times; empty for a record without times. */
 function editTime(record: object, now: number): { updated_at?: string } {
   if (!('updated_at' in record)) return {};
-  const isMicroseconds = String(record.updated_at).endsWith('Z');
-  return { updated_at: isMicroseconds ? microsecondTime(now) : offsetTime(now) };
+  return { updated_at: (String(record.updated_at).endsWith('Z') ? microsecondTime : offsetTime)(now) };
+}
+
+const patchForm = z.record(z.string(), jsonValue);
+
+/** The dashboard and the emulator's own controls, without a key. Answers are `{ "data": … }`. */
+export function dashboardRoutes(emulated: Emulated, dashboard: Dashboard): Hono<EmulatorEnv> {
+  const routes = new Hono<EmulatorEnv>();
+  controlRoutes(routes, emulated);
+  routes.post('/agents/:id/publish', (c) => c.json({ data: dashboard.publishAgent(c.req.param('id')) }));
+  routes.post('/numbers/:id/link', (c) =>
+    c.json({
+      data: dashboard.linkNumber(c.req.param('id'), checkedStrictly(dashboardForms.link, bodyOf(c))),
+    }),
+  );
+  const creates = <T>(path: string, form: z.ZodType<T>, create: (body: T) => unknown) =>
+    routes.post(path, (c) => c.json({ data: create(checkedStrictly(form, bodyOf(c))) }, 201));
+  creates('/users', dashboardForms.user, (body) => dashboard.inviteUser(body));
+  creates('/knowledge-bases', dashboardForms.knowledgeBase, (body) => dashboard.addKnowledgeBase(body));
+  creates('/calls', dashboardForms.call, (body) => dashboard.recordCall(body));
+  creates('/invoices', dashboardForms.invoice, (body) => dashboard.addInvoice(body));
+  creates('/api-keys', dashboardForms.apiKey, (body) => dashboard.addApiKey(body));
+  routes.patch('/:collection/:id', (c) => {
+    const patch: Record<string, Json> = checkedStrictly(patchForm, bodyOf(c));
+    return c.json({ data: dashboard.edit(collectionOf(c), c.req.param('id'), patch) });
+  });
+  routes.delete('/:collection/:id', (c) => {
+    dashboard.remove(collectionOf(c), c.req.param('id'));
+    return c.body(null, 204);
+  });
+  return routes;
+}
+
+function controlRoutes(routes: Hono<EmulatorEnv>, emulated: Emulated): void {
+  const { world, faults } = emulated;
+  routes.get('/world', (c) => c.json({ data: world.toData() }));
+  routes.get('/behaviour', (c) => c.json({ data: emulated.behaviour }));
+  routes.put('/behaviour', (c) => {
+    const patch = bodyOf(c);
+    checkedStrictly(emulatorBehaviour, patch);
+    return c.json({ data: emulated.setBehaviour(patch) });
+  });
+  routes.get('/requests', (c) => c.json({ data: emulated.requests, count: emulated.requests.length }));
+  routes.delete('/requests', (c) => {
+    emulated.requests = [];
+    return c.body(null, 204);
+  });
+  routes.get('/faults', (c) => c.json({ data: faults.pending }));
+  routes.post('/faults', (c) => {
+    faults.add(checkedStrictly(plannedFault, bodyOf(c)));
+    return c.json({ data: faults.pending }, 201);
+  });
+  routes.delete('/faults', (c) => {
+    faults.clear();
+    return c.body(null, 204);
+  });
+}
+
+function collectionOf(c: Context<EmulatorEnv>): CollectionName {
+  const name = c.req.param('collection') ?? '';
+  if (!isCollection(name)) throw notFound(`Collection ${name}`);
+  return name;
 }
