@@ -20,13 +20,11 @@ interface FleetOverview extends FleetStatus {
   readonly unusedRules: readonly string[];
 }
 
-interface StatusTextOptions {
-  /** All details of one workspace instead of the fleet. */
-  readonly address?: string | undefined;
-}
-
-/** The fleet as text: workspaces that need attention first, then the age of the data. */
-export function fleetStatusText(status: FleetOverview, style: Style, { address }: StatusTextOptions): string {
+/**
+ * The fleet as text: workspaces that need attention first, then the age of the data.
+ * @param address shows all details of this workspace instead.
+ */
+export function fleetStatusText(status: FleetOverview, style: Style, address?: string): string {
   const { counts: byStatus, workspaces, sources, processes, lateness } = status;
   const { oldestCheckAge, neverChecked, orphans } = status;
   const now = Date.parse(status.at);
@@ -98,7 +96,7 @@ function workspaceText(workspace: FleetWorkspace, now: number, style: Style): st
     ['Platform', baseUrl && `${workspaceId ?? 'unknown'} at ${baseUrl}`],
     ['Commit', commitText(workspace)],
     ['Failures', failures === 0 ? null : `${failures} in a row`],
-    ['Asked for', asked && [asked.why, asked.by].filter((each) => each !== null).join(' by ')],
+    ['Requested', asked && [asked.why, asked.by].filter((each) => each !== null).join(' by ')],
     ['Paused', paused && `by ${paused.by} ${paused.at}${reasonOf(paused)}`],
     ['Vanished', vanishedAt],
     ['Plan', plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`],

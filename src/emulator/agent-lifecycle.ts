@@ -149,7 +149,7 @@ const serverDefaults: { readonly [Name in ShownConfig]: Readonly<StoredAgent[Nam
 };
 
 /** The agent's configuration as the server stores it: sets sorted and defaults added, depending on the behaviour. */
-export function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
+function normalisedAgent<T extends Pick<StoredAgent, ShownConfig>>(
   agent: T,
   normalise: EmulatorBehaviour['normalise'],
 ): T {

@@ -143,7 +143,7 @@ async function compressed(answer: Response, encoding: EmulatorBehaviour['compres
 const LARGEST = 16 * 1024 * 1024;
 
 /** Reads the raw body, also that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
-export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
+async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
   const { headers } = incoming;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return { kind: 'none' };
   const chunks: Buffer[] = [];
@@ -164,6 +164,6 @@ export async function readBody(incoming: IncomingMessage): Promise<ReceivedBody>
 }
 
 /** The body with all provider keys replaced. */
-export function withoutKeys(body: unknown): unknown {
+function withoutKeys(body: unknown): unknown {
   return mapParts(body, (part, key) => (key === 'api_key' ? '(secret)' : withoutKeys(part)));
 }

@@ -49,7 +49,7 @@ function textOf(workspace: FleetWorkspace, only?: string, more: object = {}): st
     workspaces: [workspace],
     unusedRules: [],
   };
-  return fleetStatusText(status, createStyle({ color: false, width: 120 }), { address: only });
+  return fleetStatusText(status, createStyle({ color: false, width: 120 }), only);
 }
 
 it('tells of invalid manifests which commit is in force, and which plan waits all the same', () => {

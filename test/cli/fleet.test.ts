@@ -133,10 +133,10 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     expect((await fleet('status', acme)).stdout).toMatch(/Paused +by .*: later/);
     expect((await fleet('run', acme)).code).toBe(1);
     expect((await fleet('resume', acme)).stdout).toBe('Resumed 1 workspace.\n');
-    expect((await fleet('run', acme)).stdout).toBe('Asked for 1 run.\n');
+    expect((await fleet('run', acme)).stdout).toBe('Requested 1 run.\n');
     await step('named by patterns', async () => {
       expect((await fleet('pause', 'voices/*:test', acme)).stdout).toBe('Paused 2 workspaces.\n');
-      expect((await fleet('run', '*')).stdout).toBe('Asked for 1 run. Skipped 2: paused.\n');
+      expect((await fleet('run', '*')).stdout).toBe('Requested 1 run. Skipped 2: paused.\n');
       expect((await fleet('resume', '*')).stdout).toBe('Resumed 2 workspaces. 1 already was.\n');
       const { code, stderr } = await fleet('pause', 'voices/*:nobody');
       expect([code, stderr]).toEqual([64, expect.stringContaining('matches "voices/*:nobody"')]);

@@ -241,7 +241,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect((await get('/')).text).toMatch(told);
     expect((await get('/workspaces?q=acme')).text).toContain('1 orphan<');
     const fleet = { ...(await control.status({})), unusedRules: [] };
-    const words = fleetStatusText(fleet, plainStyle(), {});
+    const words = fleetStatusText(fleet, plainStyle());
     expect(words).toMatch(
       /; 1 orphan; longest unchecked for [\s\S]*acme:test +in-sync .*1 with manual steps,\s+1 orphan$/m,
     );

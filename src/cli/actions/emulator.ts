@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
-import { type Emulator, type EmulatorOptions, startEmulator } from '../../emulator/start-emulator.ts';
+import { type EmulatorOptions, startEmulator } from '../../emulator/start-emulator.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { misuse } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
@@ -14,7 +14,9 @@ interface EmulatorFlags extends Pick<EmulatorOptions, 'port' | 'host' | 'seed' |
 /** Serves the emulator on this machine until it receives a signal. */
 export async function emulator(context: Context, flags: EmulatorFlags): Promise<void> {
   const { terminal, interrupts, cwd, log } = context;
-  const emulator = await start(flags, cwd);
+  const { data, behaviour = {}, ...options } = flags;
+  const dataFile = data === undefined ? undefined : path.resolve(cwd, data);
+  const emulator = await startEmulator({ ...options, dataFile, behaviour: behaviourOf(behaviour) });
   terminal.out(
     [
       `Emulator listening on ${emulator.url}, workspace ${emulator.workspaceId}.`,
@@ -26,12 +28,6 @@ export async function emulator(context: Context, flags: EmulatorFlags): Promise<
   log.info('Press Ctrl-C to stop.');
   if (!interrupts.stop.aborted) await once(interrupts.stop, 'abort');
   await emulator.close();
-}
-
-function start(flags: EmulatorFlags, cwd: string): Promise<Emulator> {
-  const { data, behaviour = {}, ...options } = flags;
-  const dataFile = data === undefined ? undefined : path.resolve(cwd, data);
-  return startEmulator({ ...options, dataFile, behaviour: behaviourOf(behaviour) });
 }
 
 function behaviourOf(given: Readonly<Record<string, unknown>>): BehaviourPatch {

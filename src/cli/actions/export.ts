@@ -6,12 +6,7 @@ import { misuse, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { draftWorkspace } from '../../runs/draft-workspace.ts';
 import { namesInManifests } from '../../runs/export/manifest-names.ts';
-import {
-  type ExportedWorkspace,
-  type FileLayout,
-  type ProjectFile,
-  projectFiles,
-} from '../../runs/export/project-files.ts';
+import { type FileLayout, type ProjectFile, projectFiles } from '../../runs/export/project-files.ts';
 import { ownSecrets } from '../../runs/export/secret-names.ts';
 import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
 import { otherFiles, refuseNonEmpty, writeFolder } from '../../runs/export/write-folder.ts';
@@ -43,17 +38,19 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   if (options.apiKeySecret === apiKey.name)
     throw misuse(`${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`);
   const progress = progressFor(context);
-  const reading = { given, since: options.callsFrom ?? ALL_CALLS, options, onProgress: progress.read };
-  const sources = {
+  const { drafts, missed } = await draftWorkspace(opened, {
     ...(await rememberManifests(opened)),
-    ...reading,
+    given,
+    since: options.callsFrom ?? ALL_CALLS,
+    options,
+    onProgress: progress.read,
     chosenSecret: options.apiKeySecret,
-  };
-  const { drafts, missed } = await draftWorkspace(opened, sources);
+  });
   const tokens: TokenUrl[] = [];
   const file = projectFileIn(target) ?? PROJECT_FILE;
+  const { name, baseUrl, workspaceId, lookupNames } = opened.workspace;
   const files = projectFiles(drafts, {
-    workspace: exportedWorkspace(opened),
+    workspace: { name, baseUrl, workspaceId, apiKeySecret: apiKey.name, lookupNames },
     layout: options.layout,
     file,
     workspaceIds: options.workspaceIds ?? false,
@@ -97,14 +94,5 @@ async function rememberManifests(opened: OpenWorkspace) {
   const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => specials(spec))].filter(
     (special): special is Secret => special instanceof Secret && special.isSet,
   );
-  return {
-    secrets,
-    inManifests: namesInManifests(resources, kinds),
-    ownSecrets: ownSecrets(resources, kinds),
-  };
-}
-
-function exportedWorkspace({ workspace }: OpenWorkspace): ExportedWorkspace {
-  const { name, baseUrl, workspaceId, apiKey, lookupNames } = workspace;
-  return { name, baseUrl, workspaceId, apiKeySecret: apiKey.name, lookupNames };
+  return { secrets, inManifests: namesInManifests(resources, kinds), ownSecrets: ownSecrets(resources, kinds) };
 }

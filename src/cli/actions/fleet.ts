@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { FleetControl, FleetStatus } from '../../fleet/control.ts';
+import type { FleetControl } from '../../fleet/control.ts';
 import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
 import { setUpTables, tablesScript, tablesVersion } from '../../fleet/database/set-up-tables.ts';
 import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
@@ -9,6 +9,7 @@ import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';
 import { jsonText, snakeCased } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
+import { planReport } from '../../output/report.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
@@ -16,16 +17,12 @@ import { refuseOverrides } from '../../project/select-workspace.ts';
 import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
-import type { FullFlag } from '../flags.ts';
+import type { FullFlag, JsonFlag } from '../flags.ts';
 import { fleetStatusText } from '../fleet-status-text.ts';
 import { LISTEN_TOKEN } from '../page-address.ts';
 
 export interface FleetFlags {
   readonly file?: string;
-}
-
-interface AddressesFlags extends FleetFlags {
-  readonly addresses: readonly string[];
 }
 
 /** The named fleet file, or the one in the folder. */
@@ -52,9 +49,8 @@ export function projectEnvironment(env: Context['env'], { database, sources }: F
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
-interface StatusFlags extends FleetFlags {
+interface StatusFlags extends FleetFlags, JsonFlag {
   readonly address?: string;
-  readonly output: 'text' | 'json';
   readonly only?: readonly WorkspaceStatus[];
   readonly detailedExitcode?: boolean;
 }
@@ -69,60 +65,57 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
     ...(await control.status({ address, statuses, limit })),
     unusedRules: await control.unusedPatterns(patterns),
   }));
-  terminal.out(
-    output === 'json' ? jsonText(snakeCased(status)) : fleetStatusText(status, terminal.tableStyle, { address }),
-  );
-  const isNarrowed = address !== undefined || statuses !== undefined;
-  const isRight = ({ counts, sources, workspaces }: FleetStatus): boolean =>
-    isNarrowed
-      ? workspaces.every((each) => each.status === 'in-sync')
-      : sources.every(({ problem, broken }) => problem === null && broken.length === 0) &&
-        Object.entries(counts).every(([name, count]) => name === 'in-sync' || count === 0);
-  return detailedExitcode && !isRight(status) ? ExitCode.changes : ExitCode.ok;
+  const text = output === 'json' ? jsonText(snakeCased(status)) : fleetStatusText(status, terminal.tableStyle, address);
+  terminal.out(text);
+  const isInSync =
+    address !== undefined || statuses !== undefined
+      ? status.workspaces.every((each) => each.status === 'in-sync')
+      : status.sources.every(({ problem, broken }) => problem === null && broken.length === 0) &&
+        Object.entries(status.counts).every(([name, count]) => name === 'in-sync' || count === 0);
+  return detailedExitcode && !isInSync ? ExitCode.changes : ExitCode.ok;
 }
 
 const ALL = 1_000_000;
 
-export async function fleetRun(context: Context, flags: AddressesFlags): Promise<void> {
-  const { addresses } = flags;
-  const { changed, unchanged } = await asked(context, flags, (control) =>
-    control.run(addresses, userName(context.env)),
-  );
-  const skipped = unchanged.length === 0 ? '' : ` Skipped ${unchanged.length}: paused.`;
-  context.terminal.out(`Asked for ${plural(changed.length, 'run')}.${skipped}\n`);
+interface ControlFlags extends FleetFlags {
+  readonly addresses: readonly string[];
+  readonly because?: string;
 }
 
-export async function fleetPause(
-  context: Context,
-  flags: AddressesFlags & { readonly because?: string },
-): Promise<void> {
-  const { addresses, because } = flags;
-  const { changed, unchanged } = await asked(context, flags, (control) =>
-    control.pause(addresses, { by: userName(context.env), because }),
-  );
-  const isOne = unchanged.length === 1;
-  const reason = because === undefined ? '' : isOne ? ' and keeps its reason' : ' and keep their reasons';
-  tell(context, `Paused ${plural(changed.length, 'workspace')}.`, { count: unchanged.length, reason });
+/** Requests runs of workspaces, pauses or resumes them, and prints how many changed. */
+function controlling(verb: 'run' | 'pause' | 'resume') {
+  return async (context: Context, flags: ControlFlags): Promise<void> => {
+    const { addresses, because } = flags;
+    const by = userName(context.env);
+    const { changed, unchanged } = await withFleet(context, flags, (control) =>
+      verb === 'pause' ? control.pause(addresses, { by, because }) : control[verb](addresses, by),
+    );
+    const isOne = unchanged.length === 1;
+    const reason = because === undefined ? '' : isOne ? ' and keeps its reason' : ' and keep their reasons';
+    const rest =
+      verb === 'run'
+        ? `Skipped ${unchanged.length}: paused.`
+        : `${unchanged.length} already ${isOne ? 'was' : 'were'}${reason}.`;
+    const what = verb === 'run' ? 'run' : 'workspace';
+    const done = { run: 'Requested', pause: 'Paused', resume: 'Resumed' }[verb];
+    context.terminal.out(`${done} ${plural(changed.length, what)}.${unchanged.length === 0 ? '' : ` ${rest}`}\n`);
+  };
 }
 
-export async function fleetResume(context: Context, flags: AddressesFlags): Promise<void> {
-  const { addresses } = flags;
-  const { changed, unchanged } = await asked(context, flags, (control) =>
-    control.resume(addresses, userName(context.env)),
-  );
-  tell(context, `Resumed ${plural(changed.length, 'workspace')}.`, { count: unchanged.length, reason: '' });
-}
+export const fleetRun = controlling('run');
+export const fleetPause = controlling('pause');
+export const fleetResume = controlling('resume');
 
 interface DecisionFlags extends FleetFlags {
   readonly address: string;
   readonly plan: string;
+  readonly because?: string;
 }
 
 export async function fleetApprove(context: Context, flags: DecisionFlags): Promise<void> {
   const { address, plan } = flags;
-  const by = userName(context.env);
-  const [id, isPaused] = await asked(context, flags, async (control) => {
-    const approved = await control.approve(address, plan, by);
+  const [id, isPaused] = await withFleet(context, flags, async (control) => {
+    const approved = await control.approve(address, plan, userName(context.env));
     const [workspace] = (await control.status({ address })).workspaces;
     return [approved, Boolean(workspace?.paused)] as const;
   });
@@ -130,13 +123,10 @@ export async function fleetApprove(context: Context, flags: DecisionFlags): Prom
   context.terminal.out(`Approved plan ${id} of ${address}.${after}\n`);
 }
 
-export async function fleetReject(
-  context: Context,
-  flags: DecisionFlags & { readonly because?: string },
-): Promise<void> {
+export async function fleetReject(context: Context, flags: DecisionFlags): Promise<void> {
   const { address, plan, because } = flags;
   const by = userName(context.env);
-  const id = await asked(context, flags, (control) => control.reject(address, plan, { by, because }));
+  const id = await withFleet(context, flags, (control) => control.reject(address, plan, { by, because }));
   context.terminal.out(
     `Rejected plan ${id} of ${address}. To approve it after all: voxform fleet approve ${shellWord(address)} ${id}\n`,
   );
@@ -149,13 +139,13 @@ interface ShowFlags extends FleetFlags, FullFlag {
 
 export async function fleetShow(context: Context, flags: ShowFlags): Promise<void> {
   const { address, output } = flags;
-  const found = await asked(context, flags, (control) => control.plan(address));
+  const found = await withFleet(context, flags, (control) => control.plan(address));
   if (found === undefined) throw new UserError(`no plan of ${address} waits for approval`);
   const { planDocument } = await import('../../engine/plan/plan-schema.ts');
   const { approvalDigest } = await import('../../engine/plan/approval-digest.ts');
-  const { showPlan } = await import('./show.ts');
+  const { report } = await import('./report.ts');
   const plan = planDocument.parse(found);
-  await showPlan(context, plan, { ...flags, reach: { member: address } });
+  await report(context, { ...flags, reach: { member: address }, isSaved: true }, planReport(plan));
   if (output !== 'text') return;
   const named = `${shellWord(address)} ${approvalDigest(plan).slice(0, 12)}`;
   context.terminal.out(
@@ -186,7 +176,10 @@ export async function fleetInit(context: Context, flags: FleetFlags & { readonly
       });
       terminal.out(`BEGIN;\n${tablesScript(role, tables)}\nCOMMIT;\n${queueScript(role, queue)}\n`);
     } else {
-      await setUp(database);
+      await setUpTables(database);
+      const { Queue } = await import('../../fleet/queue.ts');
+      const queue = await Queue.open(database, { heartbeat: 30, monitor: 60, expiry: 3600 }, () => undefined);
+      await queue.close();
       terminal.out(`The tables of the fleet are in ${database.location}.\n`);
     }
   } finally {
@@ -201,24 +194,8 @@ function roleOf({ user }: FleetDatabase): string {
   });
 }
 
-async function setUp(database: FleetDatabase): Promise<void> {
-  await setUpTables(database);
-  const { Queue } = await import('../../fleet/queue.ts');
-  const queue = await Queue.open(database, { heartbeat: 30, monitor: 60, expiry: 3600 }, () => undefined);
-  await queue.close();
-}
-
-function asked<T>(context: Context, flags: FleetFlags, work: (control: FleetControl) => Promise<T>): Promise<T> {
+function withFleet<T>(context: Context, flags: FleetFlags, work: (control: FleetControl) => Promise<T>): Promise<T> {
   return withControl(fleetFileOf(context, flags), context.cwd, work);
-}
-
-function tell(
-  { terminal }: Context,
-  done: string,
-  { count, reason }: { readonly count: number; readonly reason: string },
-): void {
-  const rest = count === 0 ? '' : ` ${count} already ${count === 1 ? 'was' : 'were'}${reason}.`;
-  terminal.out(`${done}${rest}\n`);
 }
 
 interface TokenFlags extends FleetFlags {
@@ -229,17 +206,14 @@ interface TokenFlags extends FleetFlags {
 export async function tokenAdd(context: Context, flags: TokenFlags & Pick<ListedToken, 'role'>): Promise<void> {
   const { name, role } = flags;
   const { terminal, log, env } = context;
-  const token = await asked(context, flags, (control) => control.addToken({ name, role, by: userName(env) }));
+  const token = await withFleet(context, flags, (control) => control.addToken({ name, role, by: userName(env) }));
   log.info(`The token of ${name}, ${role}. It cannot be shown again.`);
   terminal.out(`${token}\n`);
 }
 
-export async function tokenList(
-  context: Context,
-  flags: FleetFlags & { readonly output: 'text' | 'json' },
-): Promise<void> {
+export async function tokenList(context: Context, flags: FleetFlags & JsonFlag): Promise<void> {
   const { terminal, log } = context;
-  const tokens = await asked(context, flags, (control) => control.tokens());
+  const tokens = await withFleet(context, flags, (control) => control.tokens());
   if (flags.output === 'json') terminal.out(jsonText(snakeCased(tokens)));
   else if (tokens.length === 0) log.info('No tokens yet.');
   else {
@@ -250,6 +224,6 @@ export async function tokenList(
 }
 
 export async function tokenRemove(context: Context, flags: TokenFlags): Promise<void> {
-  await asked(context, flags, (control) => control.removeToken(flags.name));
+  await withFleet(context, flags, (control) => control.removeToken(flags.name));
   context.terminal.out(`Removed the token of ${flags.name} and ended its sessions.\n`);
 }

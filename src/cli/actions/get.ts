@@ -18,12 +18,21 @@ import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
 import { foundInCalls } from '../flags.ts';
 
-interface GetFlags extends GetOptions {
+interface GetFlags extends PlatformOptions {
   readonly type: string;
   readonly id?: string;
   readonly version?: string;
   readonly output: RecordFormat;
   readonly utc?: boolean;
+  readonly limit?: number;
+  readonly from?: string;
+  readonly to?: string;
+  readonly agent?: string;
+  readonly outcome?: string;
+  readonly where?: readonly string[];
+  readonly callsFrom?: Date;
+  /** Seconds. */
+  readonly expiresWithin?: number;
 }
 
 export async function get(context: Context, options: GetFlags): Promise<number> {
@@ -43,7 +52,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
     : options.output === 'table'
       ? await stateForNames(opened, log)
       : undefined;
-  const found = await recordsOf(recordType, { id, version, options, opened, client, state, log });
+  const found = await recordsOf(recordType, { options, filters, opened, client, state, log });
   // A version has the fields of the record at that time.
   const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
   const { expiresWithin } = options;
@@ -96,18 +105,13 @@ function checkVersion({ name }: RecordType, version: string | undefined): void {
   if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw misuse(`invalid version ${version}`, hint);
 }
 
-interface Printing {
-  readonly recordType: RecordType;
-  readonly options: GetFlags;
-  readonly state: State | undefined;
-}
-
 /** Reads pages as fast as the output is consumed. A closed output ends the reads. */
 async function print(
   { terminal, log, interrupts }: Context,
   { records, mentioned }: RecordsFound,
-  { recordType, options: { output, limit = Number.POSITIVE_INFINITY, utc, expiresWithin }, state }: Printing,
+  { recordType, options, state }: Pick<RecordsWanted, 'options' | 'state'> & { readonly recordType: RecordType },
 ): Promise<number> {
+  const { output, limit = Number.POSITIVE_INFINITY, utc, expiresWithin } = options;
   const writer = createRecordWriter(output, {
     columns: recordType.columns,
     style: terminal.tableStyle,
@@ -154,7 +158,7 @@ function recordTypeNamed(name: string): RecordType {
   throw misuse(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
 }
 
-function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[] {
+function checkFilters({ name }: RecordType, options: GetFlags): CallCondition[] {
   const { from, to, callsFrom, expiresWithin } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
     throw misuse(`--to ${to} is before --from ${from}`, 'Swap the two.');
@@ -179,22 +183,9 @@ function checkFilters({ name }: RecordType, options: GetOptions): CallCondition[
   );
 }
 
-interface GetOptions extends PlatformOptions {
-  readonly limit?: number;
-  readonly from?: string;
-  readonly to?: string;
-  readonly agent?: string;
-  readonly outcome?: string;
-  readonly where?: readonly string[];
-  readonly callsFrom?: Date;
-  /** Seconds. */
-  readonly expiresWithin?: number;
-}
-
 interface RecordsWanted {
-  readonly id: string | undefined;
-  readonly version: string | undefined;
-  readonly options: GetOptions;
+  readonly options: GetFlags;
+  readonly filters: readonly CallCondition[];
   readonly opened: OpenWorkspace;
   readonly client: PlatformClient;
   /** Set if an address was given, and if the API has no list. */
@@ -209,7 +200,8 @@ interface RecordsFound {
 }
 
 async function recordsOf(recordType: RecordType, reading: RecordsWanted): Promise<RecordsFound> {
-  const { id, version, options, client, state, log } = reading;
+  const { options, filters, client, state, log } = reading;
+  const { id, version } = options;
   const { name } = recordType;
   const asked = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
   const { ofRecord, kind } = recordType;
@@ -226,10 +218,9 @@ async function recordsOf(recordType: RecordType, reading: RecordsWanted): Promis
       records: recordType.list(client, {
         from,
         to,
-        where: conditions(options).map(({ value, ...condition }) => ({
-          ...condition,
-          value: holdsIds(recordType, condition) ? idOf(value, state) : value,
-        })),
+        where: filters.map((filter) =>
+          holdsIds(recordType, filter) ? { ...filter, value: idOf(filter.value, state) } : filter,
+        ),
         onOutside: (count) =>
           log.warn(`The platform also sent ${count} calls outside the date range, which are not shown.`),
       }),
@@ -336,7 +327,7 @@ function holdsIds({ columns }: RecordType, { field }: Pick<CallCondition, 'field
   return columns.some((column) => column.field === field && column.as === 'reference');
 }
 
-function conditions({ agent, outcome, where = [] }: GetOptions): CallCondition[] {
+function conditions({ agent, outcome, where = [] }: GetFlags): CallCondition[] {
   const equals = (field: string, value: string | undefined): CallCondition[] =>
     value === undefined ? [] : [{ field, operator: '=', value }];
   const others = where.map((text) => {

@@ -1,5 +1,5 @@
 import { refuseUnknown } from '../../engine/decide/scope.ts';
-import { type GroupBy, type GroupedGraph, groupedGraph, labelKeys } from '../../output/graph/grouping.ts';
+import { type GroupBy, groupedGraph, labelKeys } from '../../output/graph/grouping.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { misuse } from '../../problems/user-error.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/reference-graph.ts';
@@ -12,10 +12,7 @@ const formats = {
   dot: async () => (await import('../../output/graph/graph-text.ts')).graphDot,
   svg: async () => (await import('../../output/graph/graph-svg.ts')).graphFile,
   html: async () => (await import('../../output/graph/graph-html.ts')).graphHtml,
-} satisfies Record<
-  string,
-  () => Promise<(graph: GroupedGraph, page: { readonly workspace: string; readonly made: Date }) => string>
->;
+};
 
 interface GraphOptions {
   readonly address: readonly string[];

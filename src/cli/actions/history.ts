@@ -14,22 +14,15 @@ interface HistoryOptions {
   readonly output: 'text' | 'json' | 'jsonl';
 }
 
-export async function history(
-  context: Context,
-  { address, number: most, since, output }: HistoryOptions,
-): Promise<void> {
+export async function history(context: Context, options: HistoryOptions): Promise<void> {
+  const { number: most, output } = options;
   const { store, workspace } = await openWorkspace(context, { requireKey: false });
   const all = await pastRuns(store);
-  const runs = selectRuns(all, { address, since, most });
+  const runs = selectRuns(all, { ...options, most });
   const { terminal } = context;
   if (output === 'json') {
-    const document: HistoryDocument = {
-      format_version: 1,
-      voxform_version: VERSION,
-      workspace: workspace.name,
-      runs,
-    };
-    terminal.out(jsonText(document));
+    const header = { format_version: 1, voxform_version: VERSION, workspace: workspace.name } as const;
+    terminal.out(jsonText({ ...header, runs } satisfies HistoryDocument));
   } else if (output === 'jsonl') for (const run of runs) terminal.out(`${JSON.stringify(run)}\n`);
   else if (runs.length === 0) {
     const from = all.findLast((run) => run.moved_from !== undefined)?.moved_from;
@@ -38,12 +31,9 @@ export async function history(
   } else terminal.out(historyText(runs, all, terminal.tableStyle));
 }
 
-export async function showRun(
-  context: Context,
-  { run: id, output }: JsonFlag & { readonly run: string },
-): Promise<void> {
+export async function showRun(context: Context, options: JsonFlag & { readonly run: string }): Promise<void> {
   const { store } = await openWorkspace(context, { requireKey: false });
-  const run = runNamed(await pastRuns(store), id);
+  const run = runNamed(await pastRuns(store), options.run);
   const { terminal } = context;
-  terminal.out(output === 'text' ? runText(run, terminal.style) : jsonText(run));
+  terminal.out(options.output === 'text' ? runText(run, terminal.style) : jsonText(run));
 }

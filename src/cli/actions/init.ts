@@ -202,7 +202,7 @@ ${state}`;
 /**
  * The project file of the example, with the state in the repository. The emulator's state stays local, because its records are not kept.
  */
-export function withSharedState(projectFile: string): string {
+function withSharedState(projectFile: string): string {
   return projectFile
     .replace(/^ {4}base_url: .*$/m, '$&\n    state: { backend: local }  # Of this machine, as the emulator is.')
     .replace(

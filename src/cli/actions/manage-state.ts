@@ -43,8 +43,12 @@ import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
 export async function listState(context: Context, { output }: JsonFlag): Promise<void> {
-  const state = await open(context);
-  const rows = rowsOf(state);
+  const { resources, pending } = await (await openWithoutKey(context)).state();
+  const rows = [...new Set([...resources.keys(), ...pending.keys()])].sort().map((address) => {
+    const entry = resources.get(address);
+    const status = pending.has(address) ? 'unknown' : entry?.adopted ? 'adopted' : 'managed';
+    return { address, id: entry?.id ?? null, status };
+  });
   const { terminal } = context;
   if (output === 'json') terminal.out(jsonText(rows));
   else if (rows.length === 0) context.log.info('No resources in the state.');
@@ -55,17 +59,19 @@ export async function listState(context: Context, { output }: JsonFlag): Promise
 }
 
 export async function showState(context: Context, { address }: { readonly address: string }): Promise<void> {
-  const state = await open(context);
-  const entry = state.resources.get(address);
+  const state = await (await openWithoutKey(context)).state();
+  requireKnown(address, state);
   const pending = state.pending.get(address);
-  if (entry === undefined && pending === undefined)
-    throw unknownInState(address, [...state.resources.keys(), ...state.pending.keys()]);
-  const shown = { address, ...entry, ...(pending !== undefined && { pending }) };
+  const shown = { address, ...state.resources.get(address), ...(pending !== undefined && { pending }) };
   context.terminal.out(jsonText(shown));
 }
 
+function openWithoutKey(context: Context): Promise<OpenWorkspace> {
+  return openWorkspace(context, { requireKey: false });
+}
+
 export async function unlockState(context: Context, { id }: { readonly id: string }): Promise<void> {
-  const { store } = await openWorkspace(context, { requireKey: false });
+  const { store } = await openWithoutKey(context);
   const runs = await store.history().catch(() => []);
   const named = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
   // Ids of locks taken within a minute may have the same prefix.
@@ -73,29 +79,11 @@ export async function unlockState(context: Context, { id }: { readonly id: strin
   context.terminal.out(`Released the lock of ${describedHolder(await store.unlock(id))}.\n`);
 }
 
-async function open(context: Context): Promise<State> {
-  return (await openWorkspace(context, { requireKey: false })).state();
-}
-
-function rowsOf(state: State) {
-  const addresses = new Set([...state.resources.keys(), ...state.pending.keys()]);
-  return [...addresses].sort().map((address) => {
-    const entry = state.resources.get(address);
-    const status = state.pending.has(address) ? 'unknown' : entry?.adopted ? 'adopted' : 'managed';
-    return { address, id: entry?.id ?? null, status };
-  });
-}
-
-interface PushFlags extends LockOptions {
-  readonly file: string;
-  readonly force?: boolean;
-}
-
 export async function moveInState(
   context: Context,
   { from, to, ...options }: LockOptions & { readonly from: string; readonly to: string },
 ): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+  const opened = await openWithoutKey(context);
   await opened.inSession({ operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
     if (kindOf(from) !== kindOf(to)) throw misuse(`cannot rename ${from} to ${to}: the kinds differ`);
@@ -115,7 +103,7 @@ export async function removeFromState(
   context: Context,
   { address: addresses, ...options }: LockOptions & { readonly address: readonly string[] },
 ): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+  const opened = await openWithoutKey(context);
   await opened.inSession({ operation: 'state rm', options }, async (session) => {
     for (const address of addresses) {
       requireKnown(address, session.state);
@@ -141,13 +129,9 @@ export async function removeFromState(
   }
 }
 
-interface PullFlags {
-  readonly sealed?: boolean;
-}
-
 /** Prints the current state, including the journal of a killed run. */
-export async function pullState(context: Context, { sealed = false }: PullFlags): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+export async function pullState(context: Context, { sealed = false }: { readonly sealed?: boolean }): Promise<void> {
+  const opened = await openWithoutKey(context);
   const { store } = opened;
   const stored = await store.read();
   if (stored.document === undefined) {
@@ -170,17 +154,12 @@ function notSealable(): UserError {
   });
 }
 
-export function sealState(context: Context, flags: LockOptions): Promise<void> {
-  return convertState(context, flags, 'sealed');
-}
-
-export function unsealState(context: Context, flags: LockOptions): Promise<void> {
-  return convertState(context, flags, 'plain');
-}
+export const sealState = (context: Context, flags: LockOptions) => convertState(context, flags, 'sealed');
+export const unsealState = (context: Context, flags: LockOptions) => convertState(context, flags, 'plain');
 
 /** Stores the state in another form, with its backups and its history. */
 async function convertState(context: Context, options: LockOptions, form: 'sealed' | 'plain'): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+  const opened = await openWithoutKey(context);
   const { state } = opened.workspace;
   if (state.seal === undefined) throw notSealable();
   const operation = form === 'sealed' ? 'state seal' : 'state unseal';
@@ -197,8 +176,13 @@ async function convertState(context: Context, options: LockOptions, form: 'seale
   );
 }
 
-export async function pushStateFile(context: Context, { file, ...flags }: PushFlags): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+interface FileFlags extends LockOptions {
+  readonly file: string;
+  readonly force?: boolean;
+}
+
+export async function pushStateFile(context: Context, { file, ...flags }: FileFlags): Promise<void> {
+  const opened = await openWithoutKey(context);
   const bytes = await readFile(path.resolve(context.cwd, file)).catch((cause: unknown) => {
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, {
       hint: advice`Pass a file with the output of ${command('state pull')}.`,
@@ -230,11 +214,8 @@ export async function pushStateFile(context: Context, { file, ...flags }: PushFl
   context.terminal.out(`${lines.join('\n')}\n`);
 }
 
-export async function rescueState(
-  context: Context,
-  { file, ...flags }: LockOptions & { readonly file: string },
-): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+export async function rescueState(context: Context, { file, ...flags }: FileFlags): Promise<void> {
+  const opened = await openWithoutKey(context);
   const session = opened.sessionOptions('state rescue', flags);
   const records = await recordRescueFile(path.resolve(context.cwd, file), opened.store, session);
   const { terminal } = context;
@@ -247,13 +228,12 @@ function requireKnown(address: string, state: State): void {
     throw unknownInState(address, [...state.resources.keys(), ...state.pending.keys()]);
 }
 
-interface MoveFlags extends LockOptions {
-  readonly from: string;
-}
-
-export async function moveStateHere(context: Context, { from, ...lock }: MoveFlags): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
-  const place = await placeFrom(from, { opened, context });
+export async function moveStateHere(
+  context: Context,
+  { from, ...lock }: LockOptions & { readonly from: string },
+): Promise<void> {
+  const opened = await openWithoutKey(context);
+  const place = await placeFrom(from, context, opened);
   const { store, workspace } = opened;
   if (isSameState(place, workspace.state)) {
     throw new UserError(`${store.location} is already the state of this workspace`, {
@@ -269,17 +249,17 @@ export async function moveStateHere(context: Context, { from, ...lock }: MoveFla
         `The history of the earlier runs stays at ${source.location}.\n`,
     );
   } catch (error) {
-    if (!(error instanceof MovedState) || !(await isHere(opened, error))) throw error;
+    if (!(error instanceof MovedState)) throw error;
+    if ((await store.read()).document?.lineage !== error.mark.lineage) throw error;
     context.terminal.out(`The state was already moved from ${source.location} to ${store.location}.\n`);
   }
 }
 
-interface InitFlags extends LockOptions {
-  readonly sql?: boolean;
-}
-
-export async function initState(context: Context, { lockTimeout, sql }: InitFlags): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+export async function initState(
+  context: Context,
+  { lockTimeout, sql }: LockOptions & { readonly sql?: boolean },
+): Promise<void> {
+  const opened = await openWithoutKey(context);
   const { store, workspace } = opened;
   if (sql) {
     const script = backendOf(workspace.state).setUp?.(workspace.state);
@@ -295,15 +275,12 @@ export async function initState(context: Context, { lockTimeout, sql }: InitFlag
   context.terminal.out(`Created an empty state at ${store.location}.\n`);
 }
 
-interface MovePlace {
-  readonly opened: OpenWorkspace;
-  readonly context: Pick<Context, 'cwd' | 'env' | 'typedEnv'>;
-}
-
 /** The name of a backend, a path, or settings as in the project file. */
-async function placeFrom(from: string, { opened, context }: MovePlace): Promise<StateLocation> {
-  const { cwd, env, typedEnv = env } = context;
-  const { project, workspace } = opened;
+async function placeFrom(
+  from: string,
+  { cwd, env, typedEnv = env }: Context,
+  { project, workspace }: OpenWorkspace,
+): Promise<StateLocation> {
   const owner = { workspace: workspace.name, root: project.root };
   const isNamed = isBackend(from);
   if (!isNamed && !from.trimStart().startsWith('{'))
@@ -318,20 +295,13 @@ async function placeFrom(from: string, { opened, context }: MovePlace): Promise<
   );
   await secrets.read();
   const settings = stateSchema().safeParse(plain.state);
-  const checked = { schema: stateSchema(), value: plain.state, name: 'state' };
-  const issues = problemsIn(settings.error, checked);
+  const issues = problemsIn(settings.error, { schema: stateSchema(), value: plain.state, name: 'state' });
   const [problem] = [...inText, ...problems, ...issues];
   if (problem !== undefined || documents.length !== 1 || !settings.success) {
-    const why = problem?.message ?? 'expected one document';
     throw misuse(
-      `--from: ${why}`,
+      `--from: ${problem?.message ?? 'expected one document'}`,
       "Write settings as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
     );
   }
   return placeOf(settings.data, owner);
-}
-
-/** True if this store has the state that was moved away. */
-async function isHere({ store }: OpenWorkspace, { mark }: MovedState): Promise<boolean> {
-  return (await store.read()).document?.lineage === mark.lineage;
 }

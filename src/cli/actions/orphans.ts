@@ -35,15 +35,9 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
     log.info(more === 0 ? 'No orphans.' : `No open orphans; --all lists ${more} closed.`);
     return ExitCode.ok;
   }
-  if (!options.check) {
-    print(
-      wanted.map((orphan) => ({ ...orphan, exists: null })),
-      options,
-      { terminal: context.terminal, workspace: opened.workspace },
-    );
-    return ExitCode.ok;
-  }
-  return check(context, opened, { options, wanted });
+  if (options.check) return check(context, opened, { options, wanted });
+  print(context, opened, { ...options, known: wanted.map((orphan) => ({ ...orphan, exists: null })) });
+  return ExitCode.ok;
 }
 
 /** Checks each orphan, and closes those that no longer exist. */
@@ -53,31 +47,25 @@ async function check(
   { options, wanted }: { readonly options: OrphansOptions; readonly wanted: readonly Orphan[] },
 ): Promise<number> {
   const { workspaceId } = opened.workspace;
-  const printing = { terminal: context.terminal, workspace: opened.workspace };
   let { looked, isTrusted } = await opened.withClient(options, async (client) => {
     const looking: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
     const looked: readonly OrphanStatus[] = await checkOrphans(wanted, looking);
     return { looked, isTrusted: await isRightPlatform(looked, await opened.stateAhead(), looking) };
   });
   const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
-  if (options.output === 'text') print(looked, options, printing);
+  if (options.output === 'text') print(context, opened, { ...options, known: looked });
   const { exitCode } = context.interrupts;
   if (gone.length > 0 && !isTrusted) {
     context.log.warn('nothing was closed: none of the managed records exists either. Check the API key and base_url.');
   } else if (gone.length > 0 && exitCode === undefined) {
     const closed = { because: 'deleted', since: context.now().toISOString() } as const;
-    const done = new Set(
-      await recordClosed(
-        opened,
-        gone.map(({ exists, ...orphan }) => ({ ...orphan, closed })),
-        options,
-      ),
-    );
+    const closing = gone.map(({ exists, ...orphan }) => ({ ...orphan, closed }));
+    const done = new Set(await recordClosed(opened, closing, options));
     for (const { address, id } of gone.filter((each) => done.has(each.id)))
       context.log.info(`Closed ${address} (${id}): missing from the platform.`);
     looked = looked.map((each) => (done.has(each.id) ? { ...each, closed } : each));
   }
-  if (options.output === 'json') print(looked, options, printing);
+  if (options.output === 'json') print(context, opened, { ...options, known: looked });
   return exitCode ?? ExitCode.ok;
 }
 
@@ -120,9 +108,7 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   const ids = meant.map(({ id }) => id);
   if (ids.length > 0) {
     const which = open.length > 0 ? 'open' : 'closed';
-    throw new UserError(`${given} has ${ids.length} ${which} orphans: ${ids.join(', ')}`, {
-      hint: 'Give the id.',
-    });
+    throw new UserError(`${given} has ${ids.length} ${which} orphans: ${ids.join(', ')}`, { hint: 'Give the id.' });
   }
   const known = listed.flatMap(({ id, address }) => [id, address]);
   throw new UserError(`${given} is not on the orphan list${didYouMean(given, known)}`, {
@@ -131,28 +117,19 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
 }
 
 function print(
-  known: readonly OrphanStatus[],
-  { output, all = false }: OrphansOptions,
-  { terminal, workspace }: Pick<Context, 'terminal'> & Pick<OpenWorkspace, 'workspace'>,
-): void {
+  { terminal }: Context,
+  { workspace }: OpenWorkspace,
+  { output, all = false, known }: OrphansOptions & { readonly known: readonly OrphanStatus[] },
+) {
   const dashboard = dashboardOf(workspace);
   const linked = known.map((orphan) => {
     const url = recordUrl({ dashboard }, orphan);
     return { ...orphan, ...(url !== undefined && { url }) };
   });
-  if (output === 'json') {
-    terminal.out(jsonText(linked));
-    return;
-  }
+  if (output === 'json') return terminal.out(jsonText(linked));
   const hasLinks = linked.some(({ url }) => url !== undefined);
-  const columns = [
-    ...whole('WAS', 'ID'),
-    'REASON',
-    'SINCE',
-    'EXISTS',
-    ...(all ? ['CLOSED'] : []),
-    ...(hasLinks ? whole('LINK') : []),
-  ];
+  const more = [...(all ? ['CLOSED'] : []), ...(hasLinks ? whole('LINK') : [])];
+  const columns = [...whole('WAS', 'ID'), 'REASON', 'SINCE', 'EXISTS', ...more];
   const rows = linked.map(({ address, id, reason, since, exists, closed, url = '' }) => [
     address,
     id,

@@ -1,6 +1,5 @@
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { driftOf, hasDrift } from '../../engine/decide/drift-view.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { withDigest } from '../../engine/plan/saved-plan.ts';
 import { replaceFile } from '../../files/replace-file.ts';
@@ -11,9 +10,7 @@ import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { judged } from '../../runs/judged-plan.ts';
-import type { OpenWorkspace } from '../../runs/open-workspace.ts';
-import { changesIn, preparedToPlan } from '../../runs/planning.ts';
-import type { PlatformOptions, SelectionOptions } from '../../runs/run-context.ts';
+import { changesIn } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import {
   type PlanFlags,
@@ -23,7 +20,7 @@ import {
   waiverOf,
   withPolicyFiles,
 } from '../flags.ts';
-import { planAll, type ReportFlags, refuseLooseEvenIfAll, reportEach, severalNamed, strictCode } from './report.ts';
+import { type ReportFlags, refuseLooseEvenIfAll, reportEach, severalNamed, strictCode, withPlan } from './report.ts';
 
 interface PlanCommandFlags extends PlanFlags, WorkspacesFlags, ReportFlags, PolicyFlags, WaiverFlags {
   readonly out?: string;
@@ -45,7 +42,11 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
   const exitCode = await reportEach(context, options, {
     what: 'plan',
     async look(opened) {
-      const document = await planOf(context, opened, options);
+      const all = { opened, options: { ...options, routes: true } };
+      const document = await withPlan(context, all, async (planned, sources) => {
+        const { plan } = await judged(planned, { ...options, ...all, ...sources });
+        return plan.document;
+      });
       if (out !== undefined) {
         const text = await opened.seal.file(jsonText(withDigest(document)));
         await writePrivateFile(context, out, text);
@@ -62,14 +63,6 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
     context.log.info(`Plan saved${isDenied ? ', but' : '.'} ${next}`);
   }
   return exitCode;
-}
-
-async function planOf(context: Context, opened: OpenWorkspace, options: PlanCommandFlags): Promise<PlanDocument> {
-  return preparedToPlan(opened, options, async (prepared) => {
-    const all = { ...prepared, opened, options: { ...options, routes: true } };
-    const { plan } = await judged(await planAll(context, all), { ...options, ...all });
-    return plan.document;
-  });
 }
 
 function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags): number {
@@ -99,20 +92,4 @@ async function writePrivateFile({ cwd }: Context, file: string, text: string): P
 async function isStream(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   return found !== undefined && !found.isFile() && !found.isDirectory();
-}
-
-interface DriftOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, ReportFlags {
-  readonly detailedExitcode: boolean;
-}
-
-export async function drift(context: Context, options: DriftOptions): Promise<number> {
-  const all = { ...options, refresh: true, evenIfAll: true };
-  return reportEach(context, options, {
-    what: 'drift',
-    look: (opened) =>
-      preparedToPlan(opened, options, async (prepared) =>
-        driftOf((await planAll(context, { ...prepared, opened, options: all })).plan),
-      ),
-    codeFor: (documents) => (options.detailedExitcode && documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok),
-  });
 }

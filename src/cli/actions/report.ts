@@ -7,8 +7,9 @@ import { driftReport, planReport, type Report, type SeveralReports } from '../..
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/open-workspace.ts';
-import { type Planning, planWorkspace } from '../../runs/planning.ts';
+import { type Planning, type PlanSources, planWorkspace, preparedToPlan } from '../../runs/planning.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
+import type { PlanningOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags, WorkspacesFlags } from '../flags.ts';
 
@@ -45,14 +46,25 @@ export interface ReportFlags extends FullFlag {
   readonly output: ReportFormatName;
 }
 
+/** Plans without a lock for a command that only shows the result, and passes it on with what it was made from. */
+export function withPlan<T>(
+  context: Context,
+  { opened, options }: { readonly opened: OpenWorkspace; readonly options: PlanningOptions },
+  work: (planned: PlanResult, sources: PlanSources) => Promise<T>,
+): Promise<T> {
+  return preparedToPlan(opened, options, async (sources) =>
+    work(await planAll(context, { ...sources, opened, options }), sources),
+  );
+}
+
 /** Prints the report of one or several workspaces in the requested format. */
 export async function report(
   { terminal, verbose, quiet, now }: Context,
-  { output, full, reach }: ReportFlags & { readonly reach?: Reach },
+  { output, full, reach, isSaved }: ReportFlags & { readonly reach?: Reach; readonly isSaved?: true },
   subject: Report | SeveralReports,
 ): Promise<void> {
   const { format } = await reportFormats[output]();
-  const presentation = { style: terminal.style, verbose, full, quiet, reach, made: now() };
+  const presentation = { style: terminal.style, verbose, full, quiet, reach, ...(!isSaved && { made: now() }) };
   const isSeveral = 'reports' in subject;
   terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }
@@ -94,7 +106,7 @@ export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
   throw misuse('apply takes one workspace at a time', `Review all of them with voxform plan, then apply each: ${each}`);
 }
 
-export interface Reported<T> {
+interface Reported<T> {
   readonly done: readonly T[];
   readonly failures: readonly WorkspaceFailure[];
 }
@@ -140,8 +152,7 @@ export async function reportEach(
   if (several === undefined) {
     const opened = await openWorkspace(context, { requireKey: true });
     const document = await look(opened);
-    const { reach } = opened;
-    await report(context, { ...options, reach }, reportOf(document));
+    await report(context, { ...options, reach: opened.reach }, reportOf(document));
     return codeFor([document]);
   }
   const found = await inEach(context, several, look);

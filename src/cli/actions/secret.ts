@@ -5,9 +5,7 @@ import { Keychain } from '../../project/keychain.ts';
 import { openProject } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
-interface SecretName {
-  readonly name: string;
-}
+type SecretName = Readonly<Record<'name', string>>;
 
 const MAX_CHARACTERS = 1024 * 1024;
 
@@ -60,13 +58,8 @@ function checkName(name: string): void {
   );
 }
 
-interface ProjectKeychain {
-  readonly keychain: Keychain;
-  /** True if a workspace of the project looks into the key store. */
-  readonly isUsed: boolean;
-}
-
-async function keychainOf(context: Context): Promise<ProjectKeychain> {
+/** The key store, and whether a workspace of the project looks into it. */
+async function keychainOf(context: Context) {
   const { root, workspaces } = await openProject(context);
   const isUsed = Object.values(workspaces).some(({ secrets }) =>
     secrets.sources.some((source) => source instanceof Keychain),

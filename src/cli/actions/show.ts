@@ -4,16 +4,16 @@ import { parseSavedPlan } from '../../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { parseAddress } from '../../manifests/resource.ts';
-import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
+import type { ReportFormatName } from '../../output/formats/index.ts';
 import { planReport, reachOf } from '../../output/report.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { Reach } from '../../problems/workspace-command.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { isAgeFile } from '../../state/seal.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag } from '../flags.ts';
+import { report } from './report.ts';
 
 interface ShowOptions extends FullFlag {
   readonly 'plan-file': string;
@@ -26,18 +26,8 @@ export async function show(context: Context, options: ShowOptions): Promise<void
   const document = await readSavedPlan(context, file);
   const { voxform_version: madeBy } = document;
   if (madeBy !== VERSION) context.log.warn(`${file} was made by voxform ${madeBy}; this is voxform ${VERSION}`);
-  await showPlan(context, document, options);
-}
-
-export async function showPlan(
-  { terminal, verbose }: Context,
-  document: PlanDocument,
-  { output, full, reach }: Omit<ShowOptions, 'plan-file'> & { readonly reach?: Reach },
-): Promise<void> {
-  const { format } = await reportFormats[output]();
-  const report = planReport(document);
-  const presentation = { style: terminal.style, verbose, full, reach: reach ?? reachOf(report) };
-  terminal.out(format.report(report, presentation));
+  const plan = planReport(document);
+  await report(context, { ...options, reach: reachOf(plan), isSaved: true }, plan);
 }
 
 /** @throws UserError if the file does not exist or is not a plan for this version. */

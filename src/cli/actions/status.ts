@@ -3,6 +3,7 @@ import { kinds, lookups } from '../../kinds/index.ts';
 import { unknownKind } from '../../manifests/envelope.ts';
 import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
+import type { Style } from '../../output/style.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
@@ -14,7 +15,7 @@ import type { SyncStatus } from '../../runs/sync-status.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag, WorkspacesFlags } from '../flags.ts';
-import { inEach, planAll, type Reported, severalCode, severalNamed } from './report.ts';
+import { inEach, planAll, severalCode, severalNamed } from './report.ts';
 
 interface StatusOptions extends SelectionOptions, PlatformOptions, WorkspacesFlags, JsonFlag {
   readonly kind?: readonly string[];
@@ -36,20 +37,27 @@ const PAUSE = 5_000;
 export async function status(context: Context, options: StatusOptions): Promise<number> {
   refuseConflicts(options);
   const deadline = context.now().getTime() + options.timeout * 1000;
-  const look = (opened: OpenWorkspace) => statusIn(context, opened, { options, deadline });
+  const look = (opened: OpenWorkspace) => statusIn(context, opened, { ...options, deadline });
   const several = severalNamed(context, options);
+  const { terminal, log } = context;
+  const isJson = options.output === 'json';
   if (several !== undefined) {
     const reported = await inEach(context, several, look);
-    printSeveral(context, reported, options);
-    return severalCode(context, reported, codeFor(context, reported.done, options));
+    const { done: statuses, failures } = reported;
+    const parts = [
+      ...(statuses.length === 0 ? [] : [table(statuses, terminal.tableStyle, options)]),
+      ...failures.map((failure) => failureText(failure, terminal.style)),
+    ];
+    terminal.out(
+      isJson ? jsonText({ format_version: 1, voxform_version: VERSION, statuses, failures }) : parts.join('\n'),
+    );
+    return severalCode(context, reported, codeFor(context, statuses, options));
   }
   const opened = await openWorkspace(context, { requireKey: true });
   const found = await look(opened);
-  const { terminal } = context;
-  if (options.output === 'json') terminal.out(jsonText(found.resources));
-  else terminal.out(table([found], context, { options }));
-  if (options.output === 'text' && found.resources.some(({ status }) => withSteps.has(status)))
-    context.log.info(`To show the steps: ${commandFor('voxform plan', opened.reach)}`);
+  terminal.out(isJson ? jsonText(found.resources) : table(found, terminal.tableStyle, options));
+  if (!isJson && found.resources.some(({ status }) => withSteps.has(status)))
+    log.info(`To show the steps: ${commandFor('voxform plan', opened.reach)}`);
   return codeFor(context, [found], options);
 }
 
@@ -58,20 +66,17 @@ function refuseConflicts({ kind = [], only, waitPublished }: StatusOptions): voi
   if (only !== undefined && waitPublished) throw misuse('--only and --wait-published are mutually exclusive');
 }
 
-interface StatusPoll {
-  readonly options: StatusOptions;
-  /** The end of the wait, in milliseconds. */
-  readonly deadline: number;
-}
-
-/** @throws UserError if a signal ends the wait. */
+/**
+ * @param options with the end of the wait, in milliseconds.
+ * @throws UserError if a signal ends the wait.
+ */
 async function statusIn(
   context: Context,
   opened: OpenWorkspace,
-  { options, deadline }: StatusPoll,
+  options: StatusOptions & { readonly deadline: number },
 ): Promise<WorkspaceStatus> {
   const { log, interrupts, now } = context;
-  const { kind, only } = options;
+  const { kind, only, deadline } = options;
   return preparedToPlan(opened, options, async (prepared) => {
     const all = { ...options, refresh: true, evenIfAll: true, publications: true };
     const look = async (given: PlanSources): Promise<ResourceStatus[]> => {
@@ -107,45 +112,28 @@ function codeFor(
   return detailedExitcode && rows.some(({ status }) => status !== 'in sync') ? ExitCode.changes : ExitCode.ok;
 }
 
-function printSeveral(context: Context, { done, failures }: Reported<WorkspaceStatus>, options: StatusOptions): void {
-  const { terminal } = context;
-  const { output } = options;
-  if (output === 'json') {
-    const statuses = { format_version: 1, voxform_version: VERSION, statuses: done, failures };
-    terminal.out(jsonText(statuses));
-    return;
-  }
-  const parts = [
-    ...(done.length === 0 ? [] : [table(done, context, { titled: true, options })]),
-    ...failures.map((failure) => failureText(failure, terminal.style)),
-  ];
-  terminal.out(parts.join('\n'));
-}
-
 /** Statuses with steps that a plan lists. */
 const withSteps: ReadonlySet<SyncStatus> = new Set(['manual', 'blocked', 'unknown']);
 
-interface TableOptions {
-  readonly titled?: boolean;
-  readonly options: StatusOptions;
-}
-
+/** The status of one workspace, or of several with their names. */
 function table(
-  found: readonly WorkspaceStatus[],
-  { terminal }: Context,
-  { titled = false, options: { kind, only } }: TableOptions,
+  found: WorkspaceStatus | readonly WorkspaceStatus[],
+  style: Style,
+  { kind, only }: StatusOptions,
 ): string {
-  const rows = found.flatMap(({ workspace, resources }) =>
-    resources.map(({ address, status, detail, url = '' }) => [
-      ...(titled ? [workspace] : []),
-      address,
-      status,
-      [detail, url].filter((part) => part !== '').join(' '),
-    ]),
-  );
+  const isNamed = Array.isArray(found);
+  const rows = [found]
+    .flat()
+    .flatMap(({ workspace, resources }) =>
+      resources.map(({ address, status, detail, url = '' }) => [
+        ...(isNamed ? [workspace] : []),
+        address,
+        status,
+        [detail, url].filter((part) => part !== '').join(' '),
+      ]),
+    );
   if (rows.length === 0 && (kind ?? only) !== undefined) return 'No resource matches.\n';
   if (rows.length === 0) return 'No resources in the manifests or the state.\n';
-  const named = titled ? ['WORKSPACE', 'ADDRESS', 'STATUS'] : ['ADDRESS', 'STATUS'];
-  const columns = [...whole(...named), { title: 'DETAIL', prose: true }];
-  return renderTable(columns, rows, terminal.tableStyle);
+  const columns = [...whole(...(isNamed ? ['WORKSPACE'] : []), 'ADDRESS', 'STATUS'), { title: 'DETAIL', prose: true }];
+  return renderTable(columns, rows, style);
 }

@@ -22,10 +22,7 @@ export async function listWorkspaces(context: Context, { output }: JsonFlag): Pr
     api_key: apiKey.name,
     api_key_set: apiKey.isSet,
   }));
-  if (output === 'json') {
-    terminal.out(jsonText(rows));
-    return;
-  }
+  if (output === 'json') return terminal.out(jsonText(rows));
   const columns = [...whole('', 'NAME', 'WORKSPACE ID'), 'BASE URL', 'API KEY'];
   const lines = rows.map((row) => [
     row.selected ? '*' : ' ',

@@ -102,7 +102,7 @@ export const mainCommands = {
         .option('--detailed-exitcode', 'Exit with 2 when there is drift', true)
         .option('--no-detailed-exitcode', 'Exit with 0 when there is drift')
         .addOption(outputOption(reportFormatNames))
-        .action(perform(async () => (await import('../actions/plan.ts')).drift)),
+        .action(perform(async () => (await import('../actions/drift.ts')).drift)),
   },
   status: {
     summary: 'Show the status of each resource',

@@ -216,7 +216,7 @@ interface Member {
   readonly record: ShownRecord | undefined;
 }
 
-export interface SeenSide {
+interface SeenSide {
   readonly planned: PlanResult;
   readonly desired: readonly Resource[];
   readonly state: State;

@@ -16,7 +16,7 @@ export interface ProjectFile {
   readonly text: string;
 }
 
-export interface ExportedWorkspace {
+interface ExportedWorkspace {
   readonly name: string;
   readonly baseUrl: string;
   readonly workspaceId: string;
