@@ -1,7 +1,6 @@
+import { diffArrays } from 'diff';
 import { escapeControls, escapedLines } from './escape-controls.ts';
-import { isHeading, sectionsOf } from './prompt-diff/headings.ts';
-import { alignLines, type Range, type Stretch } from './prompt-diff/line-alignment.ts';
-import { aroundChanges, markWords, type Word } from './prompt-diff/word-marks.ts';
+import { aroundChanges, markWords, type Word } from './word-marks.ts';
 
 export interface DiffLine {
   /** `@` marks the line with a place, `~` a line about omissions. */
@@ -22,6 +21,8 @@ interface TextDiffOptions {
 }
 
 const contextLines = 2;
+/** The maximum number of differing lines. A larger diff takes long to compute and is no more useful than both texts. */
+const maxEdits = 1000;
 
 /**
  * The differing lines of two texts with up to two lines of context; empty for equal texts. In prose, each part has its headings, and
@@ -33,188 +34,218 @@ export function diffTexts(
   { whole = false, prose = false }: TextDiffOptions = {},
 ): DiffLine[] {
   if (before === after) return [];
-  const old = before.split('\n');
-  const now = after.split('\n');
-  const aligned = alignLines(old, now, { foldSpace: prose && !whole });
+  const fold = prose && !whole;
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  const aligned = alignedLines(old, now, fold);
   if (aligned === undefined) {
-    return [...signed('-', escapedLines(before)), ...signed('+', escapedLines(after))];
+    const signed = (sign: '-' | '+', text: string) => escapedLines(text).map((line) => ({ sign, text: line }));
+    return [...signed('-', before), ...signed('+', after)];
   }
-  const stretches = prose ? aligned.flatMap((stretch) => splitAtHeadings(stretch, old, now)) : aligned;
-  const sections = prose ? sectionsOf(now) : now.map(() => none);
-  const texts: Texts = { old, now, sections, whole, fold: prose && !whole };
+  const texts: Texts = { sections: prose ? sectionsOf(now) : now.map(() => none), whole, fold };
+  const stretches = prose ? aligned.flatMap(splitAtHeadings) : aligned;
   const parts = partsOf(stretches, texts);
-  const [only] = parts;
-  const needsPlace = parts.length > 1 || (only !== undefined && only.line > 1);
-  const folded = texts.fold ? foldedLines(stretches, texts) : 0;
+  const needsPlace = parts.length > 1 || startOf(parts[0]?.stretches) > 0;
+  const folded = fold ? foldedLines(stretches) : 0;
+  const remark = folded === 1 ? '1 line differs only in white space' : `${folded} lines differ only in white space`;
   return [
     ...parts.flatMap((part) => rendered(part, { ...texts, needsPlace })),
-    ...(folded === 0 ? [] : [{ sign: '~' as const, text: spaceRemark(folded) }]),
+    ...(folded === 0 ? [] : [{ sign: '~' as const, text: remark }]),
   ];
 }
 
 const none: readonly string[] = [];
 
-/** A new section is a separate change, unless it may replace an old one. */
-function splitAtHeadings(stretch: Stretch, old: readonly string[], now: readonly string[]): Stretch[] {
-  if (stretch.type === 'same') return [stretch];
-  const { before, after } = stretch;
-  if (range(before).some((line) => isHeading(old[line] ?? ''))) return [stretch];
-  const headings = range(after).filter((line) => isHeading(now[line] ?? ''));
-  const starts = headings.map((line) => afterWords(now, line)).filter((line) => line > after.start);
-  const gone = { start: before.end, end: before.end };
-  return [after.start, ...starts].map((start, index) => ({
-    type: 'changed',
-    before: index === 0 ? before : gone,
-    after: { start, end: starts[index] ?? after.end },
-  }));
-}
-
-/** The first of the blank lines before a line, or the line itself. */
-function afterWords(lines: readonly string[], line: number): number {
-  let start = line;
-  while (start > 0 && lines[start - 1]?.trim() === '') start--;
-  return start;
-}
-
 interface Texts {
-  readonly old: readonly string[];
-  readonly now: readonly string[];
   /** For each line of the new text. */
   readonly sections: readonly (readonly string[])[];
   readonly whole: boolean;
+  /** True if lines match that differ only in the amount of white space. */
   readonly fold: boolean;
+}
+
+/** A line that both texts have, or changed lines. */
+interface Stretch {
+  readonly isChanged: boolean;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** The index in the new text. */
+  readonly at: number;
+}
+
+/** Undefined if the texts have too little in common. */
+function alignedLines(old: readonly string[], now: readonly string[], fold: boolean): Stretch[] | undefined {
+  const key = fold ? withoutExtraSpace : String;
+  const parts = diffArrays(old.map(key), now.map(key), { maxEditLength: maxEdits });
+  if (parts === undefined) return undefined;
+  const stretches: Stretch[] = [];
+  let [from, at] = [0, 0];
+  for (const { value, added, removed } of parts) {
+    const before = added ? none : old.slice(from, from + value.length);
+    const after = removed ? none : now.slice(at, at + value.length);
+    const last = stretches.at(-1);
+    if (!added && !removed) {
+      for (const [index, line] of after.entries())
+        stretches.push({ isChanged: false, before: before.slice(index, index + 1), after: [line], at: at + index });
+    } else if (last?.isChanged) {
+      const joined = { before: [...last.before, ...before], after: [...last.after, ...after] };
+      stretches[stretches.length - 1] = { ...last, ...joined };
+    } else stretches.push({ isChanged: true, before, after, at });
+    from += before.length;
+    at += after.length;
+  }
+  return stretches;
+}
+
+/** Only blanks: invisible characters do not count as white space. */
+function withoutExtraSpace(line: string): string {
+  return line.replace(/[ \t\r\u00a0]+/g, ' ').trim();
+}
+
+function isBlank(line: string): boolean {
+  return line.trim() === '';
+}
+
+/** A new section is a separate change with the blank lines before it, unless it may replace an old one. */
+function splitAtHeadings(stretch: Stretch): Stretch[] {
+  const { isChanged, before, after, at } = stretch;
+  if (!isChanged || before.some(isHeading)) return [stretch];
+  const headings = [...after.keys()].filter((line) => isHeading(after[line] ?? ''));
+  const starts = headings
+    .map((line) => after.slice(0, line).findLastIndex((text) => !isBlank(text)) + 1)
+    .filter((start) => start > 0);
+  return [0, ...starts].map((start, index) => ({
+    isChanged,
+    before: index === 0 ? before : none,
+    after: after.slice(start, starts[index]),
+    at: at + start,
+  }));
 }
 
 /** Changes close to each other under the same headings, with context. */
 interface DiffPart {
-  /** In the new text, starting at 1: the first line of the part. */
-  readonly line: number;
   readonly section: readonly string[];
   readonly stretches: readonly Stretch[];
 }
 
 function partsOf(stretches: readonly Stretch[], texts: Texts): DiffPart[] {
-  const parts: DiffPart[] = [];
-  let open: { section: readonly string[]; from: number; to: number } | undefined;
-  const close = () => {
-    if (open === undefined) return;
-    const shown = withoutBlankRims(stretches.slice(open.from, open.to), texts);
-    parts.push({ line: firstLine(shown) + 1, section: open.section, stretches: shown });
-  };
+  const parts: { section: readonly string[]; from: number; to: number }[] = [];
   for (const [index, stretch] of stretches.entries()) {
-    if (stretch.type !== 'changed' || isFolded(stretch, texts)) continue;
+    if (!stretch.isChanged || (texts.fold && isFolded(stretch))) continue;
     const section = sectionOf(stretch, texts);
-    const inSection = (at: number) => belongs(stretches[at], section, texts);
+    const inSection = (near: number) => {
+      const same = stretches[near];
+      return same?.isChanged === false && texts.sections[same.at] === section;
+    };
+    const last = parts.at(-1);
     let from = index;
-    const floor = open?.to ?? 0;
-    while (from > Math.max(floor, index - contextLines) && inSection(from - 1)) from--;
+    while (from > Math.max(last?.to ?? 0, index - contextLines) && inSection(from - 1)) from--;
     let to = index + 1;
-    while (to < stretches.length && to <= index + contextLines && inSection(to)) to++;
-    if (open?.section === section && from <= open.to) open.to = to;
-    else {
-      close();
-      open = { section, from, to };
-    }
+    while (to <= index + contextLines && inSection(to)) to++;
+    if (last?.section === section && from <= last.to) last.to = to;
+    else parts.push({ section, from, to });
   }
-  close();
-  return parts;
+  return parts.map(({ section, from, to }) => ({ section, stretches: withoutBlankEdges(stretches.slice(from, to)) }));
 }
 
-function belongs(stretch: Stretch | undefined, section: readonly string[], { sections }: Texts): boolean {
-  return stretch?.type === 'same' && sections[stretch.after] === section;
+/** The headings at the start of the change, or else those around it. */
+function sectionOf({ after, at }: Stretch, { sections }: Texts): readonly string[] {
+  const first = after.findIndex((line) => !isBlank(line));
+  return sections[isHeading(after[first] ?? '') ? at + first : Math.max(0, at - 1)] ?? none;
 }
 
-/** The heading that starts the change, or else the one around it. */
-function sectionOf({ after }: Extract<Stretch, { type: 'changed' }>, { now, sections }: Texts): readonly string[] {
-  const firstWords = range(after).find((line) => now[line]?.trim() !== '');
-  if (firstWords !== undefined && isHeading(now[firstWords] ?? '')) return sections[firstWords] ?? none;
-  return sections[Math.max(0, after.start - 1)] ?? none;
+function isFolded({ before, after }: Stretch): boolean {
+  return before.every(isBlank) && after.every(isBlank);
 }
 
-function isFolded({ before, after }: Extract<Stretch, { type: 'changed' }>, { old, now, fold }: Texts): boolean {
-  return (
-    fold &&
-    range(before).every((line) => old[line]?.trim() === '') &&
-    range(after).every((line) => now[line]?.trim() === '')
-  );
-}
-
-function foldedLines(stretches: readonly Stretch[], texts: Texts): number {
+function foldedLines(stretches: readonly Stretch[]): number {
   return stretches.reduce((sum, stretch) => {
-    if (stretch.type === 'same') return sum + (stretch.exact ? 0 : 1);
-    if (!isFolded(stretch, texts)) return sum;
-    return sum + Math.max(range(stretch.before).length, range(stretch.after).length);
+    const { isChanged, before, after } = stretch;
+    if (!isChanged) return sum + (before[0] === after[0] ? 0 : 1);
+    return sum + (isFolded(stretch) ? Math.max(before.length, after.length) : 0);
   }, 0);
 }
 
-function spaceRemark(count: number): string {
-  return count === 1 ? '1 line differs only in white space' : `${count} lines differ only in white space`;
+function withoutBlankEdges(stretches: readonly Stretch[]): readonly Stretch[] {
+  const isShown = ({ isChanged, after }: Stretch) => isChanged || !after.every(isBlank);
+  return stretches.slice(stretches.findIndex(isShown), stretches.findLastIndex(isShown) + 1);
 }
 
-/** Blank lines at the edges are omitted. */
-function withoutBlankRims(stretches: readonly Stretch[], { now }: Texts): readonly Stretch[] {
-  const tells = (stretch: Stretch) => stretch.type === 'changed' || now[stretch.after]?.trim() !== '';
-  return stretches.slice(stretches.findIndex(tells), stretches.findLastIndex(tells) + 1);
-}
-
-function firstLine([first]: readonly Stretch[]): number {
-  if (first === undefined) return 0;
-  return first.type === 'same' ? first.after : first.after.start;
+function startOf([first]: readonly Stretch[] = []): number {
+  return first?.at ?? 0;
 }
 
 function rendered(part: DiffPart, texts: Texts & { readonly needsPlace: boolean }): DiffLine[] {
   const stretches = texts.needsPlace ? withoutHeading(part.stretches, texts) : part.stretches;
-  const lines = stretches.flatMap((stretch) =>
-    stretch.type === 'same' ? [sameLine(stretch.after, texts)] : changedLines(stretch, texts),
-  );
+  const lines = stretches.flatMap((stretch) => linesOf(stretch, texts));
   if (!texts.needsPlace) return lines;
   const section = part.section.map(escapeControls).join(' > ');
   const place = section === '' ? '' : `${section}, `;
-  return [{ sign: '@', text: `${place}line ${firstLine(stretches) + 1}`, section }, ...lines];
+  return [{ sign: '@', text: `${place}line ${startOf(stretches) + 1}`, section }, ...lines];
 }
 
 /** The place already contains the heading. */
-function withoutHeading(stretches: readonly Stretch[], texts: Texts): readonly Stretch[] {
+function withoutHeading(stretches: readonly Stretch[], { sections }: Texts): readonly Stretch[] {
   const [first] = stretches;
-  const isNamed =
-    first?.type === 'same' && texts.sections[first.after] !== none && isHeading(texts.now[first.after] ?? '');
-  return isNamed ? withoutBlankRims(stretches.slice(1), texts) : stretches;
+  const isNamed = first?.isChanged === false && sections[first.at] !== none && first.after.some(isHeading);
+  return isNamed ? withoutBlankEdges(stretches.slice(1)) : stretches;
 }
 
-function sameLine(index: number, { now, whole }: Texts): DiffLine {
-  const text = now[index] ?? '';
-  return {
-    sign: ' ',
-    text: escapeControls(whole ? text : (aroundChanges([{ text, changed: false }])[0]?.text ?? '')),
-  };
-}
-
-function changedLines(
-  { before, after }: Extract<Stretch, { type: 'changed' }>,
-  { old, now, whole }: Texts,
-): DiffLine[] {
-  const [went, came] = [range(before).map((line) => old[line] ?? ''), range(after).map((line) => now[line] ?? '')];
-  const [wentWords, cameWords] = markWords(went, came);
-  const line = (sign: '-' | '+', text: string, words: readonly Word[] | undefined): DiffLine => {
-    if (words === undefined) return { sign, text: escapeControls(text) };
-    const shown = (whole ? words : aroundChanges(words)).map((word) => ({
-      ...word,
-      text: escapeControls(word.text),
-    }));
-    return { sign, text: shown.map((word) => word.text).join(''), words: shown };
+function linesOf({ isChanged, before, after }: Stretch, { whole }: Texts): DiffLine[] {
+  const shown = (words: readonly Word[]) =>
+    (whole ? words : aroundChanges(words)).map((word) => ({ ...word, text: escapeControls(word.text) }));
+  if (!isChanged) {
+    const [line] = shown(after.map((text) => ({ text, changed: false })));
+    return [{ sign: ' ', text: line?.text ?? '' }];
+  }
+  const [went, came] = markWords(before, after);
+  const changed = (sign: '-' | '+', text: string, marked: readonly Word[] | undefined): DiffLine => {
+    if (marked === undefined) return { sign, text: escapeControls(text) };
+    const words = shown(marked);
+    return { sign, text: words.map((word) => word.text).join(''), words };
   };
   return [
-    ...went.map((text, index) => line('-', text, wentWords[index])),
-    ...came.map((text, index) => line('+', text, cameWords[index])),
+    ...before.map((text, index) => changed('-', text, went[index])),
+    ...after.map((text, index) => changed('+', text, came[index])),
   ];
 }
 
-function range({ start, end }: Range): number[] {
-  return Array.from({ length: end - start }, (_, index) => start + index);
+/** Characters. Longer headings are shortened in the name of a place. */
+const longHeading = 50;
+
+/**
+ * For each line of a Markdown text: the headings above it, the outermost first, e.g. `['Support', 'Refunds']`. A heading includes itself.
+ * Lines under the same headings share one array. Code fences contain no headings.
+ */
+export function sectionsOf(lines: readonly string[]): (readonly string[])[] {
+  const open: { readonly level: number; readonly title: string }[] = [];
+  let section: readonly string[] = [];
+  let fence: string | undefined;
+  return lines.map((line) => {
+    const [, mark] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? [];
+    if (fence !== undefined) {
+      if (mark?.startsWith(fence) && line.trim() === mark) fence = undefined;
+      return section;
+    }
+    fence = mark;
+    const heading = headingIn(line);
+    if (heading !== undefined) {
+      while ((open.at(-1)?.level ?? 0) >= heading.level) open.pop();
+      open.push(heading);
+      section = open.map(({ title }) => title);
+    }
+    return section;
+  });
 }
 
-function signed(sign: '-' | '+', texts: readonly string[]): DiffLine[] {
-  return texts.map((text) => ({ sign, text }));
+function isHeading(line: string): boolean {
+  return headingIn(line) !== undefined;
+}
+
+function headingIn(line: string): { level: number; title: string } | undefined {
+  const [, marks, text = ''] = /^ {0,3}(#{1,6})[ \t]+(\S.*?)(?:[ \t]+#+)?[ \t\r]*$/.exec(line) ?? [];
+  if (marks === undefined) return undefined;
+  const title = text.length > longHeading ? `${text.slice(0, longHeading).toWellFormed()}…` : text;
+  return { level: marks.length, title };
 }
 
 /** Characters. In shorter lines, changes are obvious. */

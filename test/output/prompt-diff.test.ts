@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { variableNotes } from '../../src/output/field-view.ts';
-import { sectionsOf } from '../../src/output/prompt-diff/headings.ts';
-import { markWords } from '../../src/output/prompt-diff/word-marks.ts';
-import { bracketed, diffTexts } from '../../src/output/text-diff.ts';
+import { bracketed, diffTexts, sectionsOf } from '../../src/output/text-diff.ts';
+import { markWords } from '../../src/output/word-marks.ts';
 import { evil, unsafe } from './sample-styles.ts';
 
 /** A diff of prose, a line each. */

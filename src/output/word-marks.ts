@@ -34,7 +34,7 @@ function byLine(parts: readonly Word[], count: number): (readonly Word[] | undef
       if (piece !== '') lines.at(-1)?.push({ text: piece, changed });
     }
   }
-  return Array.from({ length: count }, (_, index) => telling(joined(lines[index] ?? [])));
+  return Array.from({ length: count }, (_, index) => usefulMarks(joined(lines[index] ?? [])));
 }
 
 /** Joins the blanks between two changed words with them: one mark reads better than two. */
@@ -43,11 +43,11 @@ function joined(words: readonly Word[]): Word[] {
     const isGap = text.trim() === '' && words[index - 1]?.changed && words[index + 1]?.changed;
     return { text, changed: changed || isGap === true };
   });
-  return merged(merged(filled).flatMap(withoutRims));
+  return merged(merged(filled).flatMap(withoutEdges));
 }
 
 /** Excludes blanks at the edges of a changed word, unless only blanks changed. */
-function withoutRims(word: Word): Word[] {
+function withoutEdges(word: Word): Word[] {
   const core = word.text.trim();
   if (!word.changed || core === '') return [word];
   const start = word.text.indexOf(core);
@@ -68,7 +68,8 @@ function merged(words: readonly Word[]): Word[] {
   return all;
 }
 
-function telling(words: readonly Word[]): readonly Word[] | undefined {
+/** The words; undefined if none or too many changed. */
+function usefulMarks(words: readonly Word[]): readonly Word[] | undefined {
   const length = (which: readonly Word[]) => which.reduce((sum, { text }) => sum + text.trim().length, 0);
   const kept = words.filter(({ changed }) => !changed);
   if (kept.length === words.length) return undefined;
