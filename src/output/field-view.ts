@@ -57,6 +57,15 @@ export function createSecretNumbers(): SecretNumbers {
   };
 }
 
+/** For the changes of a report. */
+export function viewsOf(
+  { what }: { readonly what: 'plan' | 'drift' | 'apply' },
+  options: Pick<FieldViewOptions, 'reach'> & Partial<FieldViewOptions>,
+): FieldViewOptions {
+  const towards = what === 'drift' ? 'platform' : 'manifest';
+  return { secrets: createSecretNumbers(), towards, verbose: false, ...options };
+}
+
 /** Characters. A longer text is compared rather than shown beside another. */
 const longText = 60;
 const shownLines = 4;

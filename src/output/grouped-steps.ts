@@ -32,6 +32,14 @@ interface StepTable {
   readonly urls?: readonly string[];
 }
 
+/** The table with the links as its last column, if there are any. */
+export function withLinks<Cell>({ titles, rows, urls }: StepTable, link: (url: string) => Cell) {
+  return {
+    titles: urls === undefined ? titles : [...titles, 'Link'],
+    rows: rows.map((cells, index) => [...cells, ...(urls === undefined ? [] : [link(urls[index] ?? '')])]),
+  };
+}
+
 /** The minimum number of resources for a common step. */
 export const FEWEST_IN_TABLE = 8;
 /** The number of addresses to name before the rest is counted. */
@@ -143,43 +151,35 @@ export function stepsOfMany<O extends StepOwner>(
     `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, reach)}`;
   return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
     const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
-    return owners.size < FEWEST_IN_TABLE
-      ? []
-      : [
-          {
-            holders,
-            shared: { ...sharedStep(holders, [...owners.values()], reach), url: listUrl(holders, dashboard) },
-          },
-        ];
+    const [first] = holders;
+    if (first === undefined || owners.size < FEWEST_IN_TABLE) return [];
+    const { kind } = first.resource;
+    const shared = {
+      ...wordsOf(holders, plural(owners.size, nounOf(kind)), reach),
+      resources: [...owners.values()],
+      url: recordUrl({ dashboard }, { kind, id: null }),
+    };
+    return [{ holders, shared }];
   });
 }
 
-function listUrl([first]: readonly Holder<StepOwner>[], dashboard: PlanDocument['dashboard']): string | undefined {
-  return first && recordUrl({ dashboard }, { kind: first.resource.kind, id: null });
-}
-
-function sharedStep<O extends StepOwner>(
-  holders: readonly Holder<O>[],
-  resources: readonly O[],
+function wordsOf(
+  holders: readonly Holder<StepOwner>[],
+  who: string,
   reach: Reach,
-): SharedStep<O> {
-  const [{ resource, step } = {}] = holders;
-  const noun = nounOf(resource?.kind ?? '');
-  const who = plural(resources.length, noun);
+): Pick<SharedStep, 'text' | 'command' | 'table'> {
+  const [{ step } = {}] = holders;
   const command = 'plan --full';
-  if (step === undefined) return { text: who, resources, command };
-  if (isSetting(step)) {
-    const text = `Change ${who} in the dashboard`;
-    return { text, resources, command: 'plan', table: tableOf(holders, noun) };
-  }
-  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, reach)}`, resources, command };
+  if (step === undefined) return { text: who, command };
+  if (isSetting(step)) return { text: `Change ${who} in the dashboard`, command: 'plan', table: tableOf(holders) };
+  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, reach)}`, command };
   const [until] = holders.flatMap(({ step: each }) => (each.action === 'publish' ? (each.meanwhile ?? []) : []));
   const text = `Publish ${who} in the dashboard${until === undefined ? '' : ` (${until})`}`;
-  return { text, resources, command: 'status --only unpublished' };
+  return { text, command: 'status --only unpublished' };
 }
 
 /** A column for each field; empty if unchanged. */
-function tableOf(holders: readonly Holder<StepOwner>[], noun: string): StepTable {
+function tableOf(holders: readonly Holder<StepOwner>[]): StepTable {
   const settings = holders.flatMap(({ resource: { address, url = '' }, step }) =>
     isSetting(step) ? [{ address, url, ...step.sets }] : [],
   );
@@ -193,6 +193,7 @@ function tableOf(holders: readonly Holder<StepOwner>[], noun: string): StepTable
     });
     return [sets[0]?.record ?? '', ...cells, address];
   });
+  const noun = nounOf(holders[0]?.resource.kind ?? '');
   const titles = [noun, ...fields, 'address'].map((title) => title.charAt(0).toUpperCase() + title.slice(1));
   return { titles, rows, ...(urls.some((url) => url !== '') && { urls }) };
 }

@@ -1,6 +1,7 @@
 import type { PlanDocument, PlanWarning, Violation } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
 import { denials } from '../policies/waivers.ts';
+import { placeOf } from '../problems/diagnostic.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { addressList, type NamedOptions } from './address-list.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type SharedStepOptions,
   type StepOwner,
   sharedStepText,
+  withLinks,
 } from './grouped-steps.ts';
 import { guardText, wordedWarnings } from './next-steps.ts';
 import { plural } from './plural.ts';
@@ -28,12 +30,14 @@ interface RemarkOptions {
 
 /** The remarks of a plan: notes on unchanged resources, guards and violations that stop an apply, and warnings. */
 export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkOptions): string {
+  const notes = options.quiet ? [] : noteTexts(plan, options);
+  const guards = plan.guards.map((guard) => style.prose(guardText(guard), { lead: `${style.error('x')} `, indent: 2 }));
   return paragraphs([
     section(
       style.bold('Notes'),
-      options.quiet ? [] : noteTexts(plan, options).map((said) => style.prose(said, { indent: 2, lead: '- ' })),
+      notes.map((note) => style.prose(note, { indent: 2, lead: '- ' })),
     ),
-    renderGuards(plan, style),
+    section(style.bold(style.error('Guards: apply refuses this plan')), guards),
     renderViolations(plan, style, options),
     renderWarnings(plan.warnings, style, options),
   ]).trimEnd();
@@ -51,31 +55,17 @@ export function renderWarnings(warnings: readonly PlanWarning[], style: Style, o
   return section(style.bold(style.warn('Warnings')), lines);
 }
 
-/** Manual steps of many resources, once each. */
-export function renderSteps(shared: readonly SharedStep[], style: Style): string {
-  const lines = shared.map((each) => renderShared(each, style));
-  return section(style.bold('Manual steps'), lines);
-}
-
 export function renderShared(shared: SharedStep<StepOwner>, style: Style, options: SharedStepOptions = {}): string {
-  const indent = 2;
-  const line = style.prose(sharedStepText(shared, options), { indent, lead: '[ ] ' });
+  const line = style.prose(sharedStepText(shared, options), { indent: 2, lead: '[ ] ' });
   if (shared.table === undefined) return line;
-  const { rows: plain, urls } = shared.table;
-  const titles = urls === undefined ? shared.table.titles : [...shared.table.titles, 'link'];
-  const rows = plain.map((cells, index) => [...cells, ...(urls === undefined ? [] : [urls[index] ?? ''])]);
+  const { titles, rows } = withLinks(shared.table, (url) => url);
   const last = shared.table.titles.length - 1;
   const columns = titles.map((title, index) => ({
     title: title.toUpperCase(),
     whole: index === 0 || index > last,
     ...(index === last && { spare: 1 }),
   }));
-  return `${line}\n${renderIndented(columns, rows, { style, indent: indent + 4 })}`;
-}
-
-function renderGuards({ guards }: PlanDocument, style: Style): string {
-  const lines = guards.map((guard) => style.prose(guardText(guard), { lead: `${style.error('x')} `, indent: 2 }));
-  return section(style.bold(style.error('Guards: apply refuses this plan')), lines);
+  return `${line}\n${renderIndented(columns, rows, { style, indent: 6 })}`;
 }
 
 /** Notes on unchanged resources. Notes on publication are counted, with the command that lists them. */
@@ -156,9 +146,7 @@ function statusOf({ severity, waived }: Violation): ViolationGroup['status'] {
 
 /** `manifests/agents.yaml:12:7`; empty without a manifest. */
 export function violationPlace({ source }: Violation): string {
-  return source === null
-    ? ''
-    : [source.file, source.line, source.column].filter((part) => part !== undefined).join(':');
+  return source === null ? '' : placeOf(source);
 }
 
 /** `Agent/a (manifests/agents.yaml:12:7)` */
@@ -170,14 +158,8 @@ export function violationSubject(violation: Violation): string {
 /** The number of resources to name before the rest is counted. */
 const NAMED_VIOLATIONS = 5;
 
-/** `…` and `and 3 more`. */
-export function namedViolations(
-  { violations }: ViolationGroup,
-  full: boolean,
-): {
-  readonly named: readonly Violation[];
-  readonly more: number;
-} {
+/** The violations to name, and the number of others. */
+export function namedViolations({ violations }: ViolationGroup, full: boolean) {
   const named = full || violations.length <= NAMED_VIOLATIONS + 1 ? violations : violations.slice(0, NAMED_VIOLATIONS);
   return { named, more: violations.length - named.length };
 }

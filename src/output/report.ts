@@ -30,6 +30,16 @@ export interface Report {
   readonly applied?: ApplyReport;
 }
 
+/** The choices of a person. */
+export interface ReportOptions {
+  /** Repeat common statements for each resource. */
+  readonly full?: boolean | undefined;
+  /** Leave out notes on unchanged resources. */
+  readonly quiet?: boolean | undefined;
+  /** How commands name the reported workspace. */
+  readonly reach?: Reach;
+}
+
 export interface ResourceMark {
   readonly symbol: string;
   /** The action that determines the colour. */
@@ -104,22 +114,14 @@ export function driftReport(drift: PlanDocument): Report {
     pending: [],
     groups: [
       {
-        key: 'drifted',
-        heading: 'Drifted',
+        ...{ key: 'drifted', heading: 'Drifted', symbol: '~', colorOf: 'update', isPlain: () => true },
         explanation: 'from the manifest to the current value on the platform',
-        symbol: '~',
-        colorOf: 'update',
         resources: drifted,
-        isPlain: () => true,
       },
       {
-        key: 'missing',
-        heading: 'Missing',
+        ...{ key: 'missing', heading: 'Missing', symbol: '-', colorOf: 'forget', isPlain: () => true },
         explanation: 'the platform has no such record',
-        symbol: '-',
-        colorOf: 'forget',
         resources: missing,
-        isPlain: () => true,
       },
       groupOf('noop', byAction(drift.resources)('noop')),
     ],

@@ -38,7 +38,13 @@ export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   );
 }
 
+interface Place {
+  readonly file: string;
+  readonly line?: number | undefined;
+  readonly column?: number | undefined;
+}
+
 /** `manifests/agents.yaml:12:7`, as far as it is known. */
-export function placeOf({ file, line, column }: Diagnostic): string {
+export function placeOf({ file, line, column }: Place): string {
   return [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
 }

@@ -1,19 +1,12 @@
-import type { Reach } from '../../problems/workspace-command.ts';
 import type { ErrorDocument } from '../error-json-schema.ts';
-import type { Report, SeveralReports } from '../report.ts';
+import type { Report, ReportOptions, SeveralReports } from '../report.ts';
 import type { Style } from '../style.ts';
 
-interface Presentation {
+interface Presentation extends ReportOptions {
   readonly style: Style;
   readonly verbose: boolean;
-  /** Repeat common statements for each resource. */
-  readonly full?: boolean | undefined;
-  /** Without notes on unchanged resources. */
-  readonly quiet?: boolean | undefined;
   /** The time of the subject, if known. */
   readonly made?: Date;
-  /** How commands name the reported workspace. */
-  readonly reach: Reach;
 }
 
 /** A format of all reports: the whole text with its final newline. */

@@ -14,7 +14,15 @@ import { type AnnotationLevel, githubCommand } from '../github-command.ts';
 import { guardText, remarkText, stepText } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { noteTexts } from '../remarks-text.ts';
-import { changedGroups, outcomeOf, type Report, type ReportGroup, reachOf, type SeveralReports } from '../report.ts';
+import {
+  changedGroups,
+  outcomeOf,
+  type Report,
+  type ReportGroup,
+  type ReportOptions,
+  reachOf,
+  type SeveralReports,
+} from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
 import type { ReportFormat } from './format.ts';
 
@@ -23,12 +31,9 @@ export const format: ReportFormat = { report: reportGithub, several: severalGith
 /** The number of fields to name before the rest is counted. */
 const namedFields = 5;
 
-interface GithubOptions {
+interface GithubOptions extends ReportOptions {
   /** In the titles, if there are several. */
   readonly workspace?: string;
-  /** Without notes. */
-  readonly quiet?: boolean | undefined;
-  readonly reach?: Reach;
 }
 
 interface AnnotationWording {

@@ -1,11 +1,12 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import { placeOf } from '../../problems/diagnostic.ts';
 import { commandFor, type Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { actionWords, appliedIn, earlyEnd, skippedIn } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
 import { compacted, type Statement } from '../compact.ts';
-import { createSecretNumbers } from '../field-view.ts';
-import { sharedSteps, sharedStepText } from '../grouped-steps.ts';
+import { type FieldViewOptions, viewsOf } from '../field-view.ts';
+import { sharedSteps, sharedStepText, withLinks } from '../grouped-steps.ts';
 import { MARKDOWN_LIMIT, MarkdownPage, markdownCode, markdownLink, markdownText, tableLine } from '../markdown.ts';
 import { guardFlags, helpText, isTask, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
@@ -17,7 +18,15 @@ import {
   violationGroups,
   violationPlace,
 } from '../remarks-text.ts';
-import { changedGroups, outcomeOf, type Report, type ReportGroup, reachOf, type SeveralReports } from '../report.ts';
+import {
+  changedGroups,
+  outcomeOf,
+  type Report,
+  type ReportGroup,
+  type ReportOptions,
+  reachOf,
+  type SeveralReports,
+} from '../report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
 import type { ReportFormat } from './format.ts';
 
@@ -28,16 +37,11 @@ const FORMATS = { text: markdownText, code: markdownCode };
 /** The part of the page that each section may fill, with everything before it. */
 const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65, notes: 0.7 };
 
-interface MarkdownOptions {
+interface MarkdownOptions extends ReportOptions {
   /** Characters, if the page is only a part of a comment. */
   readonly limit?: number;
   /** The command that shows everything. */
   readonly command?: string;
-  /** Show common statements for each resource. */
-  readonly full?: boolean | undefined;
-  /** Without notes. */
-  readonly quiet?: boolean | undefined;
-  readonly reach?: Reach;
 }
 
 /**
@@ -72,13 +76,8 @@ export function reportMarkdown(
   page.addList('#### Manual steps', steps, { share: bounds.steps, rest: moreSteps });
   for (const { table } of shared) {
     if (table === undefined) continue;
-    const { urls } = table;
-    const titles = [...table.titles, ...(urls === undefined ? [] : ['Link'])];
-    const rows = table.rows.map((cells, index) => [
-      ...cells.map(markdownText),
-      ...(urls === undefined ? [] : [markdownLink(urls[index])]),
-    ]);
-    page.addTable('', { titles, rows, share: bounds.steps });
+    const escaped = { ...table, rows: table.rows.map((cells) => cells.map(markdownText)) };
+    page.addTable('', { ...withLinks(escaped, markdownLink), share: bounds.steps });
   }
   const listed = changedGroups(report).flatMap((group) =>
     group.resources.flatMap((resource) => {
@@ -86,7 +85,7 @@ export function reportMarkdown(
       return left === undefined ? [] : [{ resource: left, words: wordsOf(resource, group, report) }];
     }),
   );
-  const blocks = blocksOf(listed, { towards: what === 'drift' ? 'platform' : 'manifest', ...wording });
+  const blocks = blocksOf(listed, viewsOf(report, { reach }), full);
   page.addList(
     TABLE_HEADING,
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
@@ -147,9 +146,9 @@ const FEWEST_ADOPTED = 12;
 /** The words for resources with the same result, once for several. */
 function blocksOf(
   listed: readonly { readonly resource: PlannedResource; readonly words: RowWords }[],
-  { towards, full, reach }: MarkdownWording & { readonly towards: 'manifest' | 'platform' },
+  views: FieldViewOptions,
+  full: boolean,
 ): TableBlock[] {
-  const views = { secrets: createSecretNumbers(), verbose: false, towards, reach };
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
   return [...groups.values()].flatMap((group): TableBlock[] => {
     const [{ words } = { words: { symbol: '', action: '' } }] = group;
@@ -185,11 +184,10 @@ function remarksOf(
   document: PlanDocument,
   { full, reach, applied }: MarkdownWording & { readonly applied: boolean },
 ): string[] {
-  const { guards, warnings } = document;
-  const said = wordedWarnings(warnings, reach, { full, lists: applied ? '' : '--full' });
+  const said = wordedWarnings(document.warnings, reach, { full, lists: applied ? '' : '--full' });
   return [
     ...violationGroups(document).map((group) => violationLine(group, full)),
-    ...guards.map(
+    ...document.guards.map(
       ({ guard, message }) =>
         `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(guardFlags[guard])})`,
     ),
@@ -247,10 +245,7 @@ export function severalMarkdown(
 }
 
 function failureMarkdown({ message, hint, diagnostics = [] }: WorkspaceFailure): string {
-  const places = diagnostics.map(
-    ({ file, line, message: wrong }) =>
-      `- ${markdownCode(line === undefined ? file : `${file}:${line}`)} ${markdownText(wrong)}`,
-  );
+  const places = diagnostics.map((each) => `- ${markdownCode(placeOf(each))} ${markdownText(each.message)}`);
   const said = [message, hint].filter((text) => text !== undefined).map(markdownText);
   return [...said, ...(places.length === 0 ? [] : [places.join('\n')])].join('\n\n');
 }

@@ -1,5 +1,5 @@
 import type { ApplyReport } from '../../engine/apply/apply-report.ts';
-import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { PlannedResource } from '../../engine/plan/plan-document.ts';
 import { commandFor, type Reach } from '../../problems/workspace-command.ts';
 import {
   type AppliedWrite,
@@ -16,12 +16,12 @@ import {
 import { addressList } from '../address-list.ts';
 import { failureText } from '../errors.ts';
 import { escapeControls } from '../escape-controls.ts';
-import { createSecretNumbers } from '../field-view.ts';
+import { viewsOf } from '../field-view.ts';
 import { sharedSteps } from '../grouped-steps.ts';
 import { commandOf, helpText, isTask, stepText } from '../next-steps.ts';
 import { plural } from '../plural.ts';
-import { renderRemarks, renderShared, renderSteps, renderWarnings } from '../remarks-text.ts';
-import { changedGroups, type Report, reachOf, type SeveralReports } from '../report.ts';
+import { renderRemarks, renderShared, renderWarnings } from '../remarks-text.ts';
+import { changedGroups, type Report, type ReportOptions, reachOf, type SeveralReports } from '../report.ts';
 import { headLine, renderGroup, renderRemark } from '../resource-text.ts';
 import { paragraphs, type Style, section, sentences } from '../style.ts';
 import { displayWidth, pad } from '../text-width.ts';
@@ -33,16 +33,11 @@ export const format: ReportFormat = {
   several: (several, { style, ...options }) => severalText(several, style, options),
 };
 
-interface ReportTextOptions {
+interface ReportTextOptions extends ReportOptions {
   /** Lists unchanged resources, shows long texts in full, and gives all reasons. */
   readonly verbose?: boolean;
   /** Shows the heading even if the plan is empty. */
   readonly headed?: boolean;
-  /** Show common statements for each resource. */
-  readonly full?: boolean | undefined;
-  /** Without notes. */
-  readonly quiet?: boolean | undefined;
-  readonly reach?: Reach;
 }
 
 /** A report as text: its groups, a line per field, remarks, and a closing count. */
@@ -51,27 +46,22 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
   if (applied !== undefined) return applyText(applied, style, options);
   const { verbose = false, headed = false, full = verbose, quiet, reach } = options;
   const { shared, without } = sharedSteps(pending, { full, reach, dashboard: document.dashboard });
-  const towards = what === 'drift' ? 'platform' : 'manifest';
-  const views = { secrets: createSecretNumbers(), verbose, reach, towards } as const;
-  const unchanged = groups.filter(({ key }) => key === 'noop').flatMap(({ resources }) => resources);
+  const views = viewsOf(report, { verbose, reach });
+  const unchanged = groups.flatMap(({ key, resources }) => (key === 'noop' ? resources : []));
+  const steps = shared.map((each) => renderShared(each, style));
   const body = [
     ...changedGroups(report).map((group) => {
       const resources = group.resources.flatMap((each) => without(each) ?? []);
       return renderGroup({ ...group, resources }, { style, views, full });
     }),
     what === 'plan' ? renderUnchanged(unchanged, style, verbose) : '',
-    renderSteps(shared, style),
+    section(style.bold('Manual steps'), steps),
     renderRemarks(document, style, { full, reach, quiet }),
   ].filter((part) => part !== '');
-  const heading = body.length === 0 && !headed ? [] : [renderHeading(document, style)];
-  return `${[...heading, ...body, closing(report, style)].join('\n\n')}\n`;
-}
-
-function renderHeading({ workspace, workspace_id, base_url }: PlanDocument, style: Style): string {
-  return style.prose(`${workspace_id} at ${base_url}`, {
-    lead: `Workspace ${escapeControls(workspace)} `,
-    format: style.dim,
-  });
+  const { workspace, workspace_id: id, base_url: url } = document;
+  const lead = `Workspace ${escapeControls(workspace)} `;
+  const heading = body.length === 0 && !headed ? '' : style.prose(`${id} at ${url}`, { lead, format: style.dim });
+  return paragraphs([heading, ...body, closing(report, style)]);
 }
 
 /** Unchanged resources: renamed ones always, others only on request. */
@@ -83,12 +73,10 @@ function renderUnchanged(resources: readonly PlannedResource[], style: Style, ve
     const head = headLine(resource, { symbol: '', colorOf: 'noop' }, style);
     if (!verbose) return head;
     const remarks = [
-      ...(kept.length === 0 ? [] : [`not applied by the platform: ${kept.join(', ')}`]),
-      ...(unverified.length === 0
-        ? []
-        : [`${plural(unverified.length, 'field')} unverified: ${unverified.join(', ')}`]),
+      kept.length > 0 && `not applied by the platform: ${kept.join(', ')}`,
+      unverified.length > 0 && `${plural(unverified.length, 'field')} unverified: ${unverified.join(', ')}`,
     ];
-    return [head, ...remarks.map((text) => renderRemark(text, style))].join('\n');
+    return [head, ...remarks.flatMap((text) => (text === false ? [] : renderRemark(text, style)))].join('\n');
   });
   return [style.bold(`${verbose ? 'Unchanged' : 'Renamed'} (${shown.length})`), ...lines].join('\n');
 }
@@ -130,22 +118,17 @@ interface Wording {
   readonly style: Style;
   readonly full: boolean;
   readonly reach: Reach;
-  readonly dashboard?: PlanDocument['dashboard'];
 }
 
 /** The results of an apply and the remaining work: done, skipped, failed, manual, warnings, and a closing count. */
-export function applyText(
-  report: ApplyReport,
-  style: Style,
-  { full = false, reach }: { readonly full?: boolean | undefined; readonly reach?: Reach },
-): string {
+export function applyText(report: ApplyReport, style: Style, { full = false, reach }: ReportOptions): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
-  const wording = { style, full, reach, dashboard: report.plan.dashboard };
+  const wording = { style, full, reach };
   return paragraphs([
     renderDone(applied, wording),
     ...renderUnfinished(applied, wording),
-    section(style.bold('Left to do'), renderLeft(leftIn(report), wording)),
+    section(style.bold('Left to do'), renderLeft(report, wording)),
     renderWarnings(report.warnings, style, { full, reach, applied: true }),
     renderOrphans(applied, wording),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
@@ -175,20 +158,17 @@ function renderDone(applied: readonly AppliedWrite[], { style, full }: Wording):
     const members = done.filter(({ resource }) => resource.action === action);
     return full || members.length < fewestTogether ? [] : [{ action, members }];
   });
-  const lines = renderLines(
-    done.filter(({ resource }) => !together.some(({ action }) => action === resource.action)),
-    style,
-  );
+  const alone = done.filter(({ resource }) => !together.some(({ action }) => action === resource.action));
   const paragraphs = together.map(({ action, members }) => {
     const { symbol, done: word } = actionWords[action];
     const lead = `${style.action[action](pad(symbol, 3, 'right'))} ${members.length} ${word}:`;
     const names = members.map(({ resource }) => resource.address);
     return `${lead}\n${style.prose(addressList(names, false, { lists: '' }), { indent: 6 })}`;
   });
-  return [lines, ...paragraphs].filter((part) => part !== '').join('\n');
+  return [...renderLines(alone, style), ...paragraphs].join('\n');
 }
 
-function renderLines(done: readonly AppliedWrite[], style: Style): string {
+function renderLines(done: readonly AppliedWrite[], style: Style): string[] {
   const rows = done.map(({ resource: { action, address, id }, result }) => ({
     ...actionWords[action],
     action,
@@ -197,12 +177,10 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string {
   }));
   const widest = Math.min(widestAddress, Math.max(0, ...rows.map(({ address }) => displayWidth(address))));
   const longest = Math.max(0, ...rows.map(({ done: word }) => word.length));
-  return rows
-    .map(({ action, symbol, address, done: word, id }) => {
-      const mark = style.action[action](pad(symbol, 3, 'right'));
-      return `${mark} ${pad(address, widest)}  ${pad(word, longest)}  ${style.dim(id)}`.trimEnd();
-    })
-    .join('\n');
+  return rows.map(({ action, symbol, address, done: word, id }) => {
+    const mark = style.action[action](pad(symbol, 3, 'right'));
+    return `${mark} ${pad(address, widest)}  ${pad(word, longest)}  ${style.dim(id)}`.trimEnd();
+  });
 }
 
 /** The records of forgotten resources still exist. */
@@ -218,8 +196,8 @@ function renderOrphans(applied: readonly AppliedWrite[], { style, reach }: Wordi
 
 /** A paragraph for each reason. */
 function renderSkipped(applied: readonly AppliedWrite[], { style, full, reach }: Wording): string[] {
+  const lists = commandFor('voxform plan', reach);
   return skippedIn(applied).flatMap(({ because, addresses }) => {
-    const lists = commandFor('voxform plan', reach);
     const said = full ? addresses : [addressList(addresses, false, { lists })];
     return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
   });
@@ -227,10 +205,8 @@ function renderSkipped(applied: readonly AppliedWrite[], { style, full, reach }:
 
 /** A command each, after common statements. */
 function renderUnrecorded(applied: readonly AppliedWrite[], { style, reach }: Wording): string[] {
-  const commands = applied.flatMap((entry) => {
-    const step = unrecordedStep(entry);
-    return step === undefined ? [] : [`    ${escapeControls(commandOf(step, reach))}`];
-  });
+  const steps = applied.flatMap((entry) => unrecordedStep(entry) ?? []);
+  const commands = steps.map((step) => `    ${escapeControls(commandOf(step, reach))}`);
   if (commands.length === 0) return [];
   const lead =
     'The records exist. When the state is writable again, run this for each record that is not in a rescue file:';
@@ -252,9 +228,9 @@ function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] 
 }
 
 /** Common steps once, then the others of each. */
-function renderLeft(left: readonly PlannedResource[], wording: Wording): string[] {
-  const { style, full, reach, dashboard } = wording;
-  const { shared, resources } = sharedSteps(left, { full, reach, dashboard });
+function renderLeft(report: ApplyReport, wording: Wording): string[] {
+  const { style, full, reach } = wording;
+  const { shared, resources } = sharedSteps(leftIn(report), { full, reach, dashboard: report.plan.dashboard });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [
@@ -283,7 +259,5 @@ function linkLine(url: string | undefined): string[] {
 function applyClosing(report: ApplyReport, style: Style): string {
   const failed = [...report.results.values()].some(({ status }) => status === 'failed');
   const color = failed ? style.error : report.interrupted === undefined ? style.good : style.warn;
-  return sentences(applySummary(report), style, {
-    format: (line) => style.bold(color(line)),
-  });
+  return sentences(applySummary(report), style, { format: (line) => style.bold(color(line)) });
 }

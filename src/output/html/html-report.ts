@@ -1,13 +1,13 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
-import type { Reach } from '../../problems/workspace-command.ts';
+import { placeOf } from '../../problems/diagnostic.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { earlyEnd } from '../action-words.ts';
 import { mustNameAll } from '../address-list.ts';
 import { compacted, FEWEST_SHARING } from '../compact.ts';
-import { createSecretNumbers } from '../field-view.ts';
+import { viewsOf } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/pictures.ts';
-import { type SharedStep, type Steps, sharedSteps } from '../grouped-steps.ts';
+import { type SharedStep, type Steps, sharedSteps, withLinks } from '../grouped-steps.ts';
 import { guardText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { noteTexts, type ViolationGroup, violationGroups, violationSubject } from '../remarks-text.ts';
@@ -17,6 +17,7 @@ import {
   planReport,
   type Report,
   type ReportGroup,
+  type ReportOptions,
   reachOf,
   type SeveralReports,
 } from '../report.ts';
@@ -24,12 +25,8 @@ import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { addressesHtml, dashboardLink, listedInTable, resourceHtml, tableHtml, toneOf } from './resource-html.ts';
 
-interface PageOptions {
+interface PageOptions extends ReportOptions {
   readonly made?: Date | undefined;
-  /** Show common statements for each resource. */
-  readonly full?: boolean | undefined;
-  readonly quiet?: boolean | undefined;
-  readonly reach?: Reach;
   /** The parts that are folded: nothing, each resource, or each group as well. */
   readonly fold?: 'none' | 'resources' | 'groups' | undefined;
 }
@@ -95,9 +92,7 @@ ${reports.map(section)}
 }
 
 function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): Html {
-  const places = diagnostics.map(
-    ({ file, line, message: wrong }) => `${file}${line === undefined ? '' : `:${line}`} ${wrong}`,
-  );
+  const places = diagnostics.map((each) => `${placeOf(each)} ${each.message}`);
   const said = [message, hint, ...places].filter((text) => text !== undefined);
   return remark(`${workspace} failed: ${said.join('; ')}`, 'bad');
 }
@@ -179,13 +174,11 @@ function violationHtml(group: ViolationGroup): Html {
 function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): Html {
   const count = resources.length;
   if (table === undefined) return foldedRemark(text, { count, content: addressesHtml(resources) });
-  const { urls } = table;
-  const titles = [...table.titles, ...(urls === undefined ? [] : ['Link'])];
-  const rows = table.rows.map((texts, index) => {
+  const { titles, rows: linked } = withLinks(table, dashboardLink);
+  const rows = linked.map((cells, index) => {
     const resource = resources[index];
     const isLeftOut = resource !== undefined && without(resource) === undefined;
-    const links = urls === undefined ? [] : [dashboardLink(urls[index])];
-    return { cells: [...texts, ...links], item: isLeftOut ? resource.action : undefined };
+    return { cells, item: isLeftOut ? resource.action : undefined };
   });
   const isGroup = rows.some(({ item }) => item !== undefined);
   return foldedRemark(text, { count, content: recordsHtml(titles, rows), isGroup });
@@ -227,9 +220,7 @@ function filled({ groups }: Report): ReportGroup[] {
 }
 
 function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }: PageOptions): Html[] {
-  const towards = report.what === 'drift' ? 'platform' : 'manifest';
-  const shown = { verbose: false, wholeTexts: true, towards, reach } as const;
-  const views = { secrets: createSecretNumbers(), ...shown };
+  const views = viewsOf(report, { wholeTexts: true, reach });
   const outcome = (resource: PlannedResource) => outcomeOf(report, resource, reach);
   const isPlain = (resource: PlannedResource) =>
     (outcome(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
