@@ -11,8 +11,8 @@ export type {
   PlannedResource,
   PlanWarning,
 } from './engine/plan/plan-document.ts';
+export type { CallOptions, LoadOptions, LogEntry, Project } from './library/calls.ts';
 export { loadProject } from './library/calls.ts';
-export type { CallOptions, LoadOptions, LogEntry, Project } from './library/options.ts';
 export type {
   Applied,
   ApplyOptions,

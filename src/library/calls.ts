@@ -1,12 +1,41 @@
 import path from 'node:path';
 import { inspect } from 'node:util';
+import type { Environment } from '../manifests/secret-reader.ts';
 import { isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests, InvalidProject } from '../project/invalid-project.ts';
 import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
 import type { PlatformOptions, RunContext } from '../runs/run-context.ts';
 import { Redactor } from '../values/redactor.ts';
-import type { CallOptions, LoadOptions, LogEntry, Project } from './options.ts';
+
+export interface LogEntry {
+  readonly level: 'warning' | 'info' | 'debug';
+  readonly message: string;
+}
+
+export interface LoadOptions {
+  /** The project folder. A relative path begins in the working directory of the process. */
+  readonly cwd: string;
+  /** The environment with secrets and `VOXFORM_…` variables, usually `process.env`. Default: empty. */
+  readonly env?: Environment;
+  /** The workspace. Default: `VOXFORM_WORKSPACE` or the default of the project. */
+  readonly workspace?: string;
+  /** Receives all messages. The library prints nothing. */
+  log?(entry: LogEntry): void;
+}
+
+/** Options of every call to the platform. */
+export interface CallOptions {
+  /** Aborts the call. An apply finishes its writes in flight first. */
+  readonly signal?: AbortSignal;
+}
+
+/** A project with one selected workspace. Each call reads the files and the platform again. */
+export interface Project {
+  /** Absolute path of the folder. */
+  readonly root: string;
+  readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
+}
 
 const loadedWith = new WeakMap<Project, LoadOptions>();
 

@@ -4,13 +4,19 @@ import { nounOf } from '../manifests/resource.ts';
 import type { DiffDocument, FieldDifference, ResourceDifference } from '../runs/diff/document.ts';
 import type { DraftDiffDocument } from '../runs/draft-diff.ts';
 import type { Json } from '../values/json.ts';
-import { FEWEST_SHARING } from './compact.ts';
+import { compacted, FEWEST_SHARING } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers, type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
 import { FEWEST_IN_TABLE } from './grouped-steps.ts';
+import { MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { plural } from './plural.ts';
 import { timeText } from './records/record-values.ts';
 import type { ReportGroup } from './report.ts';
+import { details, tableRow } from './resource-markdown.ts';
+import { renderGroup } from './resource-text.ts';
+import { paragraphs, type Style, section, sentences } from './style.ts';
+import { renderIndented, whole } from './table.ts';
+import { displayWidth, pad } from './text-width.ts';
 import { valueText } from './value-text.ts';
 
 /** The differences of two sides, for all formats. */
@@ -31,7 +37,7 @@ interface ComparedGroup extends ReportGroup {
   readonly tables: readonly LinkTable[];
 }
 
-export interface FieldList {
+interface FieldList {
   readonly title: string;
   readonly explanation: string;
   readonly fields: readonly { readonly address: string; readonly paths: readonly string[] }[];
@@ -52,16 +58,13 @@ export function workspaceComparison(diff: DiffDocument, verbose = false): Compar
       resources.filter((each) => each.verdict === verdict && each.declared === declared);
     const how = declared ? 'the manifests differ between the two' : 'not as the manifests declare';
     const why = declared ? 'skipped in the other workspace' : 'missing from the other workspace, which declares it';
+    const group = (symbol: '~' | '-' | '+', heading: string, found: readonly ResourceDifference[]) =>
+      ({ symbol, heading: heading + suffix, explanation: symbol === '~' ? how : why, found }) as const;
     return [
-      { symbol: '~', heading: `Different${suffix}`, explanation: how, found: different },
-      { symbol: '-', heading: `Only in ${first.name}${suffix}`, explanation: why, found: only('only_first') },
-      {
-        symbol: '+',
-        heading: `Only in ${second.name}${suffix}`,
-        explanation: why,
-        found: only('only_second'),
-      },
-    ] as const;
+      group('~', 'Different', different),
+      group('-', `Only in ${first.name}`, only('only_first')),
+      group('+', `Only in ${second.name}`, only('only_second')),
+    ];
   });
   return {
     title: `diff from ${first.name.slice(0, 100)} to ${second.name.slice(0, 100)}`,
@@ -127,7 +130,7 @@ function diffSummary({ summary }: DiffDocument): string[] {
     same > 0 && `${same} the same`,
     neither > 0 && `${neither} in neither`,
     unknown > 0 && `${plural(unknown, 'field')} unknown`,
-  ].filter((text) => text !== false);
+  ].filter(Boolean);
   const how = undeclared === 0 ? 'all as declared' : `${undeclared} not as declared`;
   const differ = `${plural(differing, 'resource')} ${differing === 1 ? 'differs' : 'differ'}`;
   return [
@@ -142,18 +145,12 @@ function fieldList(title: string, explanation: string, all: FieldList['fields'])
   return { title: `${title} (${count})`, explanation, fields };
 }
 
-interface ComparedResource {
-  /** In the form of a plan, from the first side to the second. */
-  readonly resource: PlannedResource;
-  /** The statement for each field, in place of that of a plan. */
-  readonly notes?: readonly (readonly string[])[];
-}
-
 const COLORS = { '+': 'create', '-': 'forget', '~': 'update' } as const;
 
 interface FoundGroup extends Pick<ReportGroup, 'heading' | 'explanation'> {
   readonly symbol: keyof typeof COLORS;
-  readonly found: readonly ComparedResource[];
+  /** In the form of a plan, from the first side to the second, with other notes on each field if given. */
+  readonly found: readonly { readonly resource: PlannedResource; readonly notes?: readonly (readonly string[])[] }[];
 }
 
 function groupOf({ symbol, found, ...words }: FoundGroup, verbose: boolean): ComparedGroup {
@@ -179,7 +176,7 @@ function groupOf({ symbol, found, ...words }: FoundGroup, verbose: boolean): Com
 
 const unplanned = { action: 'update', depends_on: [] } as const;
 
-function planned(difference: ResourceDifference, { first, second }: DiffDocument): ComparedResource {
+function planned(difference: ResourceDifference, { first, second }: DiffDocument): FoundGroup['found'][number] {
   const { address, kind, source, verdict, declared, fields } = difference;
   const reason = declared && verdict !== 'different' ? '' : (difference.reason ?? '');
   return {
@@ -189,7 +186,7 @@ function planned(difference: ResourceDifference, { first, second }: DiffDocument
 }
 
 /** Links that differ in many resources of a kind, one row each. */
-export interface LinkTable {
+interface LinkTable {
   readonly heading: string;
   readonly titles: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -256,3 +253,88 @@ const STANDINGS = {
   ignored: 'free to drift',
   unmanaged: 'not declared',
 } as const;
+
+interface ComparisonOptions {
+  readonly verbose?: boolean;
+  /** Show common statements for each resource. */
+  readonly full?: boolean | undefined;
+}
+
+/** Each field from the first side to the second. */
+export function comparisonText(
+  { sides, groups, unknown, unverified, summary, isClean }: Comparison,
+  style: Style,
+  { verbose = false, full = verbose }: ComparisonOptions = {},
+): string {
+  const width = Math.max(...sides.map(({ name }) => displayWidth(name)));
+  const lines = sides.map(({ sign, name, about }) => {
+    const lead = `${sign === '-' ? style.removed(sign) : style.added(sign)} ${pad(name, width)} `;
+    return style.prose(about, { lead, format: style.dim });
+  });
+  return paragraphs([
+    lines.join('\n'),
+    ...groups.map(({ tables, ...group }) => {
+      const shown = full ? [] : tables.map((table) => linksText(table, style));
+      return renderGroup(group, { style, views: group.views, full, tables: shown });
+    }),
+    fieldsText(unknown, style),
+    verbose ? fieldsText(unverified, style) : '',
+    sentences(summary, style, { format: isClean ? style.good : style.bold }),
+  ]);
+}
+
+function linksText({ heading, titles, rows, resources }: LinkTable, style: Style) {
+  const [first = '', ...others] = titles;
+  const columns = [...whole(first.toUpperCase()), ...others];
+  return { resources, text: `  ${heading}:\n${renderIndented(columns, rows, { style, indent: 4 })}` };
+}
+
+function fieldsText({ title, explanation, fields }: FieldList, style: Style): string {
+  const lines = fields.map(({ address, paths }) => style.prose(`${address}: ${paths.join(', ')}`, { indent: 4 }));
+  return section(style.prose(explanation, { lead: `${style.bold(title)}: `, format: style.dim }), lines);
+}
+
+/** The part of the page that rows may fill. */
+const TABLE_SHARE = 0.6;
+
+/** The same as a comment of at most 65,536 characters. */
+export function comparisonMarkdown(
+  { title, command, sides, groups, unknown, summary }: Comparison,
+  { full }: ComparisonOptions = {},
+): string {
+  const page = new MarkdownPage();
+  page.add(`### voxform ${markdownText(title)}\n\n**${markdownText(summary.join(' '))}**`);
+  const lines = sides.map(({ sign, name, about }) => `- ${markdownCode(sign)} ${markdownText(`${name}, ${about}`)}`);
+  page.add(lines.join('\n'));
+  const links = full ? [] : groups.flatMap(({ tables }) => tables);
+  const inTables = new Set(links.flatMap(({ resources }) => resources));
+  const blocks = groups.flatMap(({ heading, symbol, resources, views }) => {
+    const words = { symbol, action: markdownText(heading.toLowerCase()) };
+    const left = resources.filter((resource) => !inTables.has(resource));
+    return compacted(left, { views, full }).map((said) => ({ said, words }));
+  });
+  const rows = blocks.map(({ said, words }) => tableRow(said.resources, words));
+  page.addList('| | Resource | Difference | Source |\n| --- | --- | --- | --- |', rows, {
+    share: TABLE_SHARE,
+    rest: (count) => `| | ${count} more | | |`,
+  });
+  for (const { heading, titles, rows } of links) {
+    const cells = rows.map((row) => row.map(markdownText));
+    page.addTable(`#### ${heading}`, { titles, rows: cells, share: TABLE_SHARE });
+  }
+  for (const { said, words } of blocks) {
+    if (page.isFull) page.omit();
+    // A single resource needs no overview.
+    else if (blocks.length === 1)
+      page.add(...details(said, words).map((form) => form.replace('<details>', '<details open>')));
+    else page.add(...details(said, words));
+  }
+  const fields = unknown.fields.map(
+    ({ address, paths }) => `- ${markdownCode(address)}: ${paths.map(markdownCode).join(', ')}`,
+  );
+  page.addList(`#### ${unknown.title}\n\n${markdownText(unknown.explanation)}`, fields, {
+    share: 1,
+    rest: (count) => `- ${count} more`,
+  });
+  return page.text(command);
+}

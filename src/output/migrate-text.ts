@@ -31,34 +31,43 @@ interface MigrationEnd {
   readonly baseUrl: string;
 }
 
-export interface MigrationView {
+/** A migration, before or after it is executed. */
+export interface Migration {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
-  /** Items to fix, do or know before. */
-  readonly before: readonly ChecklistItem[];
-  /** Absent if required fixes prevent a plan. */
-  readonly plan: PlanDocument | undefined;
-  /** Project files that are written first. */
-  readonly files: readonly string[];
-  /** Show every address of common statements. */
-  readonly full: boolean;
   /** How commands name the new workspace. */
   readonly reach: Reach;
+  /** Items to fix, do or know before. */
+  readonly before: readonly ChecklistItem[];
+  /** Manual steps that remain. */
+  readonly after: readonly ChecklistItem[];
+  /** Project files that are written first. */
+  readonly files: readonly string[];
+  /** Absent if required fixes prevent a plan. */
+  readonly plan: PlanDocument | undefined;
+  /** Absent if nothing was or may be written. */
+  readonly report: ApplyReport | undefined;
+  /** Show every address of common statements. */
+  readonly full: boolean;
 }
 
 /** The checklist and counts of a migration. */
-export function migrationText(view: MigrationView, style: Style): string {
-  const { from, to, before, plan, files, full, reach } = view;
-  const list = (heading: string, moment: ChecklistItem['moment']) => {
-    const items = before.filter((item) => item.moment === moment);
-    return checklist(heading, items, { style, full, reach, plan, box: moment !== 'know' });
-  };
+export function migrationText(migration: Migration, style: Style): string {
+  const { from, to, before, plan, files, full } = migration;
+  const list = (heading: string, moment: ChecklistItem['moment']) =>
+    checklist(
+      { heading, items: before.filter((item) => item.moment === moment), box: moment !== 'know' },
+      migration,
+      style,
+    );
+  const [first = '', ...others] = files;
+  const named = others.length === 0 ? first : `${first} and ${plural(others.length, 'more file')}`;
   return paragraphs([
     [endLine('From', from, style), endLine('To', to, style)].join('\n'),
     list('Required first: nothing is written until this is done', 'must'),
     list('Now or later: only dependent resources wait', 'waits'),
     list('Notes', 'know'),
-    filesText(files, style),
+    files.length === 0 ? '' : style.prose(`Files written first: ${named}.`),
     plan === undefined ? '' : planText(plan, style, full),
   ]);
 }
@@ -66,13 +75,6 @@ export function migrationText(view: MigrationView, style: Style): string {
 function endLine(word: string, { name, workspaceId, baseUrl }: MigrationEnd, style: Style): string {
   const lead = `${word.padEnd(4)} ${escapeControls(name)} `;
   return style.prose(`${workspaceId} at ${baseUrl}`, { lead, format: style.dim });
-}
-
-function filesText(files: readonly string[], style: Style): string {
-  if (files.length === 0) return '';
-  const [first = '', second] = files;
-  const named = second === undefined ? first : `${first} and ${plural(files.length - 1, 'more file')}`;
-  return style.prose(`Files written first: ${named}.`);
 }
 
 function planText(plan: PlanDocument, style: Style, full: boolean): string {
@@ -96,36 +98,17 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
   ].join('\n');
 }
 
-interface MigrationResult {
-  readonly plan: PlanDocument | undefined;
-  /** Absent if nothing was or may be written. */
-  readonly report: ApplyReport | undefined;
-  readonly after: readonly ChecklistItem[];
-  readonly from: string;
-  readonly to: string;
-  readonly full: boolean;
-  readonly reach: Reach;
-}
-
 /** The results of a migration, with the checklist of manual steps. */
-export function migratedText(result: MigrationResult, style: Style): string {
-  const { report, plan, after, from, to, full, reach } = result;
-  const heading = `Remaining manual steps of the move from ${from} to ${to}`;
-  const options = {
-    style,
-    full,
-    reach,
-    plan: report?.plan ?? plan,
-    box: true,
-    applied: report !== undefined,
-  };
-  const left = checklist(heading, after, options);
+export function migratedText(migration: Migration, style: Style): string {
+  const { report, after, from, to, full, reach } = migration;
+  const heading = `Remaining manual steps of the move from ${from.name} to ${to.name}`;
+  const left = checklist({ heading, items: after, box: true }, migration, style);
   if (report === undefined) return left === '' ? '' : `${left}\n`;
   return paragraphs([
     ...renderUnfinished(appliedIn(report), { style, full, reach }),
     renderWarnings(report.warnings, style, { full, reach }),
     left,
-    closing(report, to, style),
+    closing(report, to.name, style),
   ]);
 }
 
@@ -147,20 +130,14 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
-function checklistText({ matter, addresses }: ChecklistItem, { reach, plan }: Linking): string {
+function checklistText({ matter, addresses }: ChecklistItem, { reach, plan, report }: Migration): string {
   if ('text' in matter) return matter.text;
-  const url = linkOf(addresses, plan);
+  const url = linkOf(addresses, report?.plan ?? plan);
   if ('step' in matter) return withSteps('', { steps: [matter.step], url }, reach).trimStart();
   if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
   const { address, reason, steps } = matter;
   const said = address === undefined ? reason : `${address}: ${reason}`;
   return steps.length === 0 ? said : withSteps(`${said}.`, { steps, url }, reach);
-}
-
-interface Linking {
-  readonly reach: Reach;
-  /** Has the links to the dashboard. */
-  readonly plan: PlanDocument | undefined;
 }
 
 /** The record's link, or that of the list for several records of a kind. */
@@ -172,20 +149,16 @@ function linkOf(addresses: readonly Address[], plan: PlanDocument | undefined): 
   return plan.resources.find(({ address }) => address === first)?.url;
 }
 
-interface ChecklistOptions extends Linking {
-  readonly style: Style;
-  readonly full: boolean;
+interface ItemList {
+  readonly heading: string;
+  readonly items: readonly ChecklistItem[];
   /** True if each item gets a check box. */
   readonly box: boolean;
-  /** True if the migration is executed. */
-  readonly applied?: boolean;
 }
 
-function checklist(
-  heading: string,
-  items: readonly ChecklistItem[],
-  { style, full, reach, plan, box, applied }: ChecklistOptions,
-): string {
+function checklist({ heading, items, box }: ItemList, migration: Migration, style: Style): string {
+  const { full, reach, report } = migration;
+  const plan = report?.plan ?? migration.plan;
   const urls = new Map(plan?.resources.map(({ address, url }) => [address, url]));
   const held = items.flatMap((item) => holdersOf(item, urls));
   const many = full ? [] : stepsOfMany(held, { reach, dashboard: plan?.dashboard });
@@ -193,15 +166,14 @@ function checklist(
   const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
   const lines = left.flatMap((item) => {
     const { matter, addresses } = item;
-    const text = checklistText(item, { reach, plan });
     const isNamed = addresses.length === 0 || ('address' in matter && matter.address !== undefined);
     const isToDo = 'step' in matter ? isTask(matter.step) : !('notice' in matter);
     const lead = box && isToDo ? '[ ] ' : '- ';
-    const line = style.prose(text, { indent: 2, lead });
+    const line = style.prose(checklistText(item, migration), { indent: 2, lead });
     if (isNamed) return [line];
     return [line, style.prose(addressList(addresses, full), { indent: 2 + lead.length, format: style.dim })];
   });
-  const shared = many.map((each) => renderShared(each.shared, style, applied ? { applied: { reach } } : {}));
+  const shared = many.map((each) => renderShared(each.shared, style, report && { applied: { reach } }));
   return section(style.bold(heading), [...shared, ...lines]);
 }
 
@@ -209,39 +181,29 @@ function holdersOf({ matter, addresses }: ChecklistItem, urls: ReadonlyMap<Addre
   if (!('step' in matter)) return [];
   return addresses.map((address) => {
     const url = urls.get(address);
-    return {
-      resource: { address, kind: kindOf(address), ...(url !== undefined && { url }) },
-      step: matter.step,
-    };
+    return { resource: { address, kind: kindOf(address), ...(url !== undefined && { url }) }, step: matter.step };
   });
 }
 
 interface MigrationFacts {
-  readonly from: MigrationEnd;
-  readonly to: MigrationEnd;
   readonly source: 'manifests' | 'live';
   readonly dryRun: boolean;
-  readonly reach: Reach;
-  readonly checklist: readonly ChecklistItem[];
-  readonly files: readonly string[];
-  readonly plan: PlanDocument | undefined;
-  readonly report: ApplyReport | undefined;
   readonly oldIds: ReadonlyMap<Address, string>;
 }
 
 /** The migration as data: checklist, plan, and results. */
-export function migrateJson(facts: MigrationFacts): object {
-  const { from, to, source, dryRun, reach, checklist, files, plan, report, oldIds } = facts;
-  const halted = report === undefined ? undefined : haltOf(report);
+export function migrateJson(migration: Migration, { source, dryRun, oldIds }: MigrationFacts): object {
+  const { from, to, before, after, files, plan, report } = migration;
+  const halted = report && haltOf(report);
   return {
     format_version: 1,
     from: endOf(from),
     to: endOf(to),
     source,
     dry_run: dryRun,
-    checklist: checklist.map((item) => ({
+    checklist: [...before, ...after].map((item) => ({
       moment: item.moment,
-      text: checklistText(item, { reach, plan }),
+      text: checklistText(item, migration),
       addresses: item.addresses,
     })),
     files,

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { workspaceComparison } from '../../src/output/comparison.ts';
-import { comparisonMarkdown, comparisonText } from '../../src/output/comparison-format.ts';
+import { comparisonMarkdown, comparisonText, workspaceComparison } from '../../src/output/comparison.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { plainStyle, widest } from './sample-styles.ts';
 

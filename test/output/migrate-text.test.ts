@@ -23,10 +23,7 @@ it('names the resources of an item of the checklist once, also where its text na
           addresses: ['Agent/support'],
         },
       ],
-      plan: undefined,
-      files: [],
-      full: false,
-      reach: undefined,
+      ...{ after: [], files: [], plan: undefined, report: undefined, full: false, reach: undefined },
     },
     plainStyle(),
   );
@@ -55,7 +52,7 @@ it('says once what many agents and numbers leave to do', () => {
   const report: ApplyReport = { plan: plan([]), results: new Map(), warnings: [], interrupted: undefined };
   const shown = (full: boolean) =>
     migratedText(
-      { report, plan: undefined, after, from: 'staging', to: 'live', full, reach: { workspace: 'live' } },
+      { from: end, to: end, before: [], after, files: [], plan: undefined, report, full, reach: { workspace: 'live' } },
       plainStyle(),
     );
   const compact = shown(false);

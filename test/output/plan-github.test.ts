@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { githubCommand } from '../../src/output/github-command.ts';
+import { githubCommand } from '../../src/output/diagnostics.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { planGithub } from './rendered.ts';
 import { richPlan } from './sample-plan.ts';

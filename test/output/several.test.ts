@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { workspaceComparison } from '../../src/output/comparison.ts';
-import { comparisonMarkdown, comparisonText } from '../../src/output/comparison-format.ts';
+import { comparisonMarkdown, comparisonText, workspaceComparison } from '../../src/output/comparison.ts';
 import { severalGithub } from '../../src/output/formats/github-format.ts';
 import { severalMarkdown } from '../../src/output/formats/markdown-format.ts';
 import { severalText } from '../../src/output/formats/text-format.ts';

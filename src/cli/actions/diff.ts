@@ -1,5 +1,4 @@
-import { workspaceComparison } from '../../output/comparison.ts';
-import { comparisonMarkdown, comparisonText } from '../../output/comparison-format.ts';
+import { comparisonMarkdown, comparisonText, workspaceComparison } from '../../output/comparison.ts';
 import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';

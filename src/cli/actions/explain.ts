@@ -1,7 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { kinds, lookups } from '../../kinds/index.ts';
-import { explanationText, topicsText } from '../../output/explain/explain-text.ts';
-import { explain } from '../../output/explain/explanation.ts';
+import { explain, explanationText, topicsText } from '../../output/explain/explanation.ts';
 import { findTopic, topicsOf } from '../../output/explain/topics.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { type MigrationView, migratedText, migrateJson, migrationText } from '../../output/migrate-text.ts';
+import { type Migration, migratedText, migrateJson, migrationText } from '../../output/migrate-text.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
 import { readCredentials } from '../../project/select-workspace.ts';
@@ -21,7 +21,7 @@ import {
   runMigration,
 } from '../../runs/migrate/migration.ts';
 import { type MigrationWorkspaces, openMigrationWorkspaces } from '../../runs/migrate/migration-workspaces.ts';
-import { type OpenWorkspace, validOnly, withSession } from '../../runs/open-workspace.ts';
+import { validOnly, withSession } from '../../runs/open-workspace.ts';
 import { changesIn, stateToRead } from '../../runs/planning.ts';
 import type { GuardOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
@@ -171,42 +171,42 @@ function ask({ context, ends, options }: Moving, changes: number): Promise<boole
   });
 }
 
+function migrationOf(
+  { context, ends, options }: Moving,
+  { planned, before, files }: MigrationPreview,
+): Omit<Migration, 'after' | 'report'> {
+  const { full = context.verbose } = options;
+  const { from, to } = ends;
+  return { from: from.workspace, to: to.workspace, reach: to.reach, before, files, plan: planned?.plan.document, full };
+}
+
 /** The result itself if results are text, otherwise only for the person who is asked. */
-function tellBefore({ context, ends, options }: Moving, { planned, before, files }: MigrationPreview): void {
-  const { terminal, verbose } = context;
-  const { full = verbose } = options;
-  const view = { ...endsOf(ends), before, plan: planned?.plan.document, files, full };
-  if (options.output === 'text') terminal.out(migrationText(view, terminal.style));
+function tellBefore(running: Moving, outlook: MigrationPreview): void {
+  const { context, options } = running;
+  const { terminal } = context;
+  const migration = { ...migrationOf(running, outlook), after: [], report: undefined };
+  if (options.output === 'text') terminal.out(migrationText(migration, terminal.style));
   else if (!options.autoApprove && !options.dryRun && terminal.canAsk)
-    terminal.err(migrationText(view, terminal.errorStyle));
+    terminal.err(migrationText(migration, terminal.errorStyle));
 }
 
 function tellAfter(running: Moving, outlook: MigrationPreview, report: ApplyReport | undefined): void {
   const { context, ends, live, options } = running;
-  const { prepared, planned, before, files } = outlook;
-  const { terminal, verbose, log } = context;
-  const plan = planned?.plan.document;
+  const { prepared } = outlook;
+  const { terminal, log } = context;
+  const common = migrationOf(running, outlook);
+  const { plan } = common;
   const after = plan === undefined ? [] : remainingManualSteps(prepared, { document: plan, ends, report });
-  const { from, to, dryRun = false, full = verbose } = options;
+  const migration = { ...common, after, report };
   if (options.output === 'json') {
     const source = live === undefined ? 'manifests' : 'live';
-    const checklist = [...before, ...after];
-    const { oldIds } = prepared;
-    terminal.out(jsonText(migrateJson({ ...endsOf(ends), source, dryRun, checklist, files, plan, report, oldIds })));
+    terminal.out(
+      jsonText(migrateJson(migration, { source, dryRun: options.dryRun ?? false, oldIds: prepared.oldIds })),
+    );
   } else {
-    const { reach } = ends.to;
-    const text = migratedText({ report, plan, after, from, to, full, reach }, terminal.style);
+    const text = migratedText(migration, terminal.style);
     if (text !== '') terminal.out(`\n${text}`);
   }
   if (plan === undefined)
     log.warn('nothing was written: fix the first items of the list, or leave them out with --exclude');
-}
-
-function endsOf({ from, to }: MigrationWorkspaces): Pick<MigrationView, 'from' | 'to' | 'reach'> {
-  const end = ({ workspace: { name, workspaceId, baseUrl } }: OpenWorkspace) => ({
-    name,
-    workspaceId,
-    baseUrl,
-  });
-  return { from: end(from), to: end(to), reach: to.reach };
 }

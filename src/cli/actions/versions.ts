@@ -1,8 +1,7 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown } from '../../kinds/kind.ts';
 import type { Resource } from '../../manifests/resource.ts';
-import { draftComparison } from '../../output/comparison.ts';
-import { comparisonMarkdown, comparisonText } from '../../output/comparison-format.ts';
+import { comparisonMarkdown, comparisonText, draftComparison } from '../../output/comparison.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { timeText } from '../../output/records/record-values.ts';

@@ -3,9 +3,10 @@ import { API_VERSION } from '../../manifests/envelope.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { EXAMPLES } from '../../manifests/value-forms.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
+import type { Style } from '../style.ts';
 import { ANY_KEY, type Topic } from './topics.ts';
 
-/** The number of fields of each object in an example. */
+/** The number of fields of each object in an example of a kind. */
 const FEW = 2;
 
 export interface Explanation {
@@ -21,11 +22,7 @@ export interface Explanation {
   readonly treatment: readonly string[];
   /** YAML, as it stands in a file. */
   readonly example: string | undefined;
-  readonly fields: readonly ExplainedField[];
-}
-
-interface ExplainedField extends Pick<Topic, 'path' | 'description' | 'required'> {
-  readonly type: string;
+  readonly fields: readonly (Pick<Topic, 'path' | 'description' | 'required'> & { readonly type: string })[];
 }
 
 export function explain(topic: Topic, all: readonly Topic[]): Explanation {
@@ -63,14 +60,8 @@ function abilitiesOf({ about, kind }: Topic): string[] {
   return [`In the API: ${read}; ${created}; ${updated}; not deleted.`];
 }
 
-/** A flag in JSON, with its consequence as text. */
-interface Treatment {
-  readonly flag: string;
-  readonly value: true | string;
-  readonly sentence: string;
-}
-
-function treatmentsOf({ rule, kind, path, about }: Topic): Treatment[] {
+/** Flags in JSON, each with its consequence as text. */
+function treatmentsOf({ rule, kind, path, about }: Topic) {
   const field = path.slice(path.indexOf('.') + 1);
   const isKey = about === 'field' && kind?.naturalKey?.({ [field]: 'x' })?.field === field;
   const { hidden, writeOnly, immutable, manual, set, opaque, refersTo, notAtCreate }: FieldRule = rule;
@@ -94,12 +85,11 @@ function treatmentsOf({ rule, kind, path, about }: Topic): Treatment[] {
 /** The example in its place in a file. An object's example consists of those of its fields. */
 function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
   const { path, about, kind } = topic;
-  if (about === 'form') {
-    return path.includes('.') ? undefined : `field: { ${path}: ${EXAMPLES[path] ?? '…'} }\n`;
-  }
+  if (about === 'form') return path.includes('.') ? undefined : `field: { ${path}: ${EXAMPLES[path] ?? '…'} }\n`;
   const value = valueFor(topic, about === 'kind' ? FEW : Number.POSITIVE_INFINITY, all);
   if (value === undefined) return undefined;
-  if (about === 'kind') return manifestText(kind?.name ?? path, value);
+  if (about === 'kind')
+    return yamlText({ apiVersion: API_VERSION, kind: kind?.name ?? path, metadata: { name: 'my-first' }, spec: value });
   const steps = path.split('.');
   const inner = steps.slice(1).reduceRight<Json>((inside, key, index) => {
     const isLast = index === steps.length - 2;
@@ -127,10 +117,6 @@ function valueFor(topic: Topic, most: number, all: readonly Topic[]): Json | und
 
 function nameIn(key: string): string {
   return key === ANY_KEY ? 'staging' : key;
-}
-
-function manifestText(kind: string, spec: Json): string {
-  return yamlText({ apiVersion: API_VERSION, kind, metadata: { name: 'my-first' }, spec });
 }
 
 /** Value forms on one line, as people write them. */
@@ -168,7 +154,7 @@ function typeOf(schema: JsonObject): string {
   if (Array.isArray(type)) return type.map((each) => WORDS[String(each)] ?? String(each)).join(' or ');
   if (type === 'array')
     return isObject(items) && items.anyOf === undefined && Object.keys(items).length > 0
-      ? `list of ${plural(typeOfAny(items as Json))}`
+      ? `list of ${itemsOf(typeOfAny(items as Json))}`
       : 'list';
   return WORDS[String(type)] ?? 'any value';
 }
@@ -177,9 +163,8 @@ function typeOfAny(schema: Json): string {
   return isObject(schema) ? typeOf(schema as JsonObject) : 'any value';
 }
 
-function plural(type: string): string {
-  if (type === 'true or false' || type.startsWith('one of')) return `items, ${type}`;
-  return `${type}s`;
+function itemsOf(type: string): string {
+  return type === 'true or false' || type.startsWith('one of') ? `items, ${type}` : `${type}s`;
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -212,4 +197,51 @@ function range(least: Json | undefined, most: Json | undefined, unit = ''): stri
   if (least === undefined && most === undefined) return undefined;
   if (most === undefined) return words(`at least ${least}`);
   return least === undefined ? words(`at most ${most}`) : words(`${least} to ${most}`);
+}
+
+export function explanationText(
+  { path, type, required, description, limits, treatment, fields, example, about }: Explanation,
+  style: Style,
+): string {
+  const what =
+    about === 'kind' || path === 'project' || path === 'metadata'
+      ? ''
+      : `  ${style.dim(required ? `${type}, required` : type)}`;
+  const sentences = [...limits.map((limit) => `Limits: ${limit}.`), ...treatment];
+  return [
+    `${style.bold(path)}${what}`,
+    '',
+    ...(description === '' ? [] : [style.prose(description, { indent: 2 })]),
+    ...sentences.map((sentence) => style.prose(sentence, { indent: 2 })),
+    ...(fields.length === 0 ? [] : ['', style.bold('Fields'), '', ...fieldLines(path, fields, style)]),
+    ...(example === undefined ? [] : ['', style.bold('Example'), '', example.trimEnd().replace(/^/gm, '  ')]),
+    '',
+  ].join('\n');
+}
+
+function fieldLines(path: string, fields: Explanation['fields'], style: Style): string[] {
+  const names = fields.map((field) => field.path.slice(path.length + 1));
+  const width = Math.max(...names.map((name) => name.length));
+  return fields.map(({ type, required, description }, index) => {
+    const what = type.charAt(0).toUpperCase() + type.slice(1) + (required ? ', required' : '');
+    const lead = `${(names[index] ?? '').padEnd(width)}  `;
+    return style.prose(`${what}. ${description}`, { indent: 2, lead });
+  });
+}
+
+export function topicsText(topics: readonly Topic[], style: Style): string {
+  const groups: [string, Topic[]][] = [
+    ['Kinds', topics.filter(({ about }) => about === 'kind' || about === 'lookup')],
+    ['In every manifest', topics.filter(({ path }) => path === 'metadata')],
+    ['Value forms, in place of a value', topics.filter(({ about, path }) => about === 'form' && !path.includes('.'))],
+    ['The project file', topics.filter(({ about, path }) => about === 'project' && path.split('.').length <= 2)],
+  ];
+  const width = Math.max(...groups.flatMap(([, members]) => members.map(({ path }) => path.length)));
+  const lines = groups.flatMap(([title, members]) => [
+    style.bold(title),
+    '',
+    ...members.map(({ path, description }) => style.prose(description, { indent: 2, lead: path.padEnd(width + 2) })),
+    '',
+  ]);
+  return [...lines, style.prose('For details and fields: voxform explain Agent.llm_config'), ''].join('\n');
 }

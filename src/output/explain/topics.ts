@@ -50,10 +50,9 @@ function topicOf(
   required = false,
 ): Topic {
   const topic = { path, about, description: String(description), schema, required };
-  if (kind === undefined) return { ...topic, rule: {} };
-  const field = path.slice(kind.name.length + 1);
+  const field = path.slice(path.indexOf('.') + 1);
   const [root = ''] = field.split('.');
-  return { ...topic, kind, rule: kind.fields[field] ?? kind.fields[root] ?? {} };
+  return { ...topic, kind, rule: kind?.fields[field] ?? kind?.fields[root] ?? {} };
 }
 
 function within(schema: JsonObject, place: TopicPlace, required: boolean): Topic[] {
@@ -106,12 +105,10 @@ export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
     .replace(/^voxform\.ya?ml(?=\.|$)/, 'project')
     .replace(/^([A-Za-z]+)\.spec(?=\.|$)/, '$1')
     .replace(/^[A-Za-z]+\.(?=metadata(\.|$))/, '');
-  const topic = named(topics, path) ?? named(topics, `$${path}`) ?? named(topics, `project.${path}`);
+  const [topic] = [path, `$${path}`, `project.${path}`].flatMap(
+    (typed) => topics.find((each) => same(each.path, typed)) ?? [],
+  );
   return topic === undefined ? { suggestion: suggestionFor(topics, path) } : { topic };
-}
-
-function named(topics: readonly Topic[], path: string): Topic | undefined {
-  return topics.find((topic) => same(topic.path, path));
 }
 
 /** True if user-defined names replace any other. */
