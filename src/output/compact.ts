@@ -84,7 +84,8 @@ interface StatementPart {
   /** The approximate number of displayed lines. */
   readonly lines: number;
   readonly said: Partial<Said>;
-  readonly hunk?: Hunk;
+  /** A part of a diff: changed lines with their context and place. */
+  readonly hunk?: readonly DiffLine[];
 }
 
 type Said = Pick<Statement, 'fields' | 'released' | 'notices' | 'steps'>;
@@ -115,10 +116,10 @@ function partsOf({ resources, fields, reason, released, notices, steps }: Statem
         const lines = body.form === 'text' ? body.lines.length + 1 : 1;
         return [part({ fields: [field] }, lines, resource.changes[index], notes)];
       }
-      return hunksOf(body.lines).map((hunk) => ({
-        ...part({ fields: [withLines(field, hunk.lines)] }, hunk.lines.length + 1, path, notes, hunk.key),
-        hunk,
-      }));
+      return hunksOf(body.lines).map((hunk) => {
+        const core = hunk.slice(...coreOf(hunk)).map(({ sign, text }) => [sign, text]);
+        return { ...part({ fields: [withLines(field, hunk)] }, hunk.length + 1, path, notes, core), hunk };
+      });
     }),
     ...released.map((text) => part({ released: [text] }, 1, 'released', text)),
     ...notices.map((text) => part({ notices: [text] }, 1, 'notice', text)),
@@ -182,24 +183,21 @@ function saidOnce(sharing: readonly Sharer[]): Statement {
   const [{ parts = [] } = {}] = sharing;
   const all = sharing.map(({ said }) => said);
   const reasons = new Set(all.map(({ reason }) => reason));
-  const hunks = Map.groupBy(
-    sharing.flatMap((member) => member.parts),
-    ({ key }) => key,
-  );
+  const held = sharing.flatMap((member) => member.parts);
+  const alike = Map.groupBy(held, ({ key }) => key);
   const shown = parts.map((part) => {
     const { key, hunk, said } = part;
     if (hunk === undefined) return part;
-    const { lines } = inAll(
-      hunk,
-      (hunks.get(key) ?? []).flatMap((other) => other.hunk ?? []),
-    );
+    const lines = commonLines((alike.get(key) ?? []).map((each) => each.hunk ?? []));
     return { ...part, said: { fields: said.fields?.map((field) => withLines(field, lines)) ?? [] } };
   });
   return {
     resources: all.flatMap(({ resources }) => resources),
     ...together(shown),
     reason: reasons.size === 1 ? (all[0]?.reason ?? '') : '',
-    routes: routesOf(all),
+    routes: all.every(({ routes }) => routes === undefined)
+      ? undefined
+      : distinct(all.flatMap(({ routes = [] }) => routes)),
     elsewhere: 0,
   };
 }
@@ -220,59 +218,35 @@ function together(parts: readonly StatementPart[]): Said {
   };
 }
 
-function routesOf(members: readonly Statement[]): readonly PlannedRoute[] | undefined {
-  if (members.every(({ routes }) => routes === undefined)) return undefined;
-  return distinct(members.flatMap(({ routes = [] }) => routes));
-}
-
-/** A part of a diff: changed lines with their context and place. */
-interface Hunk {
-  /** Equal if the same lines change in the same way, anywhere. */
-  readonly key: string;
-  readonly lines: readonly DiffLine[];
-}
-
-function hunksOf(lines: readonly DiffLine[]): Hunk[] {
+function hunksOf(lines: readonly DiffLine[]): DiffLine[][] {
   const starts = lines.flatMap(({ sign }, index) => (index === 0 || sign === '@' || sign === '~' ? [index] : []));
-  return starts.map((start, index) => {
-    const own = lines.slice(start, starts[index + 1]);
-    const core = own.slice(...coreOf(own)).map(({ sign, text }) => [sign, text]);
-    return { key: JSON.stringify(core), lines: own };
-  });
+  return starts.map((start, index) => lines.slice(start, starts[index + 1]));
 }
 
+/** The changed lines of a hunk, and those between them. */
 function coreOf(lines: readonly DiffLine[]): readonly [start: number, end: number] {
   const changes = ({ sign }: DiffLine) => sign === '+' || sign === '-' || sign === '~';
   return [lines.findIndex(changes), lines.findLastIndex(changes) + 1];
 }
 
 /** A hunk of several texts, with the common part of context and place. */
-function inAll(first: Hunk, others: readonly Hunk[]): Hunk {
-  const all = [first, ...others];
-  const [start, end] = coreOf(first.lines);
+function commonLines(hunks: readonly (readonly DiffLine[])[]): DiffLine[] {
+  const [first = []] = hunks;
+  const [start, end] = coreOf(first);
+  const context = (lines: readonly DiffLine[]) => lines.filter(({ sign }) => sign === ' ');
   const around = (lines: readonly DiffLine[]) => {
     const [from, to] = coreOf(lines);
-    return JSON.stringify(
-      [lines.slice(0, from), lines.slice(to)].map(context).map((each) => each.map(({ text }) => text)),
-    );
+    return JSON.stringify([lines.slice(0, from), lines.slice(to)].map((each) => context(each).map(({ text }) => text)));
   };
-  const isSame = new Set(all.map(({ lines }) => around(lines))).size === 1;
-  const inner = isSame
-    ? context(first.lines.slice(0, start)).concat(first.lines.slice(start))
-    : first.lines.slice(start, end);
-  const place = placeOf(all.map(({ lines }) => lines.find(({ sign }) => sign === '@')));
-  return { key: first.key, lines: [...place, ...inner] };
+  const isSame = new Set(hunks.map(around)).size === 1;
+  const inner = isSame ? [...context(first.slice(0, start)), ...first.slice(start)] : first.slice(start, end);
+  return [...commonPlace(hunks.map((lines) => lines.find(({ sign }) => sign === '@'))), ...inner];
 }
 
-function context(lines: readonly DiffLine[]): DiffLine[] {
-  return lines.filter(({ sign }) => sign === ' ');
-}
-
-function placeOf(places: readonly (DiffLine | undefined)[]): DiffLine[] {
+function commonPlace(places: readonly (DiffLine | undefined)[]): DiffLine[] {
   const [first] = places;
   if (new Set(places.map((place) => place?.text)).size === 1) return first === undefined ? [] : [first];
   const sections = new Set(places.map((place) => place?.section ?? ''));
   const [section = ''] = sections;
-  const text = sections.size === 1 && section !== '' ? section : 'at different places';
-  return [{ sign: '@', text }];
+  return [{ sign: '@', text: sections.size === 1 && section !== '' ? section : 'at different places' }];
 }

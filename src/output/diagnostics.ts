@@ -46,15 +46,8 @@ function wrapped(place: string, message: string, { width }: Style): string[] {
 
 const INDENT = '    ';
 
-interface DiagnosticsDocument {
-  /** True without errors; warnings do not count. */
-  readonly valid: boolean;
-  readonly errors: number;
-  readonly warnings: number;
-  readonly diagnostics: readonly Diagnostic[];
-}
-
-export function diagnosticsJson(diagnostics: readonly Diagnostic[]): DiagnosticsDocument {
+/** Valid without errors; warnings do not count. */
+export function diagnosticsJson(diagnostics: readonly Diagnostic[]) {
   const { errors, warnings } = tally(diagnostics);
   return { valid: errors === 0, errors, warnings, diagnostics };
 }
@@ -76,8 +69,8 @@ function countOf(diagnostics: readonly Diagnostic[]): string {
   return `${found.filter((text) => text !== '').join(', ')} in ${plural(files, 'file')}`;
 }
 
-function tally(diagnostics: readonly Diagnostic[]): { errors: number; warnings: number } {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
+function tally(diagnostics: readonly Diagnostic[]) {
+  const errors = diagnostics.filter(isError).length;
   return { errors, warnings: diagnostics.length - errors };
 }
 
@@ -95,9 +88,8 @@ ${byFile.map(([file, problems]) => testCase(file, problems))}  </testsuite>
 }
 
 function testCase(file: string, diagnostics: readonly Diagnostic[]): Html {
-  const errors = diagnostics.filter(isError);
+  const { errors = [], warnings = [] } = Object.groupBy(diagnostics, (each) => (isError(each) ? 'errors' : 'warnings'));
   const [first] = errors;
-  const warnings = diagnostics.filter((diagnostic) => !isError(diagnostic));
   const failure =
     first &&
     html`      <failure type="${first.code}" message="${first.message}">${textOf(errors)}</failure>
@@ -112,10 +104,8 @@ ${failure}${output}    </testcase>
 }
 
 function textOf(diagnostics: readonly Diagnostic[]): Html {
-  return joined(
-    diagnostics.map((diagnostic) => `${placeOf(diagnostic)}  ${diagnostic.message}`),
-    '\n',
-  );
+  const lines = diagnostics.map((each) => `${placeOf(each)}  ${each.message}`);
+  return joined(lines, '\n');
 }
 
 function isError({ severity }: Diagnostic): boolean {
@@ -136,7 +126,8 @@ interface AnnotationPlace {
 export function githubCommand(level: AnnotationLevel, place: AnnotationPlace, message: string): string {
   const properties = Object.entries(place)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${escapeProperty(String(value))}`)
+    // Colons and commas end a property.
+    .map(([name, value]) => `${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`)
     .join(',');
   return `::${level}${properties === '' ? '' : ` ${properties}`}::${escapeData(message)}\n`;
 }
@@ -144,9 +135,4 @@ export function githubCommand(level: AnnotationLevel, place: AnnotationPlace, me
 /** A percent sign begins GitHub's own escapes. */
 function escapeData(text: string): string {
   return escapeControls(text).replaceAll('%', '%25');
-}
-
-/** Colons and commas end a property. */
-function escapeProperty(text: string): string {
-  return escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 }

@@ -27,32 +27,23 @@ interface ErrorOptions {
 /** An error for a person, with its hint; a bug with its stack and what to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
   if (!(error instanceof UserError || error instanceof PlatformError)) return unexpected(error, style, options);
-  const text = expected(error, hintOf(error, options.reach, options.baseUrl), style, options);
+  const { verbose, redact = String, reach, baseUrl } = options;
+  const hint = hintOf(error, reach, baseUrl);
   const requestId = error instanceof PlatformError ? error.facts.requestId : undefined;
-  return requestId === undefined || error.message.includes(requestId)
-    ? text
-    : `${text}${labelled('       ', `request id: ${requestId}`, style)}\n`;
-}
-
-function expected(
-  error: Error,
-  hint: string | undefined,
-  style: Style,
-  { verbose, redact = String }: ErrorOptions,
-): string {
+  const isNew = requestId !== undefined && !error.message.includes(requestId);
   const lines = [
     labelled(style.error('error: '), redact(error.message), style),
     ...(hint === undefined ? [] : [labelled(style.dim('hint:  '), redact(hint), style)]),
     ...(verbose ? causesOf(error).map((cause) => labelled(style.dim('cause: '), redact(cause), style)) : []),
+    ...(isNew ? [labelled('       ', `request id: ${requestId}`, style)] : []),
   ];
   return `${lines.join('\n')}\n`;
 }
 
 function unexpected(error: unknown, style: Style, { command, issues, redact = String }: ErrorOptions): string {
-  const summary = redact(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
   const where = issues === undefined ? 'Please report it' : `Please report it at ${issues}`;
   return [
-    labelled(style.error('error: '), `this is a bug in voxform: ${summary}`, style),
+    labelled(style.error('error: '), redact(bugText(error)), style),
     ...(error instanceof Error ? [style.dim(stackOf(error, redact))] : []),
     '',
     style.prose(`${where} with the output above; remove anything private first.`),
@@ -62,12 +53,19 @@ function unexpected(error: unknown, style: Style, { command, issues, redact = St
   ].join('\n');
 }
 
+function bugText(error: unknown): string {
+  return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
+}
+
 /** The paragraphs of a message. Lines after the first are indented, so that none can look like a line of voxform. */
 function labelled(label: string, message: string, style: Style): string {
   const [first = '', ...rest] = message.split('\n');
   return [
     style.prose(first, { lead: label }),
-    ...rest.map((line) => style.prose(line, { indent: 7 + indentOf(line), lead: guard(line) })),
+    ...rest.map((line) => {
+      const indent = Math.min(8, line.length - line.trimStart().length);
+      return style.prose(line, { indent: 7 + indent, lead: guard(line) });
+    }),
   ].join('\n');
 }
 
@@ -76,12 +74,8 @@ function guard(line: string): string {
   return line.trimStart().startsWith('::') ? '| ' : '';
 }
 
-function indentOf(line: string): number {
-  return Math.min(8, line.length - line.trimStart().length);
-}
-
 /** The causes of an error, nearest first; a cycle ends them. */
-function behind(error: Error): unknown[] {
+function causeChain(error: Error): unknown[] {
   const chain = new Set<unknown>();
   for (let next = error.cause; next !== undefined && next !== error && !chain.has(next); ) {
     chain.add(next);
@@ -92,14 +86,14 @@ function behind(error: Error): unknown[] {
 
 /** Messages, because only developers need the stacks. */
 function causesOf(error: Error): string[] {
-  return behind(error)
+  return causeChain(error)
     .map(errorMessage)
     .filter((text) => text !== '' && !error.message.includes(text));
 }
 
 /** The stack with those of its causes, one frame per line. */
 function stackOf(error: Error, redact: (text: string) => string): string {
-  const stacks = [error, ...behind(error)].map((each, place) => {
+  const stacks = [error, ...causeChain(error)].map((each, place) => {
     const text = each instanceof Error ? (each.stack ?? String(each)) : String(each);
     return (place === 0 ? '' : 'caused by: ') + text;
   });
@@ -133,13 +127,9 @@ export function errorJson(error: unknown, { exitCode, reach, redact }: ErrorCont
 
 /** Without secrets, and without the fixes for editors. */
 function factsOf(error: unknown, hint: string | undefined, redact: (text: string) => string) {
-  const diagnostics = diagnosticsOf(error)?.map(({ fix: _, ...each }) => ({
-    ...each,
-    message: redact(each.message),
-  }));
-  const bug = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const diagnostics = diagnosticsOf(error)?.map(({ fix: _, ...each }) => ({ ...each, message: redact(each.message) }));
   return {
-    message: redact(isBug(error) ? `this is a bug in voxform: ${bug}` : errorMessage(error)),
+    message: redact(isBug(error) ? bugText(error) : errorMessage(error)),
     ...(hint !== undefined && { hint: redact(hint) }),
     ...(diagnostics !== undefined && { diagnostics }),
   };
@@ -161,9 +151,7 @@ function hintOf(error: unknown, reach: Reach, baseUrl: string | undefined): stri
 function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument['error']['request']> {
   const { method, path, outcome, status, code, requestId } = facts;
   return {
-    method,
-    path,
-    reason,
+    ...{ method, path, reason },
     ...(status !== undefined && { status }),
     ...(code !== undefined && { code }),
     ...(requestId !== undefined && { request_id: requestId }),
@@ -182,8 +170,10 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
         return `check the workspace's ${where}; if it is right, a gateway or firewall in front of the platform refuses this request: ask its operators to allow it`;
       return `check the workspace's ${where}; if it is right, a gateway in front of the platform is failing: try again later`;
     case 'network':
-      if (error.facts.closedLocalPort !== undefined)
-        return `nothing is listening there; start the emulator with \`voxform emulator --port ${portOf(error.facts.closedLocalPort)}\`, or check the workspace's ${where}`;
+      if (error.facts.closedLocalPort !== undefined) {
+        const port = /:(\d+)$/.exec(error.facts.closedLocalPort)?.[1] ?? '80';
+        return `nothing is listening there; start the emulator with \`voxform emulator --port ${port}\`, or check the workspace's ${where}`;
+      }
       if (error.facts.undecodable === true)
         return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lost(error)}`;
       if (error.facts.atProxy === true)
@@ -210,10 +200,6 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
     default:
       return error.reason satisfies never;
   }
-}
-
-function portOf(host: string): string {
-  return /:(\d+)$/.exec(host)?.[1] ?? '80';
 }
 
 function statusHint(error: PlatformError): string | undefined {

@@ -9,7 +9,7 @@ import { type Measure, measures, type ShareField, shareFields } from '../runs/im
 import { escapeControls } from './escape-controls.ts';
 import { type TimeZone, timeText } from './records/record-values.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
-import { type Column, renderTable } from './table.ts';
+import { type Column, renderTable, whole } from './table.ts';
 
 const NUMBER = { align: 'right', whole: true } as const;
 
@@ -40,15 +40,9 @@ export function impactTables({ versions }: ImpactDocument, zone: TimeZone): Impa
     return values.length === 0 ? [] : [table(field, columns, cellsOf)];
   });
   const measured = measures.map((measure) => ({ title: measure.toUpperCase(), ...NUMBER }));
+  const counted = [...whole('PUBLISHED'), { title: 'CALLS', ...NUMBER }];
   return [
-    table(
-      'Versions',
-      [
-        { title: 'PUBLISHED', whole: true },
-        { title: 'CALLS', ...NUMBER },
-      ],
-      (each) => [timeText(each.published_at, zone), each.calls.toLocaleString('en')],
-    ),
+    table('Versions', counted, (each) => [timeText(each.published_at, zone), each.calls.toLocaleString('en')]),
     ...shares,
     table('median, 95th percentile', measured, (each) => measures.map((measure) => quantilesText(each, measure))),
   ];
@@ -63,8 +57,7 @@ export function comparisonTable(impact: ImpactDocument): ImpactTable | string {
     title: `Version ${compared.from} to version ${compared.to}`,
     columns: [
       { title: 'FIGURE' },
-      { title: 'BEFORE', ...NUMBER },
-      { title: 'AFTER', ...NUMBER },
+      ...['BEFORE', 'AFTER'].map((side) => ({ title: side, ...NUMBER })),
       { title: 'DIFFERENCE (95% INTERVAL)' },
     ],
     rows: rows.map(({ cells }) => cells),
@@ -131,20 +124,13 @@ export function comparisonOf(impact: ImpactDocument): Compared | string {
   return `${none}${rangeText(impact)}: there is nothing to compare.`;
 }
 
+type Range = Pick<ImpactDocument, 'since' | 'direction' | 'channel'>;
+
 /** ` since 2026-01-31 with direction inbound`, to follow `calls`; empty for all calls. */
-export function rangeText({
-  since,
-  direction,
-  channel,
-}: Pick<ImpactDocument, 'since' | 'direction' | 'channel'>): string {
-  const range = since === null ? '' : ` since ${withoutFraction(since)}`;
+export function rangeText({ since, direction, channel }: Range): string {
+  const range = since === null ? '' : ` since ${since.replace(/\.\d+(?=Z$)/, '')}`;
   const filters = [direction && `direction ${direction}`, channel && `channel ${channel}`].filter(Boolean);
   return filters.length === 0 ? range : `${range} with ${filters.join(' and ')}`;
-}
-
-/** A time to the second; a date stays. */
-function withoutFraction(time: string): string {
-  return time.replace(/\.\d+(?=Z$)/, '');
 }
 
 const UNCLEAR = {
@@ -166,10 +152,8 @@ function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
   });
   const shares = shareFields.flatMap((field) => {
     const frequent = valuesOf(field, versions);
-    const relevant = Object.entries(compared.shares[field]).filter(
-      ([value, each]) => isClear(each) || frequent.includes(value),
-    );
-    return relevant.map(([value, difference]) => {
+    return Object.entries(compared.shares[field]).flatMap(([value, difference]) => {
+      if (!isClear(difference) && !frequent.includes(value)) return [];
       const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
       return row(`${field}=${value}`, difference, said, (side) => shareText(side, field, value).replace(/ .*/, ''));
     });

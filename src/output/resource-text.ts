@@ -40,26 +40,14 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
   const listed = isWhole ? [] : single.filter(isListed);
   const isList = listed.length >= FEWEST_LISTED;
   const others = isList ? single.filter((resource) => !isListed(resource)) : single;
-  const rendered = (whole: boolean) =>
-    compacted(others, { views, full: whole }).map((said) => renderSaid(said, group, { style, views, says }));
-  const compact = rendered(isWhole);
-  // Each resource takes at least a line.
-  const isShort = isWhole || linesOf(compact) <= others.length;
-  const whole = isShort ? compact : rendered(true);
-  const blocks = linesOf(whole) < linesOf(compact) ? whole : compact;
-  const spaced = isList || tables.length > 0 || isSpaced(blocks);
+  const blocks = compacted(others, { views, full: isWhole }).map((said) =>
+    renderSaid(said, group, { style, views, says }),
+  );
+  // Longer entries are set apart.
+  const spaced = isList || tables.length > 0 || blocks.some((block) => block.includes('\n'));
   if (isList) blocks.push(renderList(listed, group, { style, says, reach: views.reach }));
   blocks.push(...tables.map(({ text }) => text));
   return [title, ...(spaced ? [''] : []), blocks.join(spaced ? '\n\n' : '\n')].join('\n');
-}
-
-/** Longer entries are set apart. */
-function isSpaced(blocks: readonly string[]): boolean {
-  return blocks.some((block) => block.includes('\n'));
-}
-
-function linesOf(blocks: readonly string[]): number {
-  return blocks.join(isSpaced(blocks) ? '\n\n' : '\n').split('\n').length;
 }
 
 /** The minimum number for a table. */
