@@ -20,7 +20,7 @@ import { displayWidth, pad } from './text-width.ts';
 import { valueText } from './value-text.ts';
 
 /** The differences of two sides, for all formats. */
-export interface Comparison {
+interface Comparison {
   readonly title: string;
   /** Shows everything. */
   readonly command: string;

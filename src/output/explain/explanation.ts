@@ -9,7 +9,7 @@ import { ANY_KEY, type Topic } from './topics.ts';
 /** The number of fields of each object in an example of a kind. */
 const FEW = 2;
 
-export interface Explanation {
+interface Explanation {
   readonly path: string;
   readonly about: Topic['about'];
   readonly type: string;
