@@ -39,6 +39,8 @@ interface AnySource {
 export interface GitSourceSettings extends AnySource {
   readonly git: Secret | string;
   readonly ref: string;
+  /** Signs the events of its host. */
+  readonly webhook: Secret | undefined;
 }
 
 interface FolderSourceSettings extends AnySource {
@@ -117,7 +119,16 @@ function check(
     };
   });
   const settings = Object.entries(sources).map(([name, source]): SourceSettings => {
-    const { git, ref = 'main', path: place = '', projects = ['.'], interval, secrets, allow_commands } = source;
+    const {
+      git,
+      ref = 'main',
+      path: place = '',
+      projects = ['.'],
+      interval,
+      secrets,
+      allow_commands,
+      webhook,
+    } = source;
     const secretSources = typeof secrets === 'string' ? undefined : secrets;
     const secretsFolder = typeof secrets === 'string' ? secrets : secrets?.flatMap((each) => folderIn(each) ?? [])[0];
     const common = {
@@ -129,7 +140,7 @@ function check(
     };
     return git === undefined
       ? { ...common, path: path.resolve(folder, place), interval: milliseconds(interval, 2000) }
-      : { ...common, git, ref, interval: milliseconds(interval, 30_000) };
+      : { ...common, git, ref, webhook, interval: milliseconds(interval, 30_000) };
   });
   for (const source of settings) problems.push(...sourceProblems(source, folder));
   problems.push(...duplicateNames(settings));
@@ -181,12 +192,13 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
   const document = raw as JsonObject;
   const sources = isObject(document.sources)
     ? Object.fromEntries(
-        Object.entries(document.sources as JsonObject).map(([name, source]) => [
-          name,
-          isObject(source) && 'git' in source
-            ? { ...source, git: hidden((source as JsonObject).git as Json, ['sources', name, 'git']) }
-            : source,
-        ]),
+        Object.entries(document.sources as JsonObject).map(([name, source]) => {
+          if (!isObject(source)) return [name, source];
+          const secrets = ['git', 'webhook'].flatMap((key) =>
+            key in source ? [[key, hidden((source as JsonObject)[key] as Json, ['sources', name, key])]] : [],
+          );
+          return [name, { ...source, ...Object.fromEntries(secrets) }];
+        }),
       )
     : document.sources;
   return {

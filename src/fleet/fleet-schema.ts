@@ -7,7 +7,7 @@ import { policiesSchema } from '../project/policy-schema.ts';
 import { settingsJsonSchema } from '../project/project-json-schema.ts';
 import { secretsSchema } from '../project/secret-settings.ts';
 import { hasPassword, parse } from '../state/backends/postgres/address.ts';
-import { secretTextSetting } from '../state/backends/settings.ts';
+import { secretSetting, secretTextSetting } from '../state/backends/settings.ts';
 import type { JsonObject } from '../values/json.ts';
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
@@ -52,6 +52,11 @@ const source = z
       .refine(isRefName, { error: 'expected the name of a branch or tag' })
       .meta({ description: 'Branch or tag of the repository; default: main.', examples: ['main'] })
       .optional(),
+    webhook: secretSetting('webhook', {
+      description:
+        'Secret of a webhook of GitHub or GitLab for POST /hooks/SOURCE. Its events make the fleet fetch the source at once.',
+      examples: [{ $secret: 'VOICES_WEBHOOK' }],
+    }).optional(),
     path: z
       .string()
       .min(1)
@@ -105,6 +110,10 @@ const source = z
   .refine(({ git, ref }) => git !== undefined || ref === undefined, {
     error: 'a folder has no ref',
     path: ['ref'],
+  })
+  .refine(({ git, webhook }) => git !== undefined || webhook === undefined, {
+    error: 'a folder has no webhook',
+    path: ['webhook'],
   })
   .describe('A Git repository or a folder with projects.');
 

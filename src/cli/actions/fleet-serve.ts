@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { fleetControl } from '../../fleet/control.ts';
 import { listenForControl } from '../../fleet/control-socket.ts';
 import { whileStarting } from '../../fleet/database/fleet-database.ts';
+import { eventReceiver } from '../../fleet/events.ts';
 import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
 import { FleetNotifications } from '../../fleet/notifications.ts';
 import { controlSocket, openFleetDatabase } from '../../fleet/open-fleet.ts';
@@ -104,6 +105,11 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     onTrouble: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
   });
   await using _comparisons = closing(comparisons);
+  const events = eventReceiver(fleet, readable);
+  if (events !== undefined && address === undefined) {
+    const message = 'sources have a webhook, but nothing receives their events without --listen';
+    log.entry('warning', message, { event: 'no-listener' });
+  }
   const page = address && fleetPage(context, { address, fleet, database: readable, control, comparisons, wrongTokens });
   await using _page = closing(page);
   const listener =
@@ -117,6 +123,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       status: async () => snakeCased(await control.status({ limit: 0 })),
       wrongTokens,
       page,
+      events,
       metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
       redact: (text) => redactor.redact(text),
     }));

@@ -44,7 +44,7 @@ export function projectEnvironment(env: Context['env'], { database, sources }: F
       'Put the password into the address of the database in the fleet file: database: { $secret: NAME }.',
     );
   }
-  const own = [database, ...sources.map((source) => ('git' in source ? source.git : undefined))];
+  const own = [database, ...sources.flatMap((source) => ('git' in source ? [source.git, source.webhook] : []))];
   const names = new Set([LISTEN_TOKEN, ...own.flatMap((each) => (each instanceof Secret ? [each.name] : []))]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }

@@ -22,7 +22,7 @@ export const fleetCommands = {
         .option('--file <file>', 'Fleet file', 'fleet.yaml');
       const actions = () => import('../actions/fleet.ts');
 
-      withPage(fleet.command('serve'), '/healthz, /readyz, /status and /metrics')
+      withPage(fleet.command('serve'), '/healthz, /readyz, /status, /metrics and POST /hooks/SOURCE')
         .description(
           'Serve the fleet: find its workspaces, and reconcile each on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
         )

@@ -185,6 +185,12 @@ COMMENT ON COLUMN claims.holders IS 'Jobs, and commands of fleet exec.'`,
 COMMENT ON COLUMN sources.identity IS 'What the fleet file means by the name.';
 ALTER TABLE processes ADD COLUMN sources json`,
   },
+  {
+    compatibleFrom: 1,
+    statements: `ALTER TABLE sources ADD COLUMN wanted boolean NOT NULL DEFAULT false, ADD COLUMN fetching boolean NOT NULL DEFAULT false;
+COMMENT ON COLUMN sources.wanted IS 'An event of its host arrived since the last fetch began.';
+COMMENT ON COLUMN sources.fetching IS 'A process fetches it: an event waits for the end, so that events cannot start fetch after fetch.'`,
+  },
 ];
 
 /** @param schema an identifier that needs no quotes. */

@@ -51,10 +51,10 @@ WHERE p.heard_at > now() - interval '${FETCH_TIMEOUT} milliseconds' AND p.source
  */
 export async function enterSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
-    `INSERT INTO ${S}.sources (name, shown, identity, next_fetch)
-SELECT name, shown, identity, now() + $2 * interval '1 millisecond' FROM ${GIVEN} ORDER BY name
+    `INSERT INTO ${S}.sources (name, shown, identity, next_fetch, fetching)
+SELECT name, shown, identity, now() + $2 * interval '1 millisecond', true FROM ${GIVEN} ORDER BY name
 ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, identity = excluded.identity, digest = NULL, seq = sources.seq + 1,
-  next_fetch = excluded.next_fetch
+  next_fetch = excluded.next_fetch, wanted = false, fetching = true
 WHERE sources.identity IS NOT DISTINCT FROM excluded.identity OR NOT EXISTS (SELECT FROM ${holdersOf('sources')})
 RETURNING ${CLAIM}`,
     sourcesJson(all),
@@ -135,16 +135,21 @@ FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_
 export async function claimSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
     `WITH due AS (SELECT s.name, m.shown, m.identity FROM ${S}.sources s JOIN ${GIVEN} USING (name)
-  WHERE s.identity IS NOT DISTINCT FROM m.identity AND (s.next_fetch <= now() OR ${REMOVED})
+  WHERE s.identity IS NOT DISTINCT FROM m.identity AND (s.next_fetch <= now() OR s.wanted AND NOT s.fetching OR ${REMOVED})
     OR s.identity IS DISTINCT FROM m.identity AND NOT EXISTS (SELECT FROM ${holdersOf('s')}) FOR UPDATE OF s SKIP LOCKED)
 UPDATE ${S}.sources s SET seq = seq + 1, next_fetch = now() + $2 * interval '1 millisecond', shown = due.shown, identity = due.identity,
-  digest = CASE WHEN s.identity IS NOT DISTINCT FROM due.identity THEN s.digest END
+  digest = CASE WHEN s.identity IS NOT DISTINCT FROM due.identity THEN s.digest END, wanted = false, fetching = true
 FROM due WHERE s.name = due.name
 RETURNING s.${CLAIM}`,
     sourcesJson(all),
     FETCH_TIMEOUT,
   );
   return rows.map(claimOf);
+}
+
+/** Makes a source due, or due again after the current fetch. */
+export async function requestFetch({ ask }: FleetStatements, name: string): Promise<void> {
+  await ask(`UPDATE ${S}.sources SET wanted = true WHERE name = $1 AND NOT wanted`, name);
 }
 
 /** Sources that other processes have claimed and fetched since. */
@@ -198,7 +203,7 @@ export function enterContents(
     if (isNew) await enterMembers(statements, contents);
     await statements.ask(
       `UPDATE ${S}.sources SET commit = $2, fetched_at = now(), problem = NULL, warnings = $3::json, digest = $4,
-  broken = $6::json, seq = seq + 1, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
+  broken = $6::json, seq = seq + 1, fetching = false, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
       name,
       contents.commit ?? null,
       storableJson(contents.warnings),
@@ -216,7 +221,7 @@ export async function enterFetchProblem(
   { claimed: { name, seq }, problem, interval }: Omit<Found, 'contents'> & { readonly problem: string },
 ): Promise<void> {
   await ask(
-    `UPDATE ${S}.sources SET problem = $3, seq = seq + 1, next_fetch = now() + $4 * interval '1 millisecond'
+    `UPDATE ${S}.sources SET problem = $3, seq = seq + 1, fetching = false, next_fetch = now() + $4 * interval '1 millisecond'
 WHERE name = $1 AND seq = $2::bigint`,
     name,
     seq,

@@ -17,6 +17,8 @@ interface ListenerOptions extends Admission {
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Requests a run; not available if absent. */
   reconcile?(): void;
+  /** Receives an event about a source; false without a valid signature. Not available if absent. */
+  readonly events?: ((source: string, request: IncomingMessage) => Promise<boolean>) | undefined;
   redact(text: string): string;
   /** Limits attempts with wrong bearer tokens. */
   readonly wrongTokens: WrongTokens;
@@ -35,6 +37,10 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 const READING = 'GET, HEAD';
 const SIGN_IN =
   'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token';
+
+const UNSIGNED = 'the signature is missing or wrong, or this source has no webhook in the fleet file';
+/** Bytes. The largest event of GitHub. */
+const MAX_EVENT = 25 * 1024 ** 2;
 
 /** The default timeout in milliseconds. Less than that of monitoring, because their database may not answer. */
 const LONGEST = 5000;
@@ -114,7 +120,7 @@ type AppContext = Context<{ Bindings: HttpBindings }>;
 
 /** Status, metrics, requests for a run, and the page for every other path. */
 function appOf(options: ListenerOptions): App {
-  const { status, metrics, reconcile, redact, page, longest = LONGEST } = options;
+  const { status, metrics, reconcile, events, redact, page, longest = LONGEST } = options;
   const app: App = new Hono();
   const timely = (c: AppContext, work: () => Promise<Response>): Promise<Response> =>
     inTime(longest, work).catch((error: unknown) => answered(c, 503, redact(messageOf(error))));
@@ -144,6 +150,20 @@ function appOf(options: ListenerOptions): App {
       return c.json({ accepted: true }, 202, HEADERS);
     });
     app.all('/reconcile', (c) => answered(c, 405, 'use POST', { allow: 'POST' }));
+  }
+  if (events !== undefined) {
+    app.post('/hooks/:source', (c) => {
+      const { incoming } = c.env;
+      const length = Number(incoming.headers['content-length'] ?? Number.NaN);
+      if (Number.isNaN(length)) return answered(c, 411, 'send the length of the event');
+      if (length > MAX_EVENT) return answered(c, 413, `the event is larger than ${MAX_EVENT / 1024 ** 2} MiB`);
+      return timely(c, async () =>
+        (await events(c.req.param('source'), incoming))
+          ? c.json({ accepted: true }, 202, HEADERS)
+          : answered(c, 401, UNSIGNED),
+      );
+    });
+    app.all('/hooks/:source', (c) => answered(c, 405, 'use POST', { allow: 'POST' }));
   }
   app.all('*', (c) => page.fetch(c.req.raw, c.env));
   return app;
@@ -192,7 +212,12 @@ function refusing(c: AppContext, options: ListenerOptions, what: { readonly writ
   return why === undefined ? undefined : answered(c, 403, why);
 }
 
-function answered(c: AppContext, status: 403 | 405 | 429 | 503, error: string, headers = {}): Response {
+function answered(
+  c: AppContext,
+  status: 401 | 403 | 405 | 411 | 413 | 429 | 503,
+  error: string,
+  headers = {},
+): Response {
   return c.json({ error }, status, { ...HEADERS, ...headers });
 }
 

@@ -12,7 +12,7 @@ interface About {
 export function secretSetting(name: string, about: About): z.ZodType<Secret> {
   return z
     .instanceof(Secret, {
-      error: `${name} must not be in the project file as text; use { $secret: NAME } or { $env: NAME }`,
+      error: `${name} must not be in the file as text; use { $secret: NAME } or { $env: NAME }`,
     })
     .meta({ ...about, examples: [...about.examples] })
     .register(settingForms, { forms: ['$secret', '$env'] });

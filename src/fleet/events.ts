@@ -1,0 +1,52 @@
+import { createHmac } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isSame } from '../operator/health/admission.ts';
+import { UserError } from '../problems/user-error.ts';
+import type { FleetDatabase } from './database/fleet-database.ts';
+import type { FleetFile } from './fleet-file.ts';
+import { requestFetch } from './rows/member-rows.ts';
+
+/** Characters. The endpoint limits no attempts: behind a proxy, an attacker could otherwise block the host's own events. */
+const SHORTEST_SECRET = 16;
+
+/**
+ * Receives the events that GitHub and GitLab send to `POST /hooks/SOURCE`. An event only makes the fleet look at its source. Its content
+ * is not read, so that a forged or repeated one has no effect.
+ * @returns undefined if no source has a `webhook`; otherwise a function that is false without a valid signature.
+ * @throws UserError for a secret that is not set or too short.
+ */
+export function eventReceiver(
+  { sources }: FleetFile,
+  database: FleetDatabase,
+): ((source: string, request: IncomingMessage) => Promise<boolean>) | undefined {
+  const secrets = new Map<string, string>();
+  for (const source of sources) {
+    if (!('git' in source) || source.webhook === undefined) continue;
+    const { name, webhook } = source;
+    const secret = webhook.isSet ? webhook.reveal() : '';
+    if (secret.length < SHORTEST_SECRET) {
+      const problem = secret === '' ? 'is not set' : `has fewer than ${SHORTEST_SECRET} characters`;
+      throw new UserError(`the webhook secret of the source ${name}, ${webhook.name}, ${problem}`, {
+        hint: 'Generate one, for example with "openssl rand -hex 32", and enter it at the host too.',
+      });
+    }
+    secrets.set(name, secret);
+  }
+  if (secrets.size === 0) return undefined;
+  return async (source, request) => {
+    const secret = secrets.get(source);
+    if (secret === undefined || !(await isSigned(request, secret))) return false;
+    await requestFetch(database, source);
+    return true;
+  };
+}
+
+/** GitHub signs the body; GitLab sends the secret. The body is not kept. */
+async function isSigned(request: IncomingMessage, secret: string): Promise<boolean> {
+  const { 'x-gitlab-token': token, 'x-hub-signature-256': signature } = request.headers;
+  if (typeof token === 'string') return isSame(token, secret);
+  if (typeof signature !== 'string') return false;
+  const hmac = createHmac('sha256', secret);
+  for await (const chunk of request) hmac.update(chunk as Buffer);
+  return isSame(signature, `sha256=${hmac.digest('hex')}`);
+}
