@@ -1,12 +1,11 @@
 import { type Document, isAlias, isMap, isScalar, type Scalar } from 'yaml';
 import type { DocumentPath } from '../manifests/finding.ts';
+import { scalarOffset } from '../manifests/positions.ts';
 import { isGlob, parseAddress } from '../manifests/resource.ts';
-import { scalarOffset } from '../manifests/scalar-offset.ts';
 import { type Expression, readSyntax } from '../policies/cel/syntax.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
-import type { FileRole } from './file-role.ts';
-import type { TextRange } from './snapshot.ts';
+import type { FileRole, TextRange } from './snapshot.ts';
 
 /** A place of an address, or of a name that means one. */
 export interface PlacedAddress {

@@ -1,12 +1,10 @@
 import path from 'node:path';
 import { kinds } from '../kinds/index.ts';
+import { flowValue, type ScalarValue, scalarText } from '../manifests/editing/new-value.ts';
 import type { DocumentPath } from '../manifests/finding.ts';
-import { flowValue } from '../manifests/write-back/new-value.ts';
-import { type ScalarValue, scalarText } from '../manifests/write-back/scalar-text.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { valueAt } from '../values/path.ts';
 import { isKeyedByAddress } from './address-places.ts';
-import { type FileRole, roleOf } from './file-role.ts';
 import {
   environmentNames,
   fileNames,
@@ -17,7 +15,7 @@ import {
 } from './form-names.ts';
 import { ruleCursor } from './rule-completion.ts';
 import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
-import type { ProjectSnapshot, TextRange } from './snapshot.ts';
+import { type FileRole, knownFile, type ProjectSnapshot, type TextRange } from './snapshot.ts';
 import { cursorAt, type TextCursor } from './text-cursor.ts';
 
 /** A replacement for the text at the cursor. */
@@ -41,12 +39,12 @@ interface CompletionContext {
 
 /** Completions at an offset of a file, best first. The file may have syntax errors; its contents never make this throw. */
 export function suggestionsAt(snapshot: ProjectSnapshot, file: string, offset: number): readonly Suggestion[] {
-  const text = snapshot.textOf(file);
-  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
-  const cursor = text === undefined || role === undefined ? undefined : cursorAt(text, offset);
-  if (role === undefined || cursor === undefined) return [];
+  const known = knownFile(snapshot, file);
+  const cursor = known && cursorAt(known.text, offset);
+  if (known === undefined || cursor === undefined) return [];
+  const { text, role } = known;
   const rule = cursor.at === 'key' ? undefined : ruleCursor(role, cursor);
-  if (text !== undefined && rule !== undefined) {
+  if (rule !== undefined) {
     const start = offset - rule.typed.length;
     const end = offset + (/^\w*/.exec(text.slice(offset))?.[0].length ?? 0);
     return rule.words.map(({ name, detail, isFunction }) => ({

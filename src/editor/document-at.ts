@@ -1,7 +1,6 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DocumentPath } from '../manifests/finding.ts';
-import { overLimit } from '../manifests/parse-documents.ts';
-import { parseYaml } from '../manifests/parse-yaml.ts';
+import { overLimit, parseYaml } from '../manifests/parse-documents.ts';
 import { plainValue } from '../manifests/plain-value.ts';
 import type { Json } from '../values/json.ts';
 import type { TextRange } from './snapshot.ts';

@@ -2,19 +2,20 @@ import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { FileView } from '../files/file-view.ts';
 import { kinds, lookups } from '../kinds/index.ts';
+import type { Declaration, SpecSources } from '../manifests/layers.ts';
 import { readTextFile, realPath } from '../manifests/read-file.ts';
-import type { Resource } from '../manifests/resource.ts';
+import type { Address, Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
 import { UserError } from '../problems/user-error.ts';
 import { withEnvFile } from '../project/env-file.ts';
-import { LoadMemory } from '../project/load-memory.ts';
 import { loadProject } from '../project/load-project.ts';
+import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
+import { LoadMemory, type ReadDeclarations } from '../project/read-declarations.ts';
 import { knownNames } from '../runs/names-on-platform.ts';
 import { validateProject } from '../runs/validate-project.ts';
 import type { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
-import { LastGood } from './last-good.ts';
 import type { CheckedTexts, ProjectSnapshot } from './snapshot.ts';
 
 interface EditedProjectOptions {
@@ -126,5 +127,65 @@ export class EditedProject {
       const read = readTextFile(file);
       return 'text' in read ? read.text : undefined;
     });
+  }
+}
+
+interface Loaded {
+  /** Undefined if the project file is invalid. */
+  readonly project: ProjectConfig | undefined;
+  readonly workspace: WorkspaceConfig | undefined;
+  readonly read: ReadDeclarations | undefined;
+  readonly desired: Desired;
+}
+
+type Good = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf' | 'namesOnPlatform' | 'checkedWith'>;
+
+/** A project before its first load. */
+export const NOT_LOADED: Good = {
+  project: undefined,
+  workspace: undefined,
+  files: [],
+  declarations: [],
+  resources: [],
+  sources: new Map(),
+};
+
+/** Keeps the last valid load of a project. */
+class LastGood {
+  #good = NOT_LOADED;
+
+  /** A load, with broken parts replaced by their last valid form. */
+  after({ project, workspace, read, desired }: Loaded): Good {
+    if (project === undefined || read === undefined) return this.#good;
+    const broken = new Set(read.findings.flatMap(({ severity, file }) => (severity === 'error' ? [file] : [])));
+    const declared = new Set(read.declarations.map(({ address }) => address));
+    const lost = this.#good.declarations.filter(
+      ({ address, source }) => broken.has(source.file) && !declared.has(address),
+    );
+    const { resources, sources } = this.#withLost(lost, desired);
+    this.#good = {
+      project,
+      workspace,
+      files: [...new Set([...read.declarations.map(({ source }) => source.file), ...broken])],
+      declarations: [...read.declarations, ...lost],
+      resources,
+      sources,
+    };
+    return this.#good;
+  }
+
+  #withLost(
+    lost: readonly Declaration[],
+    { resources, sources = new Map() }: Desired,
+  ): { resources: readonly Resource[]; sources: ReadonlyMap<Address, SpecSources> } {
+    if (lost.length === 0) return { resources, sources };
+    const addresses = new Set(lost.map(({ address }) => address));
+    const kept = this.#good.resources.filter(({ address }) => addresses.has(address));
+    const places = new Map(sources);
+    for (const { address } of kept) {
+      const known = this.#good.sources.get(address);
+      if (known !== undefined) places.set(address, known);
+    }
+    return { resources: [...resources, ...kept], sources: places };
   }
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Diagnostic as Shown } from 'vscode-languageserver-types';
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import { DiagnosticSeverity, type Diagnostic as Shown } from 'vscode-languageserver-types';
 import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
@@ -15,8 +16,7 @@ import { InvalidProject } from '../project/invalid-project.ts';
 import type { Redactor } from '../values/redactor.ts';
 import { EditedProject } from './edited-project.ts';
 import { type OpenFile, OpenFiles } from './open-files.ts';
-import { documentOf, shownDiagnostic } from './shown-diagnostics.ts';
-import type { ProjectSnapshot } from './snapshot.ts';
+import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 
 export interface EditorSessionOptions {
   readonly env: Environment;
@@ -350,4 +350,36 @@ class ProjectLoads {
     }
     this.#running = undefined;
   }
+}
+
+/** A diagnostic for an editor, at the range of its key or value. */
+export function shownDiagnostic(diagnostic: Diagnostic, document: TextDocument): Shown {
+  const { severity, code, message } = diagnostic;
+  const { start, end } = rangeOf(diagnostic, document);
+  return {
+    range: { start: document.positionAt(start), end: document.positionAt(end) },
+    severity: severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
+    code,
+    source: 'voxform',
+    message,
+  };
+}
+
+/** A key, or a value on one line. */
+const WORD = /"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[{[].*[\]}]|\S.*?(?=\s*(?:\s#|:(?:\s|$)|[,\]}]|$))/y;
+
+/** The range of the key or value of a diagnostic; the first line for a diagnostic of the whole file. */
+export function rangeOf({ line = 1, column }: Diagnostic, document: TextDocument): TextRange {
+  const text = document.getText();
+  const begin = document.offsetAt({ line: line - 1, character: 0 });
+  const end = text.slice(begin).search(/[\r\n]|$/) + begin;
+  if (column === undefined) return { start: begin, end };
+  const start = Math.min(begin + column - 1, end);
+  WORD.lastIndex = 0;
+  const [word = ''] = WORD.exec(text.slice(start, end)) ?? [];
+  return { start, end: start + word.length };
+}
+
+export function documentOf(uri: string, text: string): TextDocument {
+  return TextDocument.create(uri, 'yaml', 0, text);
 }

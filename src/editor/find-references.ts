@@ -4,9 +4,7 @@ import type { DocumentPath } from '../manifests/finding.ts';
 import { type Address, parseAddress } from '../manifests/resource.ts';
 import { addressPlaces, type PlacedAddress } from './address-places.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn } from './document-at.ts';
-import { roleOf } from './file-role.ts';
-import { namedFile } from './known-secrets.ts';
-import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
+import { knownFile, namedFile, type PlaceInFile, type ProjectSnapshot, roleOf, type TextRange } from './snapshot.ts';
 
 /** A place of an address in a file of the project. */
 export interface FoundAddress extends PlacedAddress {
@@ -16,9 +14,9 @@ export interface FoundAddress extends PlacedAddress {
 
 /** The address at an offset; undefined without one, or without a certain kind. */
 export function addressAt(snapshot: ProjectSnapshot, file: string, offset: number): FoundAddress | undefined {
-  const text = snapshot.textOf(file);
-  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
-  if (text === undefined || role === undefined) return undefined;
+  const known = knownFile(snapshot, file);
+  if (known === undefined) return undefined;
+  const { text, role } = known;
   const { start, text: document } = documentAround(text, offset);
   const here = offset - start;
   const found = addressPlaces(document, role).find(
@@ -49,7 +47,7 @@ function filesOf({ project, files }: ProjectSnapshot): readonly string[] {
 }
 
 /** The variable, file or workspace at an offset. */
-export function valueAt(
+function valueAt(
   snapshot: ProjectSnapshot,
   file: string,
   offset: number,
@@ -62,7 +60,7 @@ export function valueAt(
 }
 
 /** All places that name a variable, file or workspace. */
-export function placesOfValue(
+function placesOfValue(
   snapshot: ProjectSnapshot,
   { is, name }: Pick<PlacedValue, 'is' | 'name'>,
 ): readonly (PlacedValue & { readonly file: string })[] {
@@ -100,9 +98,8 @@ export function referencesAt(
 }
 
 export function placesIn(snapshot: ProjectSnapshot, file: string): readonly PlacedAddress[] {
-  const text = snapshot.textOf(file);
-  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
-  return text === undefined || role === undefined ? [] : addressPlaces(text, role);
+  const known = knownFile(snapshot, file);
+  return known === undefined ? [] : addressPlaces(known.text, known.role);
 }
 
 /** A place of a variable, a file or a workspace. */
@@ -149,4 +146,34 @@ function declared(path: DocumentPath, name: string, range: TextRange): PlacedVal
   if (first !== 'workspaces') return [];
   if (path.length === 1) return [{ is: 'workspace', name, range, declaredFor: name }];
   return path.length === 3 && third === 'vars' ? [{ is: 'variable', name, range, declaredFor: String(workspace) }] : [];
+}
+
+/** The definition of the name at an offset: `metadata.name` of an address, the project file for a variable, the start of a file. */
+export function definitionsAt(snapshot: ProjectSnapshot, file: string, offset: number): readonly PlaceInFile[] {
+  const address = addressAt(snapshot, file, offset);
+  if (address !== undefined) return declarationsOf(snapshot, address);
+  const value = valueAt(snapshot, file, offset);
+  if (value === undefined) return [];
+  if (value.is === 'file')
+    return snapshot.textOf(value.name) === undefined ? [] : [{ file: value.name, start: 0, end: 0 }];
+  // The definitions in all workspaces, the selected one first.
+  const isSelected = ({ declaredFor }: { readonly declaredFor: string | undefined }): number =>
+    Number(declaredFor === snapshot.workspace?.name);
+  return placesOfValue(snapshot, value)
+    .filter(({ declaredFor }) => declaredFor !== undefined)
+    .sort((a, b) => isSelected(b) - isSelected(a))
+    .map(({ file: at, range }) => ({ file: at, ...range }));
+}
+
+/** The declarations of a name or a former name; several if it is declared twice. */
+function declarationsOf(snapshot: ProjectSnapshot, { kind, name }: PlacedAddress): readonly PlaceInFile[] {
+  const declared = snapshot.declarations.filter(
+    ({ kind: of, metadata }) => of.name === kind && (metadata.name === name || metadata.previous_names?.includes(name)),
+  );
+  const names = new Set(declared.map(({ metadata }) => metadata.name));
+  return [...new Set(declared.map(({ source }) => source.file))].flatMap((file) =>
+    placesIn(snapshot, file)
+      .filter((place) => place.is === 'declaration' && place.kind === kind && names.has(place.name))
+      .map(({ range }) => ({ file, ...range })),
+  );
 }

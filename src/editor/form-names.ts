@@ -1,17 +1,16 @@
 import path from 'node:path';
 import { entriesOf } from '../files/input-files.ts';
 import { lookups } from '../kinds/index.ts';
+import { namesInManifests } from '../manifests/kind-schema.ts';
 import { formsIn } from '../manifests/layers.ts';
-import { namesInManifests } from '../manifests/lookup-names.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { valueText } from '../output/value-text.ts';
 import { attempt } from '../problems/attempt.ts';
-import { skipping } from '../project/skips.ts';
+import { skipping } from '../project/overlays.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { toForms } from '../values/value.ts';
-import { withoutSecrets } from './known-secrets.ts';
-import type { ProjectSnapshot } from './snapshot.ts';
+import { type ProjectSnapshot, withoutSecrets } from './snapshot.ts';
 
 /** A possible name, with a description. */
 export interface NameChoice {

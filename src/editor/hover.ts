@@ -1,8 +1,7 @@
 import { isScalar } from 'yaml';
 import { kinds, lookups } from '../kinds/index.ts';
-import { sourceText } from '../manifests/declaration.ts';
 import { type DocumentPath, follow } from '../manifests/finding.ts';
-import { isForm } from '../manifests/layers.ts';
+import { isForm, sourceText } from '../manifests/layers.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { explain } from '../output/explain/explanation.ts';
 import { ANY_KEY, type Topic, topicsOf } from '../output/explain/topics.ts';
@@ -12,11 +11,16 @@ import { isObject, type Json, jsonEqual } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { isSpecial, Join, mapSpecials, Reference, Secret, toForms, type Value } from '../values/value.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
-import { type FileRole, roleOf } from './file-role.ts';
 import { addressAt } from './find-references.ts';
-import { namedFile, withoutSecrets } from './known-secrets.ts';
 import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
-import type { ProjectSnapshot, TextRange } from './snapshot.ts';
+import {
+  type FileRole,
+  knownFile,
+  namedFile,
+  type ProjectSnapshot,
+  type TextRange,
+  withoutSecrets,
+} from './snapshot.ts';
 
 /** Information about a place of a file. */
 interface HoverText {
@@ -27,9 +31,9 @@ interface HoverText {
 
 /** Undefined if nothing is known. Never throws because of the contents. */
 export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number): HoverText | undefined {
-  const text = snapshot.textOf(file);
-  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
-  if (text === undefined || role === undefined) return undefined;
+  const known = knownFile(snapshot, file);
+  if (known === undefined) return undefined;
+  const { text, role } = known;
   const { start, text: whole } = documentAround(text, offset);
   const document = documentsIn(whole).at(-1);
   const found = [...placedNodes(document?.contents)].find(({ node }) => {

@@ -1,12 +1,10 @@
 import path from 'node:path';
-import { sourceText } from '../manifests/declaration.ts';
-import type { Layer } from '../manifests/layers.ts';
+import { CannotEdit, type Splice, spliced } from '../manifests/editing/change.ts';
+import { editText, isJson } from '../manifests/editing/edit-text.ts';
+import { scalarText } from '../manifests/editing/new-value.ts';
+import { type Layer, sourceText } from '../manifests/layers.ts';
 import { lineAndColumn, realPath } from '../manifests/read-file.ts';
 import { type Address, NAME_PATTERN, NAME_RULE, parseAddress, type Resource } from '../manifests/resource.ts';
-import { CannotEdit } from '../manifests/write-back/change.ts';
-import { editText, isJson } from '../manifests/write-back/edit-text.ts';
-import { scalarText } from '../manifests/write-back/scalar-text.ts';
-import { type Splice, spliced } from '../manifests/write-back/text-source.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { ProjectConfig } from '../project/project.ts';
 import { readState } from '../state/session.ts';

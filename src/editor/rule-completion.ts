@@ -3,7 +3,7 @@ import { functions, methods } from '../policies/cel/functions.ts';
 import { type Type, wordFor } from '../policies/cel/types.ts';
 import { variablesOf } from '../policies/rule-variables.ts';
 import { isObject } from '../values/json.ts';
-import type { FileRole } from './file-role.ts';
+import type { FileRole } from './snapshot.ts';
 import type { TextCursor } from './text-cursor.ts';
 
 /** A word for the cursor in a rule's condition. */

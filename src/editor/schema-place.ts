@@ -8,7 +8,7 @@ import { policyFileSchema } from '../project/policy-schema.ts';
 import { projectJsonSchema } from '../project/project-json-schema.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
-import type { FileRole } from './file-role.ts';
+import type { FileRole } from './snapshot.ts';
 
 /** The kind of the spec that contains a path, and the path inside the spec. */
 interface SpecPlace {

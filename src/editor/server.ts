@@ -26,16 +26,13 @@ import {
   TextDocumentSyncKind,
 } from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import type { ZodType } from 'zod';
+import { type ZodType, z } from 'zod';
 import { errorMessage } from '../problems/error-code.ts';
 import { VERSION } from '../version.ts';
-import { EDIT_CAPABILITIES, listenToEdits } from './edit-requests.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
 import { MessageReader } from './message-reader.ts';
 import { realFileOf } from './open-files.ts';
-import { forInitialize, paramsProblem } from './request-params.ts';
-import { listenToSymbols, SYMBOL_CAPABILITIES } from './symbol-requests.ts';
-import { listenToWords, WORD_CAPABILITIES } from './word-requests.ts';
+import { listenToRequests, REQUEST_CAPABILITIES } from './requests.ts';
 
 interface ServerOptions extends EditorSessionOptions {
   readonly input: Readable;
@@ -125,15 +122,12 @@ class EditorServer {
       this.#state = 'shut down';
     });
     this.#listenToFiles();
-    const requests = {
+    listenToRequests({
       connection,
       session: this.#session,
       answer: this.#answer.bind(this),
       redact: (text: string) => this.#redacted(text),
-    };
-    listenToWords(requests);
-    listenToEdits(requests);
-    listenToSymbols(requests);
+    });
   }
 
   #listenToFiles(): void {
@@ -185,9 +179,7 @@ class EditorServer {
       capabilities: {
         positionEncoding: 'utf-16',
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
-        ...WORD_CAPABILITIES,
-        ...EDIT_CAPABILITIES,
-        ...SYMBOL_CAPABILITIES,
+        ...REQUEST_CAPABILITIES,
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
       serverInfo: { name: 'voxform', version: VERSION },
@@ -245,4 +237,16 @@ class EditorServer {
   #redacted(text: string): string {
     return this.#options.redactor.redact(text);
   }
+}
+
+const forInitialize = z.object({
+  capabilities: z.looseObject({}),
+  rootUri: z.string().nullish(),
+  workspaceFolders: z.array(z.object({ uri: z.string() })).nullish(),
+});
+
+/** Describes the first invalid parameter of a request; undefined if all are valid. */
+function paramsProblem(schema: z.ZodType, params: unknown): string | undefined {
+  const issue = schema.safeParse(params).error?.issues[0];
+  return issue && `${['params', ...issue.path].join('.')} is missing or invalid`;
 }

@@ -1,9 +1,16 @@
-import type { Declaration } from '../manifests/declaration.ts';
-import type { SpecSources } from '../manifests/layers.ts';
+import path from 'node:path';
+import picomatch from 'picomatch';
+import { FLEET_FILE } from '../fleet/fleet-file.ts';
+import type { Declaration, SpecSources } from '../manifests/layers.ts';
+import { isInside, realPath } from '../manifests/read-file.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
+import { defaultManifests } from '../project/check-project.ts';
+import { PROJECT_FILES } from '../project/find-project.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { validateProject } from '../runs/validate-project.ts';
+import { Redactor } from '../values/redactor.ts';
+import { Secret, specials, type Value } from '../values/value.ts';
 
 /** Offsets into a text in UTF-16 units; `end` is exclusive. */
 export interface TextRange {
@@ -43,3 +50,75 @@ export interface ProjectSnapshot {
 }
 
 export type CheckedTexts = Awaited<ReturnType<typeof validateProject>>;
+
+/** The role of a file in voxform. */
+export type FileRole = 'manifest' | 'project' | 'fleet' | 'policies';
+
+/** The text and the role of a file; undefined for a file that cannot be read or has no role. */
+export function knownFile(
+  snapshot: ProjectSnapshot,
+  file: string,
+): { readonly text: string; readonly role: FileRole } | undefined {
+  const text = snapshot.textOf(file);
+  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
+  return text === undefined || role === undefined ? undefined : { text, role };
+}
+
+/** Undefined for other files: a prompt, the settings of another tool. */
+export function roleOf(
+  { project }: Pick<ProjectSnapshot, 'project'>,
+  file: string,
+  text: string,
+): FileRole | undefined {
+  const name = path.basename(file);
+  if (PROJECT_FILES.includes(name)) return 'project';
+  if (name === FLEET_FILE) return 'fleet';
+  if (!/\.(?:ya?ml|json)$/i.test(name)) return undefined;
+  if (namedBy(project?.manifests ?? defaultManifests)(file) || /\bvoxform\/v1\b/.test(text)) return 'manifest';
+  return /^policies[ \t]*:/m.test(text) ? 'policies' : undefined;
+}
+
+const matchers = new WeakMap<readonly string[], (file: string) => boolean>();
+
+/** Uses the patterns, because a new file declares nothing yet. */
+function namedBy(patterns: readonly string[]): (file: string) => boolean {
+  const known = matchers.get(patterns);
+  if (known !== undefined) return known;
+  const plain = patterns.map((pattern) => pattern.replace(/^(!?)(?:\.\/+)+/, '$1'));
+  const taken = picomatch(plain.filter((pattern) => !pattern.startsWith('!')));
+  const left = plain.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
+  const excluded = left.length === 0 ? () => false : picomatch(left);
+  const matches = (file: string): boolean => taken(file) && !excluded(file);
+  matchers.set(patterns, matches);
+  return matches;
+}
+
+const redactors = new WeakMap<ProjectSnapshot['resources'], Redactor>();
+
+/** Redacts the secrets of the workspace from a text. */
+export function withoutSecrets({ resources, project }: ProjectSnapshot, text: string): string {
+  const redactor = redactors.get(resources) ?? new Redactor();
+  if (!redactors.has(resources)) {
+    const workspaces = Object.values(project?.workspaces ?? {});
+    const values: Value[] = [
+      ...resources.map(({ spec }) => spec),
+      ...workspaces.flatMap(({ vars, apiKey }) => [vars, apiKey]),
+    ];
+    for (const secret of values.flatMap(specials))
+      if (secret instanceof Secret && secret.isSet) redactor.add(secret.reveal());
+    redactors.set(resources, redactor);
+  }
+  return redactor.redact(text);
+}
+
+/** The file that `$file` names in another one; undefined outside of the project, and among secrets. */
+export function namedFile(
+  { folder, project }: ProjectSnapshot,
+  { file, role, name }: { readonly file: string; readonly role: FileRole; readonly name: string },
+): string | undefined {
+  const real = realPath(path.resolve(folder, role === 'manifest' ? path.dirname(file) : '', name));
+  const secret = Object.values(project?.workspaces ?? {}).flatMap(({ secrets }) => secrets.folders);
+  const isHidden = secret.some((each) => each !== folder && isInside(real, realPath(each)));
+  if (!isInside(real, folder) || isHidden || path.basename(real).startsWith('.env')) return undefined;
+  return path.relative(folder, real).replaceAll(path.sep, '/');
+}

@@ -1,9 +1,8 @@
 import { isMap, isScalar, isSeq, type Scalar } from 'yaml';
 import { addressPlaces } from './address-places.ts';
 import { documentsIn, rangeIn } from './document-at.ts';
-import { roleOf } from './file-role.ts';
 import { placesIn } from './find-references.ts';
-import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
+import { knownFile, type PlaceInFile, type ProjectSnapshot, type TextRange } from './snapshot.ts';
 
 export interface FileSymbol {
   readonly name: string;
@@ -15,9 +14,9 @@ export interface FileSymbol {
 
 /** The outline of a file: its resources, or its settings with the named items below them. */
 export function symbolsIn(snapshot: ProjectSnapshot, file: string): readonly FileSymbol[] {
-  const text = snapshot.textOf(file);
-  const role = text === undefined ? undefined : roleOf(snapshot, file, text);
-  if (text === undefined || role === undefined) return [];
+  const known = knownFile(snapshot, file);
+  if (known === undefined) return [];
+  const { text, role } = known;
   if (role !== 'manifest') return documentsIn(text).flatMap(({ contents }) => entriesOf(contents, 'section'));
   const declared = addressPlaces(text, role).filter(({ is }) => is === 'declaration');
   return documentsIn(text).flatMap(({ contents }): FileSymbol[] => {

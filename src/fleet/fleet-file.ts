@@ -1,14 +1,13 @@
 import path from 'node:path';
 import { parseGitAddress } from '../git/git-address.ts';
 import type { Problem } from '../manifests/finding.ts';
-import { Inputs } from '../manifests/inputs.ts';
 import { problemsIn } from '../manifests/issue-messages.ts';
 import { isForm } from '../manifests/layers.ts';
-import { onlyDocument } from '../manifests/only-document.ts';
+import { onlyDocument } from '../manifests/parse-documents.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import { type Environment, EnvironmentSource, SecretReader } from '../manifests/secret-reader.ts';
-import { evaluateForms } from '../manifests/value-forms.ts';
+import { evaluateForms, Inputs } from '../manifests/value-forms.ts';
 import type { PolicySource } from '../policies/rule.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';

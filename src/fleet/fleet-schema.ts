@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
-import { DRAFT, formDefinitions } from '../manifests/form-json-schema.ts';
+import { DRAFT, formDefinitions } from '../manifests/manifest-json-schema.ts';
 import { modes } from '../operator/workspace-status.ts';
 import { durationSetting } from '../project/duration.ts';
 import { policiesSchema } from '../project/policy-schema.ts';

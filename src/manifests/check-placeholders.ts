@@ -1,24 +1,13 @@
 import picomatch from 'picomatch';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { isSpecial, Join, type Value } from '../values/value.ts';
-import type { DocumentPath, Finding } from './finding.ts';
-import { findingIn, isForm, type SpecSources } from './layers.ts';
+import type { Finding } from './finding.ts';
+import { type FoundPlaceholder, findingIn, isForm, type SpecSources } from './layers.ts';
 import { lineAndColumn } from './read-file.ts';
 
 /** `${name}`, and a form as part of a text. The limits keep the search linear for hostile texts. */
 const PLACEHOLDER =
   /\$\{[ \t]{0,8}(?<name>[A-Za-z_][\w.-]{0,63})[^{}\n]{0,64}\}|\{[ \t]{0,8}\$(?<form>var|env|secret|file):[ \t]{0,8}(?<argument>[^{}\s]{1,200})[ \t]{0,8}\}/g;
-
-export interface FoundPlaceholder {
-  /** The name, or the argument of a form. */
-  readonly name: string;
-  /** The form, without `$`. */
-  readonly form: string | undefined;
-  readonly path: DocumentPath;
-  /** In the text at that path, or in the file that it includes. */
-  readonly offset: number;
-  readonly included?: { readonly file: string; readonly line: number; readonly column: number };
-}
 
 interface WithTexts extends SpecSources {
   readonly placeholders: readonly FoundPlaceholder[];

@@ -1,5 +1,10 @@
 import { isObject, type Json, type JsonObject, setOwn } from '../values/json.ts';
+import type { Value } from '../values/value.ts';
+import type { PlacedReference } from './check-spec.ts';
+import type { Metadata } from './envelope.ts';
 import { type DocumentPath, type Finding, findingOf, follow, type Problem } from './finding.ts';
+import type { KindSchema } from './kind-schema.ts';
+import type { Address, Source } from './resource.ts';
 
 /** One of the texts that a spec is merged from. */
 export interface Layer {
@@ -86,4 +91,57 @@ export function findingIn({ home, layers, vars }: SpecSources, problem: Problem)
 export function decides(value: Json, path: DocumentPath): boolean {
   const found = follow(value, path);
   return found.depth === path.length || !isMergeable(found.value);
+}
+
+/** A document with a valid kind and name. */
+export interface Declaration {
+  readonly address: Address;
+  readonly kind: KindSchema;
+  readonly metadata: Metadata;
+  readonly source: Source;
+  readonly home: Layer;
+}
+
+/** A `${name}` or a form inside a text, which is sent as it is. */
+export interface FoundPlaceholder {
+  /** The name, or the argument of a form. */
+  readonly name: string;
+  /** The form, without `$`. */
+  readonly form: string | undefined;
+  readonly path: DocumentPath;
+  /** In the text at that path, or in the file that it includes. */
+  readonly offset: number;
+  readonly included?: { readonly file: string; readonly line: number; readonly column: number };
+}
+
+/** A declaration that this workspace uses. */
+export interface Checked extends Declaration, SpecSources {
+  /** The spec with evaluated value forms. */
+  readonly spec: { readonly [key: string]: Value };
+  readonly references: readonly PlacedReference[];
+  readonly placeholders: readonly FoundPlaceholder[];
+  /** Absent if the kind has none, or if its field is invalid. */
+  readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;
+}
+
+export function findingAt(
+  { home }: Declaration,
+  path: DocumentPath,
+  problem: Pick<Problem, 'code' | 'message' | 'fix'>,
+): Finding {
+  return findingOf({ ...problem, path, at: 'value' }, home.file, home.document);
+}
+
+/** A finding at a path of the spec, in the text that has this value. */
+export function findingInSpec(
+  sources: SpecSources,
+  path: DocumentPath,
+  problem: Pick<Problem, 'code' | 'message' | 'fix'>,
+): Finding {
+  return findingIn(sources, { ...problem, path, at: 'value' });
+}
+
+/** `manifests/agents.yaml:3` */
+export function sourceText({ file, line }: Source): string {
+  return `${file}:${line}`;
 }

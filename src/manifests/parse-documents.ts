@@ -1,11 +1,16 @@
-import { type Document, LineCounter } from 'yaml';
+import {
+  type Document,
+  type DocumentOptions,
+  LineCounter,
+  type ParseOptions,
+  parseAllDocuments,
+  type SchemaOptions,
+} from 'yaml';
 import type { Json } from '../values/json.ts';
-import { formatPath, type OffsetProblem, quoted } from './finding.ts';
-import { parseYaml } from './parse-yaml.ts';
+import { type Finding, formatPath, type OffsetProblem, quoted } from './finding.ts';
 import { plainValue } from './plain-value.ts';
 import { lineAndColumn } from './read-file.ts';
-import { SyntaxProblems } from './syntax-problem.ts';
-import { tokensOf } from './tokens.ts';
+import { SyntaxProblems, tokensOf } from './syntax-problem.ts';
 
 export interface ParsedDocument {
   /** Index among all documents of the file, including empty ones. */
@@ -131,4 +136,57 @@ export function overLimit(text: string): OffsetProblem | undefined {
     }
   }
   return undefined;
+}
+
+/**
+ * Options for all YAML files: YAML 1.2 with merge keys, text keys and core tags only. `plain-value.ts` detects duplicate keys, because
+ * the parser's own check takes quadratic time.
+ */
+export const yamlOptions = {
+  version: '1.2',
+  schema: 'core',
+  merge: true,
+  stringKeys: true,
+  uniqueKeys: false,
+  resolveKnownTags: false,
+  prettyErrors: false,
+  logLevel: 'error',
+} as const satisfies ParseOptions & DocumentOptions & SchemaOptions;
+
+/**
+ * The parser looks up an environment variable for each token, to print it. The lookup takes a third of its time, and a variable must not
+ * change our output, so the parser gets an empty environment.
+ */
+const NO_ENVIRONMENT: NodeJS.ProcessEnv = Object.freeze(Object.create(null) as NodeJS.ProcessEnv);
+
+/** The documents of a YAML or JSON text. @throws RangeError if the nesting exhausts the parser's stack. */
+export function parseYaml(
+  text: string,
+  { lineCounter }: { readonly lineCounter?: LineCounter } = {},
+): readonly Document.Parsed[] {
+  const { env } = process;
+  process.env = NO_ENVIRONMENT;
+  try {
+    const parsed = parseAllDocuments(text, lineCounter ? { ...yamlOptions, lineCounter } : yamlOptions);
+    return 'empty' in parsed ? [] : parsed;
+  } finally {
+    process.env = env;
+  }
+}
+
+/** The single document of a settings file; undefined, with findings, if there is none. */
+export function onlyDocument(
+  text: string,
+  { file, name }: { readonly file: string; readonly name: string },
+): { value: Json | undefined; findings: Finding[] } {
+  const { documents, problems } = parseDocuments(text);
+  const [first, second] = documents;
+  const wrong: Omit<Finding, 'severity' | 'file'>[] = [...problems];
+  if (first === undefined && wrong.length === 0) wrong.push({ code: 'empty-file', message: 'the file is empty' });
+  if (second !== undefined) {
+    const message = `${name} must have one document only`;
+    wrong.push({ code: 'extra-document', message, line: second.line, column: 1 });
+  }
+  const findings = wrong.map((problem): Finding => ({ severity: 'error', file, ...problem }));
+  return { value: first?.value, findings };
 }

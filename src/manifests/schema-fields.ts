@@ -81,3 +81,8 @@ function hasNearPart(key: string, candidate: string): boolean {
     ) !== undefined
   );
 }
+
+/** The value forms of a setting, for the checks and for the JSON Schema. `text` also allows plain text. */
+export const settingForms = z.registry<{
+  readonly forms: readonly ('$env' | '$secret' | 'text' | 'any')[];
+}>();

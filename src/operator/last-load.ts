@@ -1,6 +1,6 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { SeenFiles } from '../files/input-files.ts';
-import { type DocumentCache, DocumentMemory } from '../manifests/document-cache.ts';
+import { type DocumentCache, DocumentMemory } from '../manifests/parse-cache.ts';
 import { AnswerMemory } from '../platform/answer-memory.ts';
 import type { RuleSet } from '../policies/rule.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';

@@ -1,6 +1,6 @@
 import { findingOf } from '../manifests/finding.ts';
 import { problemsIn } from '../manifests/issue-messages.ts';
-import { onlyDocument } from '../manifests/only-document.ts';
+import { onlyDocument } from '../manifests/parse-documents.ts';
 import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import { compareDiagnostics } from '../problems/diagnostic.ts';

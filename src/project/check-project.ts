@@ -1,22 +1,24 @@
 import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import picomatch from 'picomatch';
-import { type Finding, findingOf, type Problem } from '../manifests/finding.ts';
+import type { z } from 'zod';
+import { type DocumentPath, type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import { problemsIn } from '../manifests/issue-messages.ts';
-import { lookupNamesIn, NAME_SETTINGS } from '../manifests/lookup-names.ts';
+import { lookupNamesIn, NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { attempt } from '../problems/attempt.ts';
 import { suggestion } from '../problems/suggest.ts';
 import { backendOf, placeOf, type StateLocation, type StateSettings, stateSchema } from '../state/state-location.ts';
-import { distinct, isObject, type Json, type JsonObject } from '../values/json.ts';
+import { distinct, isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
+import { isSpecial } from '../values/value.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
 import { notifyEvents } from './notify-schema.ts';
+import { usablePolicies } from './policy-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema, projectSchemaFor } from './project-schema.ts';
-import { usableDocument } from './usable-document.ts';
 import { windowsFrom } from './watch-schema.ts';
-import { INHERITED, readSettings, type WorkspaceSettings } from './workspace-settings.ts';
+import { INHERITED, readSettings, STAND_INS, type WorkspaceSettings } from './workspace-settings.ts';
 
 export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,json}'];
 const defaultLimits: Limits = { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 };
@@ -271,4 +273,65 @@ function readCertificates(file: string, inside?: string): { readonly pem: string
       return { problem: `certificate ${index + 1} of the file cannot be read` };
   }
   return { pem: blocks.join('\n') };
+}
+
+/** The replacement of an invalid list item, so that the positions of later items stay. It matches no file and no address. */
+const NO_ITEM = '-';
+
+/** Each round repairs all problems found by the schema, which may reveal others. */
+const MAX_ROUNDS = 8;
+
+/**
+ * A project file without its invalid parts, for finding further problems. Required parts get stand-ins.
+ * @returns undefined if nothing is left.
+ */
+function usableDocument(raw: unknown): ProjectDocument | undefined {
+  if (!isObject(raw)) return undefined;
+  const copy = copyOf(raw);
+  const policies = usablePolicies(raw.policies);
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const parsed = projectSchema().safeParse(copy);
+    if (parsed.success) return { ...parsed.data, policies };
+    for (const issue of parsed.error.issues) repair(copy, issue);
+  }
+  return undefined;
+}
+
+/** Secrets are not copied. */
+function copyOf(value: unknown): unknown {
+  return isSpecial(value) ? value : mapParts(value, copyOf);
+}
+
+function repair(root: unknown, issue: z.core.$ZodIssue): void {
+  const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
+  const wrong = issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...path, key]) : [path];
+  const [top] = path;
+  // Removed as a whole: nothing else in the file depends on it.
+  if (top === 'watch' || top === 'notify' || top === 'policies') put(root, [top], undefined);
+  else for (const each of wrong) put(root, each, standIn(each));
+}
+
+function standIn(path: DocumentPath): unknown {
+  const [top, , setting, ...more] = path;
+  const last = path.at(-1);
+  if (path.length === 1 && top === 'version') return 1;
+  if (path.length === 1 && top === 'workspaces') return { 'stand-in': { ...STAND_INS } };
+  if (top === 'workspaces' && more.length === 0 && (setting === 'base_url' || setting === 'workspace_id')) {
+    return STAND_INS[setting];
+  }
+  return typeof last === 'number' ? NO_ITEM : undefined;
+}
+
+/** Removes the key if there is no value. */
+function put(root: unknown, path: DocumentPath, value: unknown): void {
+  const last = path.at(-1);
+  if (last === undefined) return;
+  let holder: unknown = root;
+  for (const part of path.slice(0, -1)) {
+    if (typeof holder !== 'object' || holder === null) return;
+    holder = Reflect.get(holder, part);
+  }
+  if (typeof holder !== 'object' || holder === null) return;
+  if (value === undefined) Reflect.deleteProperty(holder, last);
+  else Reflect.set(holder, last, value);
 }

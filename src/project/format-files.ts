@@ -1,11 +1,11 @@
 import path from 'node:path';
+import { CannotEdit } from '../manifests/editing/change.ts';
 import { envelopeSchema, manifestSchema } from '../manifests/envelope.ts';
 import { findFiles } from '../manifests/find-files.ts';
 import { formatText } from '../manifests/formatting/format-text.ts';
 import { type KeyOrder, schemaOrder } from '../manifests/formatting/key-order.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
 import { parseAddress } from '../manifests/resource.ts';
-import { CannotEdit } from '../manifests/write-back/change.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { PROJECT_FILES } from './find-project.ts';

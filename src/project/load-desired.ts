@@ -1,22 +1,24 @@
 import path from 'node:path';
-import { duplicateAddresses, identityFindings } from '../manifests/check-identities.ts';
 import { placeholderFindings, placeholdersIn } from '../manifests/check-placeholders.ts';
-import { referenceFindings } from '../manifests/check-references.ts';
+import { duplicateAddresses, identityFindings, referenceFindings } from '../manifests/check-resources.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
-import type { Checked, Declaration } from '../manifests/declaration.ts';
 import { type Finding, findingOf } from '../manifests/finding.ts';
-import { Inputs } from '../manifests/inputs.ts';
 import type { KindSchema, LookupName } from '../manifests/kind-schema.ts';
-import { findingIn, formsIn } from '../manifests/layers.ts';
+import { type Checked, type Declaration, findingIn, formsIn } from '../manifests/layers.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
-import { evaluateForms, type FormsContext, isSecretName } from '../manifests/value-forms.ts';
+import { evaluateForms, type FormsContext, Inputs, isSecretName } from '../manifests/value-forms.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { isSpecial, type Value } from '../values/value.ts';
-import type { LoadMemory, MadeResource } from './load-memory.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from './project.ts';
-import { type ReadDeclarations, readDeclarations, withoutConsequences } from './read-declarations.ts';
+import {
+  type LoadMemory,
+  type MadeResource,
+  type ReadDeclarations,
+  readDeclarations,
+  withoutConsequences,
+} from './read-declarations.ts';
 import { TimeSlices } from './time-slices.ts';
 
 export interface LoadDesiredOptions {

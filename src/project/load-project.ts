@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
-import { type DocumentCache, documentKey } from '../manifests/document-cache.ts';
-import { ParseCache } from '../manifests/parse-cache.ts';
+import { type DocumentCache, documentKey, ParseCache } from '../manifests/parse-cache.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
 import type { Environment } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -96,7 +95,7 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
   const { value, findings } = known
     ? { ...known, findings: [] }
     : // With the parser, which is not loaded where all files are known.
-      (await import('../manifests/only-document.ts')).onlyDocument(text, { file, name: 'the project file' });
+      (await import('../manifests/parse-documents.ts')).onlyDocument(text, { file, name: 'the project file' });
   const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };

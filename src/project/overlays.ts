@@ -1,11 +1,12 @@
-import { suggestAddress } from '../manifests/check-references.ts';
+import picomatch from 'picomatch';
+import { suggestAddress } from '../manifests/check-resources.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
-import type { Checked, Declaration } from '../manifests/declaration.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem, quoted } from '../manifests/finding.ts';
-import type { Inputs } from '../manifests/inputs.ts';
-import type { KindSchema } from '../manifests/kind-schema.ts';
+import { type KindSchema, NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import {
+  type Checked,
+  type Declaration,
   findingIn,
   formsIn,
   isForm,
@@ -14,12 +15,12 @@ import {
   type SpecSources,
   withDefaults,
 } from '../manifests/layers.ts';
-import { NAME_SETTINGS } from '../manifests/lookup-names.ts';
-import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
-import { suggestion } from '../problems/suggest.ts';
+import type { Address } from '../manifests/resource.ts';
+import { evaluateForms, type FormsContext, type Inputs } from '../manifests/value-forms.ts';
+import type { Fix } from '../problems/diagnostic.ts';
+import { NO_HINT, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
-import { idleSkips, type SkipProblem, skippedKinds, skipping } from './skips.ts';
 
 interface OverlayOptions extends KnownNames {
   readonly project: ProjectConfig;
@@ -195,4 +196,59 @@ function problemsOfDefaults(kind: KindSchema, defaults: JsonObject, context: For
   const isOwn = ({ code, path }: Problem): boolean =>
     code !== 'missing-var' && (code !== 'missing-field' || path.some((part) => typeof part === 'number'));
   return [...forms.problems, ...problems].filter(isOwn);
+}
+
+/** An ineffective entry of `skip`. */
+interface SkipProblem {
+  readonly severity: 'error' | 'warning';
+  readonly code: string;
+  readonly message: string;
+  readonly fix?: Fix | undefined;
+  readonly index: number;
+}
+
+export function skipping(entries: readonly string[]): (address: Address) => boolean {
+  return entries.length === 0 ? () => false : picomatch([...entries], OPTIONS);
+}
+
+/** Entries whose part before the slash matches no kind. */
+function skippedKinds(entries: readonly string[], known: KnownNames): SkipProblem[] {
+  return entries.flatMap((entry, index): SkipProblem[] => {
+    const kind = kindPart(entry);
+    if (kind === undefined || matchesOne(kind, known.kinds.keys())) return [];
+    const { message } = unknownKind(kind, known);
+    return [{ severity: 'error', code: 'unknown-kind', message, index }];
+  });
+}
+
+/** Entries that match nothing, except those with unknown kinds. */
+function idleSkips(entries: readonly string[], addresses: ReadonlySet<Address>, known: KnownNames): SkipProblem[] {
+  const wrong = new Set(skippedKinds(entries, known).map(({ index }) => index));
+  return entries.flatMap((entry, index): SkipProblem[] => {
+    if (wrong.has(index) || matchesOne(entry, addresses)) return [];
+    const isGlob = picomatch.scan(entry).isGlob === true;
+    const near = isGlob ? NO_HINT : suggestAddress(entry, addresses);
+    const message = isGlob
+      ? `no manifest declares a resource that ${entry} matches`
+      : `no manifest declares ${entry}${near.text}`;
+    return [{ severity: 'warning', code: 'unknown-address', message, fix: near.fix, index }];
+  });
+}
+
+const OPTIONS = { dot: true } as const;
+
+function matchesOne(pattern: string, texts: Iterable<string>): boolean {
+  const matches = picomatch(pattern, OPTIONS);
+  return [...texts].some((text) => matches(text));
+}
+
+/** The part before the first slash outside of brackets, if any. */
+function kindPart(entry: string): string | undefined {
+  let depth = 0;
+  for (const [at, letter] of [...entry].entries()) {
+    if ('{(['.includes(letter)) depth += 1;
+    else if ('})]'.includes(letter)) depth -= 1;
+    else if (letter === '/' && depth === 0) return [...entry].slice(0, at).join('') || undefined;
+  }
+  return undefined;
 }

@@ -1,8 +1,7 @@
 import type { z } from 'zod';
-import { DRAFT, formDefinitions, formRef } from '../manifests/form-json-schema.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
-import { plainSchema, specJsonSchema } from '../manifests/manifest-json-schema.ts';
-import { settingForms } from '../manifests/setting-forms.ts';
+import { DRAFT, formDefinitions, formRef, plainSchema, specJsonSchema } from '../manifests/manifest-json-schema.ts';
+import { settingForms } from '../manifests/schema-fields.ts';
 import type { JsonObject } from '../values/json.ts';
 import { projectSchema } from './project-schema.ts';
 

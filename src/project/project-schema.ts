@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { recordId } from '../manifests/envelope.ts';
-import { NAME_SETTINGS } from '../manifests/lookup-names.ts';
-import { settingForms } from '../manifests/setting-forms.ts';
+import { NAME_SETTINGS } from '../manifests/kind-schema.ts';
+import { settingForms } from '../manifests/schema-fields.ts';
 import { MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-location.ts';
 import { about, described } from '../values/described.ts';

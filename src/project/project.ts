@@ -1,6 +1,6 @@
-import type { DocumentCache } from '../manifests/document-cache.ts';
+import type { LookupNames } from '../manifests/kind-schema.ts';
 import type { SpecSources } from '../manifests/layers.ts';
-import type { LookupNames } from '../manifests/lookup-names.ts';
+import type { DocumentCache } from '../manifests/parse-cache.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
 import type { SecretReader } from '../manifests/secret-reader.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';

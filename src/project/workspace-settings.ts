@@ -1,11 +1,10 @@
 import path from 'node:path';
 import type { Problem } from '../manifests/finding.ts';
-import { Inputs } from '../manifests/inputs.ts';
+import { lookupNamesIn } from '../manifests/kind-schema.ts';
 import { isForm } from '../manifests/layers.ts';
-import { lookupNamesIn } from '../manifests/lookup-names.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { type Environment, EnvironmentSource, SecretReader, type SecretSource } from '../manifests/secret-reader.ts';
-import { evaluateForms, type FormsContext } from '../manifests/value-forms.ts';
+import { evaluateForms, type FormsContext, Inputs } from '../manifests/value-forms.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';

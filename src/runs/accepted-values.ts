@@ -6,7 +6,7 @@ import { readList } from '../engine/observe/read-records.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, Lookup, ShownRecord } from '../kinds/kind.ts';
-import { namesInManifests } from '../manifests/lookup-names.ts';
+import { namesInManifests } from '../manifests/kind-schema.ts';
 import { type Address, kindOf, type Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { WorkspaceConfig } from '../project/project.ts';

@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { literalsIn } from '../../src/editor/address-places.ts';
-import { placesIn, referencesAt } from '../../src/editor/find-references.ts';
-import { definitionsAt } from '../../src/editor/word-requests.ts';
+import { definitionsAt, placesIn, referencesAt } from '../../src/editor/find-references.ts';
 import { manifest, PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
 import { openSnapshot } from './open-snapshot.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Suggestion, suggestionsAt } from '../../src/editor/completion-items.ts';
 import { addressAt, placesIn } from '../../src/editor/find-references.ts';
 import { hoverAt } from '../../src/editor/hover.ts';
-import { spliced } from '../../src/manifests/write-back/text-source.ts';
+import { spliced } from '../../src/manifests/editing/change.ts';
 import { PLAIN_PROJECT, TemporaryProject } from '../project/temporary-project.ts';
 import { yamlFragments } from '../project/yaml-fragments.ts';
 import { openSnapshot } from './open-snapshot.ts';

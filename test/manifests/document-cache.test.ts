@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DocumentMemory, documentKey } from '../../src/manifests/document-cache.ts';
+import { DocumentMemory, documentKey } from '../../src/manifests/parse-cache.ts';
 import type { ParsedFile } from '../../src/manifests/parse-documents.ts';
 
 const parsed: ParsedFile = { documents: [], problems: [] };

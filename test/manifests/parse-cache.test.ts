@@ -15,8 +15,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { documentKey } from '../../src/manifests/document-cache.ts';
-import { ParseCache } from '../../src/manifests/parse-cache.ts';
+import { documentKey, ParseCache } from '../../src/manifests/parse-cache.ts';
 import { parseDocuments } from '../../src/manifests/parse-documents.ts';
 
 class Folder {

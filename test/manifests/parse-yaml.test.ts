@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { parseYaml } from '../../src/manifests/parse-yaml.ts';
+import { parseYaml } from '../../src/manifests/parse-documents.ts';
 
 describe('parsing YAML', () => {
   afterEach(() => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Document, isMap, Scalar } from 'yaml';
-import { parseYaml } from '../../src/manifests/parse-yaml.ts';
-import { scalarOffset } from '../../src/manifests/scalar-offset.ts';
+import { parseYaml } from '../../src/manifests/parse-documents.ts';
+import { scalarOffset } from '../../src/manifests/positions.ts';
 
 const styles = [
   Scalar.PLAIN,

@@ -12,7 +12,7 @@ import {
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DocumentMemory } from '../../src/manifests/document-cache.ts';
+import { DocumentMemory } from '../../src/manifests/parse-cache.ts';
 import type { ParsedFile } from '../../src/manifests/parse-documents.ts';
 import { LastLoad } from '../../src/operator/last-load.ts';
 import { loadVersion } from '../../src/operator/load-version.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../src/kinds/index.ts';
-import { type DocumentCache, documentKey } from '../../src/manifests/document-cache.ts';
+import { type DocumentCache, documentKey } from '../../src/manifests/parse-cache.ts';
 import { loadDesired } from '../../src/project/load-desired.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { selectWorkspace } from '../../src/project/select-workspace.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { yamlOptions } from '../../src/manifests/parse-yaml.ts';
+import { yamlOptions } from '../../src/manifests/parse-documents.ts';
 import { type ManifestDraft, manifestText } from '../../src/runs/export/manifest-text.ts';
 import type { Json } from '../../src/values/json.ts';
 import { unflatten } from '../../src/values/path.ts';

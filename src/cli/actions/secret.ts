@@ -1,7 +1,7 @@
 import { isSecretName } from '../../manifests/value-forms.ts';
 import { plural } from '../../output/plural.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import { Keychain } from '../../project/keychain.ts';
+import { Keychain } from '../../project/secret-sources.ts';
 import { openProject } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 

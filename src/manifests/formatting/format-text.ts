@@ -1,11 +1,10 @@
 import { parseDocument } from 'yaml';
 import { type Json, jsonEqual } from '../../values/json.ts';
-import { type ParseProblem, parseDocuments } from '../parse-documents.ts';
-import { yamlOptions } from '../parse-yaml.ts';
-import { tokensOf } from '../tokens.ts';
-import { CannotEdit } from '../write-back/change.ts';
-import { isJson, slicesOf } from '../write-back/edit-text.ts';
-import { TextSource } from '../write-back/text-source.ts';
+import { CannotEdit } from '../editing/change.ts';
+import { isJson, slicesOf } from '../editing/edit-text.ts';
+import { TextSource } from '../editing/node-place.ts';
+import { type ParseProblem, parseDocuments, yamlOptions } from '../parse-documents.ts';
+import { tokensOf } from '../syntax-problem.ts';
 import { inOrder, type KeyOrder } from './key-order.ts';
 import { laidOut, UnsupportedLayout } from './laid-out-document.ts';
 

@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
+import { spliced } from '../editing/change.ts';
 import {
   behindColon,
   type Collection,
@@ -8,8 +9,8 @@ import {
   nodeOf,
   rangeOf,
   startOfEntry,
-} from '../write-back/node-place.ts';
-import { spliced, type TextSource } from '../write-back/text-source.ts';
+  type TextSource,
+} from '../editing/node-place.ts';
 import { type KeyOrder, sortedPositions } from './key-order.ts';
 
 /** Columns of indentation per level. */

@@ -1,8 +1,7 @@
 import type { Kind, Lookup } from '../../kinds/kind.ts';
 import { metadataSchema } from '../../manifests/envelope.ts';
-import { formDefinitions, referenceForm } from '../../manifests/form-json-schema.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
-import { plainSchema } from '../../manifests/manifest-json-schema.ts';
+import { formDefinitions, plainSchema, referenceForm } from '../../manifests/manifest-json-schema.ts';
 import { meant, nearest } from '../../problems/suggest.ts';
 import { projectSchema } from '../../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';

@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { FileView } from '../../files/file-view.ts';
+import { UNSAFE } from '../../manifests/editing/change.ts';
 import { formatPath } from '../../manifests/finding.ts';
 import { expectation } from '../../manifests/issue-messages.ts';
 import type { FieldRule, KindSchema } from '../../manifests/kind-schema.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import { schemaAt } from '../../manifests/schema-fields.ts';
-import { UNSAFE } from '../../manifests/write-back/change.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { canonicalJson, type Json, jsonEqual } from '../../values/json.ts';
 import { flatten, unflatten } from '../../values/path.ts';

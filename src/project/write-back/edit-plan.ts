@@ -1,10 +1,10 @@
 import { readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { CannotEdit } from '../../manifests/editing/change.ts';
+import { editText, isJson, type TextEdit } from '../../manifests/editing/edit-text.ts';
 import type { LookupName } from '../../manifests/kind-schema.ts';
 import { readTextFile } from '../../manifests/read-file.ts';
 import type { Address } from '../../manifests/resource.ts';
-import { CannotEdit } from '../../manifests/write-back/change.ts';
-import { editText, isJson, type TextEdit } from '../../manifests/write-back/edit-text.ts';
 import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { LoadDesiredOptions } from '../load-desired.ts';

@@ -1,19 +1,18 @@
 import path from 'node:path';
-import type { Declaration } from '../../manifests/declaration.ts';
-import type { DocumentPath } from '../../manifests/finding.ts';
-import type { Inputs } from '../../manifests/inputs.ts';
-import { decides, formsIn, isForm, type Layer } from '../../manifests/layers.ts';
+import { CannotEdit } from '../../manifests/editing/change.ts';
+import { editText, isJson, type TextEdit } from '../../manifests/editing/edit-text.ts';
+import { type DocumentPath, formatPath } from '../../manifests/finding.ts';
+import { type Declaration, decides, formsIn, isForm, type Layer } from '../../manifests/layers.ts';
+import { parseDocuments } from '../../manifests/parse-documents.ts';
 import { positionIn } from '../../manifests/positions.ts';
-import { realPath } from '../../manifests/read-file.ts';
+import { readTextFile, realPath } from '../../manifests/read-file.ts';
 import { type Address, parseAddress } from '../../manifests/resource.ts';
-import { evaluateForms } from '../../manifests/value-forms.ts';
-import { CannotEdit } from '../../manifests/write-back/change.ts';
-import { editText, isJson, type TextEdit } from '../../manifests/write-back/edit-text.ts';
+import { evaluateForms, type Inputs } from '../../manifests/value-forms.ts';
 import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 import { isPlain, withReferences } from '../../values/value.ts';
-import { type FileUse, fileUses, useKey } from '../file-uses.ts';
 import { inputsFor } from '../load-desired.ts';
 import { Overlays } from '../overlays.ts';
+import type { ProjectConfig } from '../project.ts';
 import { type DraftTexts, fieldProblem } from './check-edits.ts';
 import {
   type EditableFile,
@@ -22,8 +21,7 @@ import {
   type PlanEditsOptions,
   type WantedValue,
 } from './edit-plan.ts';
-import { formReason, type Owned, ownerOf } from './owning-layer.ts';
-import { writtenValue } from './written-value.ts';
+import { formReason, type Owned, ownerOf, writtenValue } from './written-value.ts';
 
 /** A possible way to write one value. */
 export interface ProposedEdit {
@@ -274,4 +272,47 @@ function movedParts(texts: readonly (string | undefined)[], separator: string, v
     while (offset < before.length && before[offset] === after[offset]) offset++;
     return [{ index, before, offset }];
   });
+}
+
+/** A `$file` form somewhere in the project. */
+interface FileUse {
+  /** Unique among all uses. */
+  readonly key: string;
+  /** The owner of the text, for messages. */
+  readonly name: string;
+}
+
+interface FormPlace {
+  readonly file: string;
+  readonly document: number;
+  readonly path: DocumentPath;
+}
+
+function useKey({ file, document, path: at }: FormPlace): string {
+  return JSON.stringify([file, document, ...at]);
+}
+
+/** All uses of `$file` in the project, for all workspaces, by the real path of the file. */
+export function fileUses(
+  { root, file }: ProjectConfig,
+  declarations: readonly Declaration[],
+): ReadonlyMap<string, readonly FileUse[]> {
+  const uses = new Map<string, FileUse[]>();
+  const collect = (value: Json, place: FormPlace, owner: string): void => {
+    for (const { form, path: at } of formsIn(value)) {
+      if (typeof form.$file !== 'string') continue;
+      const real = realPath(path.resolve(root, path.dirname(place.file), form.$file));
+      const inside = [...place.path, ...at];
+      const use = { key: useKey({ ...place, path: inside }), name: `${owner} ${formatPath(inside)}` };
+      uses.set(real, [...(uses.get(real) ?? []), use]);
+    }
+  };
+  for (const { home, address } of declarations) collect(home.value, { ...home, path: home.base }, address);
+  const read = file === undefined ? undefined : readTextFile(path.join(root, file), root);
+  if (file !== undefined && read !== undefined && 'text' in read) {
+    for (const { index, value = null } of parseDocuments(read.text).documents) {
+      collect(value, { file, document: index, path: [] }, file);
+    }
+  }
+  return uses;
 }

@@ -1,4 +1,4 @@
-import { CannotEdit } from '../../manifests/write-back/change.ts';
+import { CannotEdit } from '../../manifests/editing/change.ts';
 import { loadDesired } from '../load-desired.ts';
 import { readDeclarations } from '../read-declarations.ts';
 import { checkEdits } from './check-edits.ts';

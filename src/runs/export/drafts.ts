@@ -1,8 +1,8 @@
 import { ruleOf } from '../../engine/decide/field-rules.ts';
 import { uniqueIds } from '../../engine/decide/references.ts';
 import type { Kind, LookupRecord } from '../../kinds/kind.ts';
+import { type LookupNames, namesInManifests } from '../../manifests/kind-schema.ts';
 import { isForm } from '../../manifests/layers.ts';
-import { type LookupNames, namesInManifests } from '../../manifests/lookup-names.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';

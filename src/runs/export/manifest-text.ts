@@ -1,7 +1,7 @@
 import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml';
 import { API_VERSION } from '../../manifests/envelope.ts';
 import { isForm } from '../../manifests/layers.ts';
-import { yamlOptions } from '../../manifests/parse-yaml.ts';
+import { yamlOptions } from '../../manifests/parse-documents.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import { type LeafPath, rootOf, unflatten } from '../../values/path.ts';
 import { escapeUnsafe, isUnsafe } from '../../values/unsafe-text.ts';

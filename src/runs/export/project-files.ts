@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type LookupNames, NAME_SETTINGS } from '../../manifests/lookup-names.ts';
+import { type LookupNames, NAME_SETTINGS } from '../../manifests/kind-schema.ts';
 import { nounOf } from '../../manifests/resource.ts';
 import { EXPORT_PLACEHOLDER } from '../../manifests/secret-reader.ts';
 import type { Json } from '../../values/json.ts';

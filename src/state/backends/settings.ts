@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { settingForms } from '../../manifests/setting-forms.ts';
+import { settingForms } from '../../manifests/schema-fields.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { Secret } from '../../values/value.ts';
 

@@ -5,7 +5,7 @@ import { formatText } from '../../../src/manifests/formatting/format-text.ts';
 import type { KeyOrder } from '../../../src/manifests/formatting/key-order.ts';
 import { manifestOrder, projectOrder } from '../../../src/project/format-files.ts';
 import type { Json } from '../../../src/values/json.ts';
-import { layout, read, root, written } from '../write-back/any-yaml.ts';
+import { layout, read, root, written } from '../editing/any-yaml.ts';
 
 const inManifests = (document: Json): KeyOrder | undefined => manifestOrder(document, kinds);
 

@@ -1,11 +1,16 @@
 import { isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import { isObject, type Json } from '../../values/json.ts';
-import { blockText, type NewText } from './block-text.ts';
-import { CannotEdit } from './change.ts';
-import { blockItem, blockValue, flowValue } from './new-value.ts';
-import { isBlockScalar, type NodePlace, rangeOf } from './node-place.ts';
-import { type ScalarValue, scalarText } from './scalar-text.ts';
-import type { Splice, TextSource } from './text-source.ts';
+import { CannotEdit, type Splice } from './change.ts';
+import {
+  blockItem,
+  blockText,
+  blockValue,
+  flowValue,
+  type NewText,
+  type ScalarValue,
+  scalarText,
+} from './new-value.ts';
+import { isBlockScalar, type NodePlace, rangeOf, type TextSource } from './node-place.ts';
 
 /**
  * Replaces a node by a value, in the node's style if possible.

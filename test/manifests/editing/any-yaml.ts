@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Document, isCollection, isScalar, parseDocument, type Scalar, visit } from 'yaml';
-import { yamlOptions } from '../../../src/manifests/parse-yaml.ts';
+import { yamlOptions } from '../../../src/manifests/parse-documents.ts';
 import { plainValue } from '../../../src/manifests/plain-value.ts';
 import type { Json } from '../../../src/values/json.ts';
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isMap, isSeq, parseDocument, type Scalar } from 'yaml';
+import { changed } from '../../../src/manifests/editing/change.ts';
+import { editText } from '../../../src/manifests/editing/edit-text.ts';
 import { follow } from '../../../src/manifests/finding.ts';
-import { yamlOptions } from '../../../src/manifests/parse-yaml.ts';
-import { changed } from '../../../src/manifests/write-back/change.ts';
-import { editText } from '../../../src/manifests/write-back/edit-text.ts';
+import { yamlOptions } from '../../../src/manifests/parse-documents.ts';
 import type { Json } from '../../../src/values/json.ts';
 import { layout, pathsIn, read, root, value, written } from './any-yaml.ts';
 

@@ -1,6 +1,23 @@
 import { isObject, type Json, setOwn } from '../../values/json.ts';
 import type { DocumentPath } from '../finding.ts';
-import type { Splice } from './text-source.ts';
+
+/** A replacement of a range of a text. */
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Applies replacements to a text. They must not overlap. */
+export function spliced(text: string, splices: readonly Splice[]): string {
+  let result = '';
+  let done = 0;
+  for (const splice of splices.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
+    result += text.slice(done, splice.start) + splice.text;
+    done = splice.end;
+  }
+  return result + text.slice(done);
+}
 
 /** One small difference between the current and the desired value of a document. */
 type Change =

@@ -1,11 +1,11 @@
 import { type Document, isAlias, isCollection, isNode, isScalar, parseDocument, visit } from 'yaml';
 import { type Json, jsonEqual, parsedJson } from '../../values/json.ts';
 import { type DocumentPath, follow } from '../finding.ts';
-import { parseYaml, yamlOptions } from '../parse-yaml.ts';
+import { parseYaml, yamlOptions } from '../parse-documents.ts';
 import { plainValue } from '../plain-value.ts';
-import { CannotEdit, changed, type Proposal, UNSAFE } from './change.ts';
+import { CannotEdit, changed, type Proposal, spliced, UNSAFE } from './change.ts';
 import { nextChange } from './next-change.ts';
-import { spliced, TextSource } from './text-source.ts';
+import { TextSource } from './node-place.ts';
 
 export interface TextEdit {
   /** Index of the document, as in `parseDocuments`. */

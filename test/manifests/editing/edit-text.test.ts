@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { editText } from '../../../src/manifests/editing/edit-text.ts';
 import type { DocumentPath } from '../../../src/manifests/finding.ts';
-import { editText } from '../../../src/manifests/write-back/edit-text.ts';
 import type { Json } from '../../../src/values/json.ts';
 
 interface Case {

@@ -1,73 +1,11 @@
-import path from 'node:path';
 import { diffArrays } from 'diff';
-import {
-  type CodeAction,
-  CodeActionKind,
-  type CodeActionParams,
-  CodeActionRequest,
-  DocumentFormattingRequest,
-  type ServerCapabilities,
-  type TextEdit,
-} from 'vscode-languageserver-protocol/node';
 import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { kinds } from '../kinds/index.ts';
-import { isJson } from '../manifests/write-back/edit-text.ts';
+import { isJson } from '../manifests/editing/edit-text.ts';
 import type { Diagnostic, Fix } from '../problems/diagnostic.ts';
 import { formattedText } from '../project/format-files.ts';
-import type { EditorSession } from './editor-session.ts';
-import { forCodeActions, inFile } from './request-params.ts';
-import { rangeOf, shownDiagnostic } from './shown-diagnostics.ts';
+import { rangeOf } from './editor-session.ts';
 import type { ChangedText } from './snapshot.ts';
-import type { EditorRequests } from './word-requests.ts';
-
-export const EDIT_CAPABILITIES: ServerCapabilities = {
-  documentFormattingProvider: true,
-  codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
-};
-
-/** Handles formatting and code actions. */
-export function listenToEdits({ connection, session, answer }: EditorRequests): void {
-  connection.onRequest(DocumentFormattingRequest.type, (params) =>
-    answer(inFile, params, () => {
-      const { uri } = params.textDocument;
-      const { document, file = uri } = session.files.get(uri) ?? {};
-      if (document === undefined) return null;
-      const changes = formattingEdits(path.basename(file), document.getText());
-      return changes.map((change) => editOf(change, document));
-    }),
-  );
-  connection.onRequest(CodeActionRequest.type, (params) =>
-    answer(forCodeActions, params, () => quickFixes(session, params)),
-  );
-}
-
-async function quickFixes(
-  session: EditorSession,
-  { textDocument: { uri }, range, context: { only } }: CodeActionParams,
-): Promise<CodeAction[]> {
-  const opened = session.files.get(uri);
-  if (opened === undefined || only?.some((kind) => kind === CodeActionKind.QuickFix || kind === '') === false)
-    return [];
-  const found = await session.diagnosticsOf(opened);
-  const { document } = opened;
-  const [start, end] = [document.offsetAt(range.start), document.offsetAt(range.end)];
-  return found.flatMap((diagnostic) => {
-    const about = rangeOf(diagnostic, document);
-    if (about.end < start || about.start > end) return [];
-    const fixes = fixesOf(diagnostic, document);
-    return fixes.map(({ title, change }) => ({
-      title,
-      kind: CodeActionKind.QuickFix,
-      diagnostics: [shownDiagnostic(diagnostic, document)],
-      isPreferred: fixes.length === 1,
-      edit: { changes: { [uri]: [editOf(change, document)] } },
-    }));
-  });
-}
-
-function editOf({ start, end, text }: ChangedText, document: TextDocument): TextEdit {
-  return { range: { start: document.positionAt(start), end: document.positionAt(end) }, newText: text };
-}
 
 interface CodeFix {
   readonly title: string;
@@ -75,7 +13,7 @@ interface CodeFix {
 }
 
 /** Fixes for a diagnostic that has one edit, the likeliest first. */
-function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeFix[] {
+export function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeFix[] {
   const { fix } = diagnostic;
   if (fix === undefined) return [];
   const range = rangeOf(diagnostic, document);
@@ -123,7 +61,7 @@ function objectText(value: Readonly<Record<string, string>>, json: boolean): str
 const MAX_EDITS = 1000;
 
 /** The changes of `voxform fmt`, so that the cursor stays in unchanged parts; none if the text is broken. */
-function formattingEdits(file: string, text: string): readonly ChangedText[] {
+export function formattingEdits(file: string, text: string): readonly ChangedText[] {
   const formatted = formattedText(file, text, kinds);
   if ('problems' in formatted || formatted.text === text) return [];
   const lines = diffArrays(linesOf(text), linesOf(formatted.text), { maxEditLength: MAX_EDITS });

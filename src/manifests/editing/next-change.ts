@@ -1,13 +1,11 @@
+import { diffArrays } from 'diff';
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from 'yaml';
 import { isObject, type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 import type { DocumentPath } from '../finding.ts';
-import { alignment } from './alignment.ts';
 import { CannotEdit, type Proposal, UNSAFE } from './change.ts';
-import { addToBlockMap, insertIntoBlockList, removeFromBlock } from './edit-block.ts';
-import { addToFlow, removeFromFlow } from './edit-flow.ts';
+import { addToBlockMap, addToFlow, insertIntoBlockList, removeFromBlock, removeFromFlow } from './edit-collection.ts';
 import { replaceNode } from './edit-value.ts';
-import { type Collection, type NodePlace, nodeOf, placeOfItem, placeOfPair } from './node-place.ts';
-import type { TextSource } from './text-source.ts';
+import { type Collection, type NodePlace, nodeOf, placeOfItem, placeOfPair, type TextSource } from './node-place.ts';
 
 interface Differing<T> {
   readonly current: T;
@@ -131,4 +129,20 @@ function pairOf(map: YAMLMap, key: string): Pair | undefined {
   return map.items.find(
     (pair) => isScalar(pair.key) && pair.key.value === key && !(key === '<<' && pair.key.type === 'PLAIN'),
   );
+}
+
+/** Lists that differ in more items are not aligned, because the time is quadratic. */
+const MAX_DIFFERENT = 1000;
+
+/** The longest common subsequence of two lists, as pairs of indices. */
+export function alignment(before: readonly Json[], after: readonly Json[]): [number, number][] {
+  const options = { comparator: jsonEqual, maxEditLength: MAX_DIFFERENT };
+  const pairs: [number, number][] = [];
+  let [a, b] = [0, 0];
+  for (const { added, removed, count } of diffArrays([...before], [...after], options) ?? []) {
+    if (removed) a += count;
+    else if (added) b += count;
+    else for (let item = 0; item < count; item++) pairs.push([a++, b++]);
+  }
+  return pairs;
 }
