@@ -22,19 +22,15 @@ export function renderAcceptance(
     const which = path === null ? address : `${address} ${path}`;
     return style.prose(`${which}: ${why}`, { indent: 2, lead: `${style.warn('!')} ` });
   });
+  const left = refused.length === 0 ? '' : `, ${refused.length} cannot be written back`;
+  const counted = `${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${left}`;
   return paragraphs([
     renderFileDiffs(files, style).trimEnd(),
     section(style.bold(style.warn('Cannot be written back')), kept),
     ...unmoved.map((address) => style.prose(`${address} has not drifted.`)),
     unshown.length === 0 ? '' : style.prose(`Versions do not show ${unshown.join(', ')}: left unchanged.`),
-    style.bold(closing({ files, accepted, refused, unmoved }, words)),
+    style.bold(accepted.length + refused.length === 0 ? words.nothing : `${words.verb}: ${counted}.`),
   ]);
-}
-
-function closing({ files, accepted, refused }: Acceptance, { verb, nothing }: AcceptanceWords): string {
-  if (accepted.length === 0 && refused.length === 0) return nothing;
-  const kept = refused.length === 0 ? '' : `, ${refused.length} cannot be written back`;
-  return `${verb}: ${plural(accepted.length, 'value')} in ${plural(files.length, 'file')}${kept}.`;
 }
 
 /** The same as data. `written` is false for a dry run, and if there was nothing to write. */

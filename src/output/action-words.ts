@@ -23,25 +23,16 @@ export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
   update: { symbol: '~', heading: 'Update', count: 'to update', done: 'updated' },
   replace: { symbol: '-/+', heading: 'Replace', count: 'to replace', done: 'replaced' },
   forget: {
-    symbol: '.',
-    heading: 'Forget',
+    ...{ symbol: '.', heading: 'Forget', count: 'to forget', done: 'forgotten' },
     explanation: 'no longer declared; existing records stay as orphans',
-    count: 'to forget',
-    done: 'forgotten',
   },
   manual: {
-    symbol: '!',
-    heading: 'Manual',
+    ...{ symbol: '!', heading: 'Manual', count: 'manual', done: 'manual' },
     explanation: 'the API cannot do these; do them in the dashboard',
-    count: 'manual',
-    done: 'manual',
   },
   blocked: {
-    symbol: 'x',
-    heading: 'Blocked',
+    ...{ symbol: 'x', heading: 'Blocked', count: 'blocked', done: 'blocked' },
     explanation: 'left unchanged until you decide',
-    count: 'blocked',
-    done: 'blocked',
   },
   unknown: { symbol: '?', heading: 'Unknown', count: 'unknown', done: 'unknown' },
   noop: { symbol: ' ', heading: 'Unchanged', count: 'unchanged', done: 'unchanged' },
@@ -135,9 +126,7 @@ export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
   });
 }
 
-export function skippedIn(
-  writes: readonly AppliedWrite[],
-): { readonly because: string; readonly addresses: readonly string[] }[] {
+export function skippedIn(writes: readonly AppliedWrite[]) {
   const skipped = writes.flatMap(({ resource: { address }, result }) =>
     result.status === 'skipped' ? [{ address, because: result.because }] : [],
   );
@@ -168,8 +157,7 @@ export function earlyEnd(report: ApplyReport): string | undefined {
       : `Interrupted by ${interrupted}. Requests in flight were finished; run apply again for the rest.`;
   }
   const halted = haltOf(report);
-  if (halted === undefined) return undefined;
-  return `Stopped early: ${halted}. Run plan before you apply again.`;
+  return halted && `Stopped early: ${halted}. Run plan before you apply again.`;
 }
 
 /** Why something was skipped or not recorded, as a clause. A halt with nothing left to start changed nothing. */

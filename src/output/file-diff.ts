@@ -1,6 +1,6 @@
 import { structuredPatch } from 'diff';
 import { escapeControls } from './escape-controls.ts';
-import type { Style } from './style.ts';
+import type { Format, Style } from './style.ts';
 
 interface ChangedFile {
   readonly file: string;
@@ -14,11 +14,6 @@ const contextLines = 3;
 /** The maximum number of differing lines; finding the shortest diff takes quadratic time. */
 const maxEdits = 4000;
 
-/** A unified diff of files for `git apply`. */
-export function renderFileDiffs(files: readonly ChangedFile[], style: Style): string {
-  return files.map((file) => fileDiff(file, style)).join('');
-}
-
 export function unifiedDiff({ file, before, after, names }: ChangedFile): string {
   const heads = names ?? { before: `a/${file}`, after: `b/${file}` };
   const options = { context: contextLines, maxEditLength: maxEdits };
@@ -27,14 +22,10 @@ export function unifiedDiff({ file, before, after, names }: ChangedFile): string
   for (const hunk of patch?.hunks ?? [wholeFile(before, after)]) {
     const at = (start: number, count: number): string => `${start}${count === 1 ? '' : `,${count}`}`;
     lines.push(`@@ -${at(hunk.oldStart, hunk.oldLines)} +${at(hunk.newStart, hunk.newLines)} @@`);
-    for (const line of hunk.lines) lines.push(shown(line));
+    // A carriage return is expected only in a Windows line ending.
+    for (const line of hunk.lines) lines.push(escapeControls(line.replace(/\r$/, '')));
   }
   return `${lines.join('\n')}\n`;
-}
-
-/** A carriage return is expected only in a Windows line ending. */
-function shown(line: string): string {
-  return escapeControls(line.replace(/\r$/, ''));
 }
 
 function wholeFile(before: string, after: string) {
@@ -49,14 +40,9 @@ function wholeFile(before: string, after: string) {
   };
 }
 
-function fileDiff(file: ChangedFile, style: Style): string {
-  return unifiedDiff(file)
-    .split('\n')
-    .map((line, index) => {
-      if (index < 2) return style.bold(line);
-      if (line.startsWith('@')) return style.dim(line);
-      if (line.startsWith('+')) return style.added(line);
-      return line.startsWith('-') ? style.removed(line) : line;
-    })
-    .join('\n');
+/** A unified diff of files for `git apply`. */
+export function renderFileDiffs(files: readonly ChangedFile[], style: Style): string {
+  const formats: Readonly<Record<string, Format>> = { '@': style.dim, '+': style.added, '-': style.removed };
+  const colored = (line: string, index: number) => (index < 2 ? style.bold : (formats[line.charAt(0)] ?? String))(line);
+  return files.map((file) => unifiedDiff(file).split('\n').map(colored).join('\n')).join('');
 }

@@ -94,9 +94,8 @@ export function changesOf({ resources = [], more = 0, error, moved_from, moved_t
 
 /** The length of unique prefixes, at least eight. */
 function distinctLength(ids: readonly string[]): number {
-  const most = Math.max(8, ...ids.map((id) => id.length));
-  for (let length = 8; length < most; length++) {
-    if (new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size) return length;
-  }
-  return most;
+  const isDistinct = (length: number) => new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size;
+  let length = 8;
+  while (!isDistinct(length)) length++;
+  return length;
 }

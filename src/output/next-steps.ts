@@ -76,19 +76,10 @@ const words = {
     said: 'Select its workspace',
     command: `voxform apply --workspace ${workspace} FILE`,
   }),
-  unlock: ({ id }) => ({
-    said: 'If that run has definitely ended',
-    command: `voxform state unlock ${id}`,
-  }),
-  push_newer: ({ file }) => ({
-    said: 'Push the newer one',
-    command: `voxform state push ${shellWord(file)}`,
-  }),
+  unlock: ({ id }) => ({ said: 'If that run has definitely ended', command: `voxform state unlock ${id}` }),
+  push_newer: ({ file }) => ({ said: 'Push the newer one', command: `voxform state push ${shellWord(file)}` }),
   allow_older_state: () => ({ said: 'To use this one: --allow-older-state' }),
-  move_state: ({ from }) => ({
-    said: 'Or move it back',
-    command: `voxform state move --from ${from}`,
-  }),
+  move_state: ({ from }) => ({ said: 'Or move it back', command: `voxform state move --from ${from}` }),
   list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
 } satisfies { readonly [A in StepAction]: (step: StepOf<A>) => Worded };
 
@@ -185,17 +176,16 @@ export function wordedWarnings(
   reach: Reach,
   { full, lists = '' }: WordingOptions,
 ): WordedWarning[] {
-  const erasing = Map.groupBy(warnings.filter(isOnErasing), ({ address }) => address);
+  const erasing = Map.groupBy(
+    warnings.filter(({ may_erase: fields }) => fields !== undefined),
+    ({ address }) => address,
+  );
   return warnings.flatMap(({ address, ...remark }): WordedWarning[] => {
     if (full || remark.may_erase === undefined) return [{ address, message: remarkText(remark, reach) }];
     const fields = erasing.get(address)?.flatMap(({ may_erase: each = [] }) => each);
     erasing.delete(address);
     return fields === undefined ? [] : [{ address, ...erasingText(fields, lists) }];
   });
-}
-
-function isOnErasing({ may_erase: fields }: PlanWarning): boolean {
-  return fields !== undefined;
 }
 
 /** The number of fields to name; with more, only secrets are named, which nobody can restore. */

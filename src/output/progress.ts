@@ -29,12 +29,6 @@ const logEvery = 5000;
 
 export const CLEAR_LINE = '\r\u001b[2K';
 
-/** Shows progress. Driven by events only, so that nothing is written between them. */
-export function createProgress(options: ProgressOptions): Progress {
-  if (options.quiet) return { read() {}, apply() {}, clear() {} };
-  return following(options, createSurface(options));
-}
-
 interface Surface {
   /** `always` for an update that must be shown at once. The line is built only if shown. */
   show(line: () => string, always?: boolean): void;
@@ -43,7 +37,11 @@ interface Surface {
   clear(): void;
 }
 
-function following({ style, now, writes }: ProgressOptions, surface: Surface): Progress {
+/** Shows progress. Driven by events only, so that nothing is written between them. */
+export function createProgress(options: ProgressOptions): Progress {
+  const { style, now, writes, quiet } = options;
+  if (quiet) return { read() {}, apply() {}, clear() {} };
+  const surface = createSurface(options);
   const reading = createRateMeter(now);
   const writing = createRateMeter(now);
   const underWay = new Set<string>();
@@ -70,9 +68,12 @@ function following({ style, now, writes }: ProgressOptions, surface: Surface): P
     apply(event) {
       if (event.type === 'started') underWay.add(event.address);
       else {
-        underWay.delete(event.address);
+        const { address, result } = event;
+        underWay.delete(address);
         finished++;
-        if (event.result.status === 'failed') surface.keep(outcome(event, style));
+        const shown = escapeControls(address);
+        if (result.status === 'failed')
+          surface.keep(`${shown}: ${style.error('failed')}: ${escapeControls(result.error)}`);
       }
       writing.note(finished);
       surface.show(applyLine);
@@ -108,11 +109,6 @@ function createSurface({ write, style, now, interactive }: ProgressOptions): Sur
   };
 }
 
-function outcome({ address, result }: ApplyEvent & { type: 'finished' }, style: Style): string {
-  const reason = result.status === 'failed' ? `: ${escapeControls(result.error)}` : '';
-  return `${escapeControls(address)}: ${style.error('failed')}${reason}`;
-}
-
 /** Milliseconds: the window of the rate, the distance of its samples, and its minimum. */
 const windowOf = 10_000;
 const between = 500;
@@ -125,11 +121,6 @@ const enoughDone = 10;
 export function createRateMeter(now: () => number) {
   const samples: { readonly at: number; readonly done: number }[] = [];
   let latest = 0;
-  const rateAt = (time: number): { readonly rate: number; readonly for: number } => {
-    const [first] = samples;
-    if (first === undefined || time <= first.at) return { rate: 0, for: 0 };
-    return { rate: (latest - first.done) / (time - first.at), for: time - first.at };
-  };
   return {
     note(done: number) {
       const at = now();
@@ -140,8 +131,10 @@ export function createRateMeter(now: () => number) {
     },
     /** The known part, such as `, 34 a second, about 2 min left`; may be empty. */
     words(left: number | undefined) {
-      const { rate, for: measured } = rateAt(now());
-      if (measured < enoughForRate || rate === 0) return '';
+      const [first] = samples;
+      const measured = first === undefined ? 0 : now() - first.at;
+      if (first === undefined || measured < enoughForRate || latest === first.done) return '';
+      const rate = (latest - first.done) / measured;
       const isKnown = left !== undefined && left > 0 && measured >= enoughForTime && latest >= enoughDone;
       return `, ${rateText(rate * 1000)}${isKnown ? `, about ${timeText(left / rate)} left` : ''}`;
     },

@@ -22,33 +22,30 @@ const CERTAIN = 'Certain: all shown fields match, and no other record or manifes
 export function recoverText(matches: readonly Match[], style: Style): string {
   const certain = matches.filter((match) => match.certain !== undefined);
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
+  const titled = (title: string, { length }: readonly Match[]) => style.bold(`${title} (${length}):`);
   return paragraphs([
-    certain.length < FEWEST_LISTED ? group(CERTAIN, certain, style) : table(CERTAIN, certain, style),
-    group('Likely or ambiguous', likely, style),
+    section(titled(CERTAIN, certain), (certain.length < FEWEST_LISTED ? listOf : tablesOf)(certain, style)),
+    section(titled('Likely or ambiguous', likely), listOf(likely, style)),
   ]);
 }
 
-function group(title: string, matches: readonly Match[], style: Style): string {
-  const lines = matches.flatMap(({ resource, candidates, certain }) => [
+function listOf(matches: readonly Match[], style: Style): string[] {
+  return matches.flatMap(({ resource, candidates, certain }) => [
     style.prose(`${resource.address}  ${resource.source.file}:${resource.source.line}`, { indent: 2 }),
     ...(certain === undefined ? candidates : [certain]).map((candidate) =>
       style.prose(`${candidate.id}: ${evidenceText(candidate)}`, { indent: 4, lead: '- ' }),
     ),
   ]);
-  return section(style.bold(`${title} (${matches.length}):`), lines);
 }
 
 /** A row for each certain match, by evidence. */
-function table(title: string, matches: readonly Match[], style: Style): string {
+function tablesOf(matches: readonly Match[], style: Style): string[] {
   const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
-  const tables = [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
+  return [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
     const rows = same.map(({ resource, certain }) => [resource.address, certain?.id ?? '']);
-    return [
-      style.prose(`${evidence}:`, { indent: 2 }),
-      renderTable(whole('ADDRESS', 'ID'), rows, style).trimEnd(),
-    ].join('\n');
+    const table = renderTable(whole('ADDRESS', 'ID'), rows, style).trimEnd();
+    return `${style.prose(`${evidence}:`, { indent: 2 })}\n${table}`;
   });
-  return section(style.bold(`${title} (${matches.length}):`), tables);
 }
 
 const MOST_NAMED = 4;
@@ -96,13 +93,10 @@ export function recoveredText(
   const lost = others.filter(({ resource }) => !offered.some(([address]) => address === resource.address));
   const notes = [
     ...unansweredNotes(unanswered, { reach, dashboard }),
-    ...lostNotes(
-      lost.map(({ resource: { address } }) => address),
-      { reach, dashboard },
-    ),
+    ...lostNotes(addressesOf(lost), { reach, dashboard }),
     ...[...Map.groupBy(findable, keyFieldOf)].map(([field, some]) => {
       const it = some.length === 1 ? 'it' : 'them';
-      return `${namesIn(some.map(({ resource }) => resource.address))}: the next plan looks for ${it} by ${field}.`;
+      return `${namesIn(addressesOf(some))}: the next plan looks for ${it} by ${field}.`;
     }),
   ];
   const hints = lost.length === 0 ? [] : missedLines(missed);
@@ -114,14 +108,17 @@ export function recoveredText(
   ]);
 }
 
+function addressesOf(matches: readonly Match[]): string[] {
+  return matches.map(({ resource }) => resource.address);
+}
+
 /** Resources whose candidates were neither imported nor declined. */
 function offeredText(rows: readonly (readonly string[])[], reach: Reach, style: Style): string {
   if (rows.length === 0) return '';
-  const columns = [...whole('ADDRESS'), 'CANDIDATES'];
   const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, reach);
   return [
     style.bold(`Not answered (${rows.length}):`),
-    renderTable(columns, rows, style).trimEnd(),
+    renderTable([...whole('ADDRESS'), 'CANDIDATES'], rows, style).trimEnd(),
     style.prose(`Run recover again, or ${command}. Until then apply creates them, as duplicates.`),
   ].join('\n');
 }
@@ -172,29 +169,17 @@ const MOST_HINTS = 20;
 
 /** As data. */
 export function recoverJson({ taken, matches, unanswered, missed, dashboard }: Recovered): object {
-  return {
-    resources: matches.map(({ resource, candidates, certain }) => ({
-      address: resource.address,
-      taken: taken.get(resource.address) ?? null,
+  const resources = matches.map(({ resource: { address, kind }, candidates, certain }) => {
+    const id = taken.get(address) ?? null;
+    return {
+      address,
+      taken: id,
       certain: certain?.id ?? null,
-      ...linkOf({ kind: resource.kind, id: taken.get(resource.address) ?? null }, dashboard),
-      candidates: candidates.map(({ id, isExact, agrees, differs, clauses }) => ({
-        id,
-        exact: isExact,
-        agrees,
-        differs,
-        evidence: clauses,
+      url: recordUrl({ dashboard }, { kind, id }),
+      candidates: candidates.map(({ id, isExact: exact, agrees, differs, clauses: evidence }) => ({
+        ...{ id, exact, agrees, differs, evidence },
       })),
-    })),
-    unanswered,
-    missed,
-  };
-}
-
-function linkOf(
-  record: { readonly kind: string; readonly id: string | null },
-  dashboard: PlanDocument['dashboard'],
-): { readonly url?: string } {
-  const url = recordUrl({ dashboard }, record);
-  return url === undefined ? {} : { url };
+    };
+  });
+  return { resources, unanswered, missed };
 }

@@ -6,8 +6,7 @@ import type { FieldView } from './field-view.ts';
 import { fenced, markdownCode, markdownLink, markdownText } from './markdown.ts';
 import { plural } from './plural.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
-import type { DiffLine } from './text-diff.ts';
-import { bracketed } from './text-diff.ts';
+import { bracketed, type DiffLine } from './text-diff.ts';
 
 /** The name of a resource in a table and above its fields. */
 export interface RowWords {
@@ -22,16 +21,12 @@ export const TABLE_HEADING = '| | Resource | Action | Source |\n| --- | --- | --
 export function tableRow(resources: readonly PlannedResource[], words: RowWords): string {
   const [first, ...more] = resources;
   if (first === undefined) return '';
-  if (more.length === 0) return rowOf(first, words);
-  const names = resources.map(({ address }) => markdownCode(address));
-  const shown = mustNameAll(resources) ? names.join(', ') : `${names[0]} and ${more.length} more`;
-  return `| ${markdownCode(words.symbol)} | ${shown} | ${words.action} | |`;
-}
-
-function rowOf(
-  { action, address, source, adopted, previous_address: previous }: PlannedResource,
-  words: RowWords,
-): string {
+  if (more.length > 0) {
+    const names = resources.map(({ address }) => markdownCode(address));
+    const shown = mustNameAll(resources) ? names.join(', ') : `${names[0]} and ${more.length} more`;
+    return `| ${markdownCode(words.symbol)} | ${shown} | ${words.action} | |`;
+  }
+  const { action, address, source, adopted, previous_address: previous } = first;
   const marks = [
     adopted && action !== 'adopt' ? ', imported' : '',
     previous === undefined ? '' : `, was ${markdownCode(previous)}`,
@@ -79,11 +74,10 @@ function withNames(said: Statement, words: RowWords, names: string): readonly st
   const withLines = (shown: readonly string[]) =>
     folded(said, words, [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'));
   const more = lines.length - fewLines;
+  const shorter = [...lines.slice(0, fewLines), `# ${more} more lines are too long to be shown here`];
   return [
     withLines(lines),
-    ...(more > 0
-      ? [withLines([...lines.slice(0, fewLines), `# ${more} more lines are too long to be shown here`])]
-      : []),
+    ...(more > 0 ? [withLines(shorter)] : []),
     folded(said, words, '_Too long to be shown here._'),
   ];
 }

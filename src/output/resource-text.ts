@@ -1,5 +1,4 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
-import type { Reach } from '../problems/workspace-command.ts';
 import { addressList, mustNameAll } from './address-list.ts';
 import { compacted, type Statement } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
@@ -9,9 +8,8 @@ import { plural } from './plural.ts';
 import type { ReportGroup, ResourceMark } from './report.ts';
 import { routeRemarks } from './route-words.ts';
 import type { Format, Style } from './style.ts';
-import { tableLayout } from './table.ts';
-import type { DiffLine } from './text-diff.ts';
-import { bracketed } from './text-diff.ts';
+import { tableLayout, whole } from './table.ts';
+import { bracketed, type DiffLine } from './text-diff.ts';
 import { breakText, displayWidth, pad } from './text-width.ts';
 
 interface ResourceTextOptions {
@@ -45,7 +43,7 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
   );
   // Longer entries are set apart.
   const spaced = isList || tables.length > 0 || blocks.some((block) => block.includes('\n'));
-  if (isList) blocks.push(renderList(listed, group, { style, says, reach: views.reach }));
+  if (isList) blocks.push(renderList(listed, group, { style, views, says }));
   blocks.push(...tables.map(({ text }) => text));
   return [title, ...(spaced ? [''] : []), blocks.join(spaced ? '\n\n' : '\n')].join('\n');
 }
@@ -117,29 +115,18 @@ function headOf({ resources, fields, steps }: Statement, group: ReportGroup, sty
 /** Columns: the symbol and the blank after it. */
 const margin = 4;
 
-interface ListStyle {
-  readonly style: Style;
-  readonly reach: Reach;
-  says(resource: PlannedResource): boolean;
-}
-
 /** A line for each resource, in columns, with its notes and steps below. */
 function renderList(
   resources: readonly PlannedResource[],
   { symbol, colorOf }: ResourceMark,
-  { style, says, reach }: ListStyle,
+  { style, says, views }: StatementOptions,
 ): string {
   const rows = resources.map((resource) => ({ resource, cells: cellsOf(resource) }));
   const isFilled = [0, 1, 2].map((column) => rows.some(({ cells }) => cells[column] !== ''));
   const shown = (cells: readonly string[]) => cells.filter((_, column) => isFilled[column]);
-  const [address, id, differs] = [
-    { title: 'ADDRESS', whole: true },
-    { title: 'ID', whole: true },
-    { title: isFilled[1] ? 'DIFFERS' : 'SETS', prose: true },
-  ];
-  const columns = [address, id, differs].filter((_, column) => isFilled[column]);
+  const columns = [...whole('ADDRESS', 'ID'), { title: isFilled[1] ? 'DIFFERS' : 'SETS', prose: true }];
   const layout = tableLayout(
-    columns.flatMap((column) => column ?? []),
+    columns.filter((_, column) => isFilled[column]),
     rows.map(({ cells }) => shown(cells)),
     { ...style, width: style.width - margin },
   );
@@ -148,7 +135,7 @@ function renderList(
   const below = ({ steps = [], notices = [], ...resource }: PlannedResource): string[] => [
     ...(says(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
-    ...steps.map((step) => (isTask(step) ? renderStep : renderRemark)(stepText(step, reach), style)),
+    ...steps.map((step) => (isTask(step) ? renderStep : renderRemark)(stepText(step, views.reach), style)),
   ];
   const lines = rows.map(({ resource, cells }) =>
     [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),
@@ -282,28 +269,16 @@ function blockOf(body: FieldBody, style: Style): BlockLine[] {
   }
 }
 
+/** Marked words have a colour, or else brackets. */
 function diffLine(line: DiffLine, style: Style): BlockLine {
-  const { sign, text } = line;
-  const { added, removed, addedWords, removedWords, dim } = style;
-  const lines: Record<typeof sign, () => BlockLine> = {
-    '+': () => changedLine(line, style, { sign: '+ ', kept: added, changed: addedWords }),
-    '-': () => changedLine(line, style, { sign: '- ', kept: removed, changed: removedWords }),
-    '@': () => ({ sign: '', text: `@@ ${text} @@`, format: dim }),
-    '~': () => ({ sign: '~ ', text, format: dim }),
-    ' ': () => ({ sign: '  ', text, format: String }),
-  };
-  return lines[sign]();
-}
-
-/** With marked words: by colour, or else by brackets. */
-function changedLine(
-  line: DiffLine,
-  { color }: Style,
-  { sign, kept, changed }: { readonly sign: string; readonly kept: Format; readonly changed: Format },
-): BlockLine {
-  if (!color || line.words === undefined) return { sign, text: bracketed(line), format: kept };
-  const parts = line.words.map((word) => ({ text: word.text, format: word.changed ? changed : kept }));
-  return { sign, text: line.text, format: kept, parts };
+  const { sign, text, words } = line;
+  const { color, added, removed, addedWords, removedWords, dim } = style;
+  if (sign === '@') return { sign: '', text: `@@ ${text} @@`, format: dim };
+  if (sign === '~' || sign === ' ') return { sign: `${sign} `, text, format: sign === '~' ? dim : String };
+  const [format, changed] = sign === '+' ? [added, addedWords] : [removed, removedWords];
+  if (!color || words === undefined) return { sign: `${sign} `, text: bracketed(line), format };
+  const parts = words.map((word) => ({ text: word.text, format: word.changed ? changed : format }));
+  return { sign: `${sign} `, text, format, parts };
 }
 
 function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, margin }: FieldLayout): string[] {

@@ -86,7 +86,7 @@ function groupsOf(graph: ReferenceGraph, by: GroupBy): NodeGroup[] {
     if (ofTo !== undefined) neighbours.get(from)?.add(ofTo);
     if (ofFrom !== undefined) neighbours.get(to)?.add(ofFrom);
   }
-  const word = by.startsWith('label:') ? by.slice('label:'.length) : by;
+  const word = by.replace(/^label:/, '');
   const placed = graph.nodes.map((node) => {
     const around = [...(neighbours.get(node.id) ?? [])];
     const name = own.get(node.id) ?? (around.length === 1 ? around[0] : undefined);

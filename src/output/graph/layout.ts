@@ -49,21 +49,14 @@ export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node:
   if (inside.length > 0) layout(graph);
   const boxOf = (name: string): Box => {
     const { x, y, width, height } = graph.node(name) as Box;
-    return {
-      x: Math.round(x - width / 2),
-      y: Math.round(y - height / 2),
-      width: Math.round(width),
-      height: Math.round(height),
-    };
+    const [left, top] = [Math.round(x - width / 2), Math.round(y - height / 2)];
+    return { x: left, y: top, width: Math.round(width), height: Math.round(height) };
   };
   const boxes = new Map(inside.map(({ id }) => [id, boxOf(names.get(id) ?? '')]));
   const columns = columnsOf(boxes);
   const { width = 0, height = 0 } = inside.length === 0 ? {} : (graph.graph() as Partial<Box>);
-  const apart = inRows(
-    nodes.filter(({ id }) => !linked.has(id)),
-    widthOf,
-    { top: Math.max(margin, height), width },
-  );
+  const outside = nodes.filter(({ id }) => !linked.has(id));
+  const apart = inRows(outside, widthOf, { top: Math.max(margin, height), width });
   for (const [id, box] of apart) boxes.set(id, box);
   const all = [...boxes.values()];
   return {
@@ -74,9 +67,7 @@ export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node:
     wires: edges.flatMap((edge) => {
       const [from, to] = [boxes.get(edge.from), boxes.get(edge.to)];
       if (from === undefined || to === undefined) return [];
-      const { points } = graph.edge(names.get(edge.from) ?? '', names.get(edge.to) ?? '') as {
-        points: Point[];
-      };
+      const { points } = graph.edge(names.get(edge.from) ?? '', names.get(edge.to) ?? '') as { points: Point[] };
       return [{ edge, points: through({ from, to }, points, columns) }];
     }),
   };
@@ -192,15 +183,11 @@ function inRows(
   });
 }
 
-interface Ranks {
-  /** The column of a node's kind, if references between kinds have one direction. */
-  rankOf(id: string): number;
-  /** False if kinds refer to each other in a cycle and thus have no columns. */
-  readonly isStraight: boolean;
-}
-
-/** The column of each kind: the length of the longest chain of kinds before it. */
-function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[]): Ranks {
+/**
+ * The column of each kind: the length of the longest chain of kinds before it. Kinds that refer to each other in a cycle have no columns;
+ * then `isStraight` is false.
+ */
+function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[]) {
   const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
   const steps = new Map(
     edges.map(({ from, to }) => {
@@ -215,5 +202,5 @@ function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[
     for (const [from, to] of steps.values()) ranks.set(to, Math.max(ranks.get(to) ?? 0, (ranks.get(from) ?? 0) + 1));
   }
   const isStraight = isSettled();
-  return { rankOf: (id) => (isStraight ? (ranks.get(kindOf.get(id) ?? '') ?? 0) : 0), isStraight };
+  return { rankOf: (id: string) => (isStraight ? (ranks.get(kindOf.get(id) ?? '') ?? 0) : 0), isStraight };
 }

@@ -66,27 +66,18 @@ function together(
   const [first] = members;
   if (first === undefined || members.length === 1) return [...members];
   const marks = new Set(members.map(({ mark }) => mark));
-  const one = {
-    id: `${group.id} ${first.kind}`,
-    kind: first.kind,
-    name,
-    mark: marks.size === 1 ? first.mark : undefined,
-    count: members.length,
-  };
-  for (const { id } of members) standsFor.set(id, one.id);
-  return [one];
+  const { kind } = first;
+  const one = `${group.id} ${kind}`;
+  for (const { id } of members) standsFor.set(id, one);
+  return [{ id: one, kind, name, mark: marks.size === 1 ? first.mark : undefined, count: members.length }];
 }
 
 function fewer(groups: readonly NodeGroup[]): NodeGroup[] {
   if (groups.length <= MOST_GROUPS) return [...groups];
   const bySize = groups.toSorted((a, b) => b.nodes.length - a.nodes.length);
   const small = new Set(bySize.slice(MOST_GROUPS - 1));
-  const others = {
-    id: 'more-groups',
-    name: `${small.size} more groups`,
-    isRest: true,
-    nodes: [...small].flatMap(({ nodes }) => nodes),
-  };
+  const nodes = [...small].flatMap((group) => group.nodes);
+  const others = { id: 'more-groups', name: `${small.size} more groups`, isRest: true, nodes };
   return [...groups.filter((group) => !small.has(group)), others];
 }
 
@@ -109,12 +100,10 @@ type MarkOf = (resource: PlannedResource) => string | undefined;
 export function planGraph({ resources }: Pick<PlanDocument, 'resources'>, markOf: MarkOf = actionOf): ReferenceGraph {
   const known = new Set(resources.map(({ address }) => address));
   return {
-    nodes: resources.map((resource) => ({
-      id: resource.address,
-      kind: resource.kind,
-      name: resource.address.slice(resource.address.indexOf('/') + 1),
-      mark: markOf(resource),
-    })),
+    nodes: resources.map((resource) => {
+      const { address: id, kind } = resource;
+      return { id, kind, name: id.slice(id.indexOf('/') + 1), mark: markOf(resource) };
+    }),
     edges: resources.flatMap(({ address, depends_on }) =>
       depends_on.filter((to) => known.has(to)).map((to): ReferenceEdge => ({ from: address, to, fields: [] })),
     ),
