@@ -46,12 +46,9 @@ const loadedWith = new WeakMap<Project, LoadOptions>();
 export function loadProject(options: LoadOptions): Promise<Project> {
   const { context, shielded } = contextOf(options, undefined);
   return shielded(async () => {
-    const {
-      project: { root },
-      workspace,
-    } = await openWorkspace(context, { requireKey: false });
-    const { name, workspaceId: id, baseUrl } = workspace;
-    const project = { root, workspace: { name, id, baseUrl } };
+    const opened = await openWorkspace(context, { requireKey: false });
+    const { name, workspaceId: id, baseUrl } = opened.workspace;
+    const project = { root: opened.project.root, workspace: { name, id, baseUrl } };
     loadedWith.set(project, options);
     return project;
   });
@@ -87,30 +84,30 @@ export function calling<T>(
 function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: AbortSignal | undefined) {
   const redactor = new Redactor();
   const requests = new AbortController();
-  const giveUp = (): void => requests.abort(signal?.reason);
-  const say = (level: LogEntry['level']) => (message: string) => log?.({ level, message: redactor.redact(message) });
+  const abortRequests = (): void => requests.abort(signal?.reason);
+  const logAt = (level: LogEntry['level']) => (message: string) => log?.({ level, message: redactor.redact(message) });
   return {
     context: {
       cwd: path.resolve(cwd),
       env: Object.assign(Object.create(null) as Record<string, string | undefined>, env),
       workspace,
-      log: { warn: say('warning'), info: say('info'), debug: say('debug') },
+      log: { warn: logAt('warning'), info: logAt('info'), debug: logAt('debug') },
       interrupts: { stop: signal ?? new AbortController().signal, requests: requests.signal },
       redactor,
       now: () => new Date(),
       failPoint: undefined,
     } satisfies RunContext,
-    beginWriting: () => signal?.removeEventListener('abort', giveUp),
+    beginWriting: () => signal?.removeEventListener('abort', abortRequests),
     async shielded<T>(work: () => Promise<T>): Promise<T> {
       signal?.throwIfAborted();
-      signal?.addEventListener('abort', giveUp, { once: true });
+      signal?.addEventListener('abort', abortRequests, { once: true });
       try {
         return await work();
       } catch (error) {
         if (requests.signal.aborted) throw signal?.reason;
         throw redactedError(error, redactor.redact);
       } finally {
-        signal?.removeEventListener('abort', giveUp);
+        signal?.removeEventListener('abort', abortRequests);
       }
     },
   };

@@ -95,18 +95,13 @@ export async function apply(
     const wanted = { operation: 'apply', options: { ...options, lockTimeout }, fresh: saved.state };
     return withSession(opened, wanted, async ({ session, client }) => {
       const { onProgress } = options;
-      const { state } = session;
-      const revalidated = await revalidatedPlan({ opened, state, client, options, onProgress }, saved);
+      const planning = { opened, state: session.state, client, options, onProgress };
+      const revalidated = await revalidatedPlan(planning, saved);
       session.note(planInHistory(revalidated.plan.document));
       refuseDenied(revalidated.plan.document);
       beginWriting();
-      const report = await applyPlan({
-        opened,
-        session,
-        planned: revalidated,
-        onError,
-        onEvent: (event) => options.onEvent?.(event),
-      });
+      const onEvent = (event: ApplyEvent) => options.onEvent?.(event);
+      const report = await applyPlan({ opened, session, planned: revalidated, onError, onEvent });
       return {
         document: applyJson(report),
         complete: [...report.results.values()].every(({ status }) => status === 'done'),
@@ -154,12 +149,7 @@ export function impact(project: Project, address: string, options: ImpactOptions
     const { id, versions } = versionedRecord(address, await stateToRead(opened));
     const { workspace } = opened;
     const { since, direction, channel, compare, onProgress } = options;
-    const measured = await opened.withClient(options, (client) =>
-      measureImpact({
-        ...{ address, id, versions, client, workspace, onProgress },
-        ...{ since, direction, channel, compare },
-      }),
-    );
-    return measured.document;
+    const asked = { address, id, versions, workspace, onProgress, since, direction, channel, compare };
+    return (await opened.withClient(options, (client) => measureImpact({ ...asked, client }))).document;
   });
 }

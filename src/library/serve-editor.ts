@@ -18,25 +18,16 @@ export interface EditorOptions {
  * Serves an editor as `voxform lsp` does, until it disconnects or the signal aborts. Reads files, writes none, and sends no requests.
  * @returns true if the editor shut the service down before it disconnected.
  */
-export async function serveEditor({
-  input,
-  output,
-  env = {},
-  workspace,
-  signal = new AbortController().signal,
-}: EditorOptions): Promise<boolean> {
+export async function serveEditor(options: EditorOptions): Promise<boolean> {
   // Programs that serve no editor do not load the protocol.
   const server = await import('../editor/server.ts');
+  const { input, output, env = {}, workspace, signal = new AbortController().signal } = options;
   return server.serveEditor({
-    input,
-    output,
-    env,
+    ...{ input, output, env, workspace, signal },
     usesEnvFile: false,
     user: process.getuid?.(),
-    workspace,
     policies: undefined,
     cacheFolder: undefined,
-    signal,
     redactor: new Redactor(),
   });
 }

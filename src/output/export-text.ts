@@ -21,7 +21,11 @@ interface ExportReport {
 /** The written files, the omitted parts with reasons, and manual steps. */
 export function exportText(report: ExportReport, style: Style): string {
   const { folder, drafts, missed, replaced, left, verbose } = report;
-  const listing = (title: string, lines: readonly string[]) => bullets(title, cut(lines, verbose), style);
+  const listing = (title: string, lines: readonly string[]) => {
+    const more = lines.length - MOST_LISTED;
+    const shown = [...lines.slice(0, MOST_LISTED), `and ${more} more (--verbose lists them)`];
+    return bullets(title, verbose || more <= 0 ? lines : shown, style);
+  };
   const counts = kindCounts(drafts.manifests);
   return paragraphs([
     `Exported to ${escapeControls(folder)}: ${counts === '' ? 'nothing was found' : counts}.`,
@@ -76,11 +80,4 @@ function secretLines({ manifests }: ManifestDrafts): string[] {
     'Some of these may be set on the platform. If so, uncomment the line in the manifest, and set the secret as in .env.example.',
     ...lines,
   ];
-}
-
-function cut(lines: readonly string[], verbose: boolean): string[] {
-  const more = lines.length - MOST_LISTED;
-  return verbose || more <= 0
-    ? [...lines]
-    : [...lines.slice(0, MOST_LISTED), `and ${more} more (--verbose lists them)`];
 }

@@ -79,15 +79,9 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
   const viewOf = (planned: PlannedChange): FieldView => {
     const change = withNames(turns ? turned(planned) : planned);
     const body = change.sensitive ? secretBody(change, isNew, options) : plainBody(change, isNew, options);
-    const notes = [
-      ...(turns
-        ? change.cause === 'both'
-          ? ['the manifest changed too']
-          : []
-        : planNotes(change, body, resource.action)),
-      ...variableNotesOf(change),
-    ];
-    return { path: escapeControls(change.path), body, notes };
+    const driftNotes = change.cause === 'both' ? ['the manifest changed too'] : [];
+    const notes = turns ? driftNotes : planNotes(change, body, resource.action);
+    return { path: escapeControls(change.path), body, notes: [...notes, ...variableNotesOf(change)] };
   };
   return resource.changes.map((planned) => {
     if (known === undefined) return viewOf(planned);
@@ -210,7 +204,6 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
   return said;
 }
 
-/** The placeholders that a call fills in, such as `{{customer_name}}`. */
 function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] {
   if (sensitive || typeof before !== 'string' || typeof after !== 'string') return [];
   return variableNotes(before, after).map(escapeControls);

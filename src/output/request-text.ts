@@ -59,7 +59,7 @@ function withoutCommands(markdown: string): string {
 /** The status of a drift request as a clause, if there is one. */
 export function requestWords(kept: KeptRequest): string | undefined {
   const said = words(kept);
-  return said === undefined ? undefined : escapeControls(said);
+  return said && escapeControls(said);
 }
 
 function words(kept: KeptRequest): string | undefined {

@@ -1,10 +1,4 @@
-import type {
-  PlanDocument,
-  PlannedChange,
-  PlannedResource,
-  PlanWarning,
-  Violation,
-} from '../../engine/plan/plan-document.ts';
+import type { PlanDocument, PlannedResource, PlanWarning, Violation } from '../../engine/plan/plan-document.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { earlyEnd } from '../action-words.ts';
@@ -93,7 +87,8 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
   }
   if (source === null) return '';
   const place = { ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
-  const fields = fieldsOf(changes);
+  const paths = changes.map(({ path }) => path);
+  const fields = paths.length === 0 ? undefined : `${plural(paths.length, 'field')}: ${listed(paths, namedFields)}`;
   if (report.what === 'drift') return githubCommand('warning', place, fields ?? group.explanation ?? '');
   const level: AnnotationLevel = settled.has(group.key) && action !== 'replace' ? 'notice' : 'warning';
   const said = [
@@ -125,13 +120,6 @@ function violationAnnotation(
   const { file, line, column } = source ?? {};
   const said = `${address}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
   return githubCommand(level, { file, line, col: column, title: title(`policy ${rule}`) }, said);
-}
-
-/** `2 fields: name, role` */
-function fieldsOf(changes: readonly PlannedChange[]): string | undefined {
-  if (changes.length === 0) return undefined;
-  const paths = changes.map(({ path }) => path);
-  return `${plural(changes.length, 'field')}: ${listed(paths, namedFields)}`;
 }
 
 /** Failures, then the annotations of each workspace with its name in the titles. */

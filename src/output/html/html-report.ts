@@ -35,7 +35,8 @@ interface PageOptions extends ReportOptions {
 const mostListed = 1000;
 
 export function htmlReport(report: Report, options: PageOptions = {}): string {
-  const title = `voxform ${report.what}: ${report.document.workspace}`;
+  const { workspace, voxform_version: version, state } = report.document;
+  const title = `voxform ${report.what}: ${workspace}`;
   const body = html`<header><h1>${title}</h1>
 ${introduction(report, options)}
 </header><main>
@@ -43,7 +44,7 @@ ${toolbar([report])}
 ${groupsHtml(report, options)}
 ${referencesHtml(report)}
 </main>
-<footer>${footer(report.document)}</footer>`;
+<footer>voxform ${version}, state ${state.lineage}, serial ${state.serial}</footer>`;
   return htmlPage({ title, body });
 }
 
@@ -131,34 +132,32 @@ function isDenied({ status }: ViolationGroup): boolean {
 
 function remarks({ document, pending }: Report, { full = false, quiet, reach }: PageOptions): Html[] {
   const said = wordedWarnings(document.warnings, reach, { full });
+  const warnings = Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields]));
   const { shared, without } = sharedSteps(pending, { full, reach, dashboard: document.dashboard });
   return [
     ...violationGroups(document)
       .filter((group) => !isDenied(group))
       .map(violationHtml),
     ...(document.refreshed ? [] : [remark('Made with --no-refresh: from the state, without reading the platform.')]),
-    ...[...Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields])).values()].map((sharing) => {
-      const [{ message, fields } = { message: '' }] = sharing;
-      const addresses = sharing.flatMap(({ address }) => address ?? []);
-      if (fields !== undefined) return erasingHtml(addresses, message, fields);
-      if (addresses.length === 0) return remark(message);
-      if (addresses.length < FEWEST_SHARING) return remark(`${addresses.join(', ')}: ${message}`);
-      const listed = addresses.map((address) => ({ address }));
-      return foldedRemark(message, { count: addresses.length, content: addressesHtml(listed) });
-    }),
+    ...[...warnings.values()].map(warningHtml),
     ...(quiet ? [] : noteTexts(document, { full: false, reach }).map((text) => remark(text))),
     ...shared.map((step) => stepHtml(step, without)),
   ];
 }
 
-/** One line for all resources, with folded addresses and fields. */
-function erasingHtml(addresses: readonly string[], message: string, fields: readonly string[]): Html {
-  const [only, ...others] = addresses;
-  const isOne = others.length === 0;
-  const paths = html`<ul>${fields.map((path) => html`<li><code>${path}</code></li>`)}</ul>`;
-  const content = html`${paths}${!isOne && addressesHtml(addresses.map((address) => ({ address })))}`;
-  const text = `${isOne ? only : `${addresses.length} resources`}: ${message}`;
-  return foldedRemark(text, { count: fields.length, of: 'fields', content });
+/** The same warning about several resources once, with folded addresses and fields. */
+function warningHtml(sharing: ReturnType<typeof wordedWarnings>): Html {
+  const [{ message, fields } = { message: '' }] = sharing;
+  const addresses = sharing.flatMap(({ address }) => address ?? []);
+  const count = addresses.length;
+  const list = addressesHtml(addresses.map((address) => ({ address })));
+  if (fields !== undefined) {
+    const content = html`<ul>${fields.map((path) => html`<li><code>${path}</code></li>`)}</ul>${count > 1 && list}`;
+    const text = `${count > 1 ? `${count} resources` : addresses[0]}: ${message}`;
+    return foldedRemark(text, { count: fields.length, of: 'fields', content });
+  }
+  if (count >= FEWEST_SHARING) return foldedRemark(message, { count, content: list });
+  return remark(count === 0 ? message : `${addresses.join(', ')}: ${message}`);
 }
 
 function violationHtml(group: ViolationGroup): Html {
@@ -261,16 +260,10 @@ ${content}
 
 /** Empty without references. */
 export function referencesHtml(report: Report): Html {
-  const keys = changedGroups(report).flatMap(({ key, resources }) =>
-    resources.map(({ address }) => [address, key] as const),
-  );
-  const marks = new Map(keys);
+  const marks = new Map<string, string>();
+  for (const { key, resources } of changedGroups(report)) for (const { address } of resources) marks.set(address, key);
   const drawn = planPicture(report.document, ({ address }) => marks.get(address));
   if (drawn.edges.length === 0) return html``;
   const note = drawn.note !== undefined && html` <small>${drawn.note}</small>`;
   return html`<section><h2>References${note}</h2><div class="picture" tabindex="0" role="region" aria-label="Reference graph">${graphSvg(drawn, { standalone: false })}</div></section>`;
-}
-
-function footer({ voxform_version, state }: PlanDocument): string {
-  return `voxform ${voxform_version}, state ${state.lineage}, serial ${state.serial}`;
 }

@@ -2,8 +2,7 @@ import type { ColumnForm, RecordColumn } from '../../kinds/record-table.ts';
 import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import { escapeControls } from '../escape-controls.ts';
 import type { Style } from '../style.ts';
-import type { Column } from '../table.ts';
-import { type TableLayout, tableLayout } from '../table.ts';
+import { type Column, type TableLayout, tableLayout } from '../table.ts';
 import { yamlText } from '../yaml-text.ts';
 import { amountText, plainText, type TimeZone, timeText, unixTimeText } from './record-values.ts';
 
@@ -87,7 +86,7 @@ const RECORDS_TO_NAME_FIELDS = 1000;
 function csvWriter(): RecordWriter {
   let waiting: ShownFields[] | undefined = [];
   let fields: readonly string[] = [];
-  const rowOf = (record: ShownFields): string => csvLine(fields.map((field) => csvText(record[field])));
+  const rowOf = (record: ShownFields): string => csvLine(fields.map((field) => record[field]));
   const flush = (): string => {
     const rows = waiting ?? [];
     waiting = undefined;
@@ -104,13 +103,8 @@ function csvWriter(): RecordWriter {
   };
 }
 
-function csvLine(cells: readonly string[]): string {
+function csvLine(cells: readonly unknown[]): string {
   return `${cells.map(csvField).join(',')}\r\n`;
-}
-
-function csvText(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 /**
@@ -120,8 +114,9 @@ function csvText(value: unknown): string {
 const FORMULA = /(?<=^|;)(?!\s*[+-]?\d+(\.\d+)?\s*(;|$))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
 /** Puts an apostrophe before a formula, and escapes control characters other than line feeds. */
-function csvField(value: string): string {
-  const text = escapeUnsafe(value.replaceAll(FORMULA, "'"));
+function csvField(value: unknown): string {
+  const plain = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
+  const text = escapeUnsafe(plain.replaceAll(FORMULA, "'"));
   return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
@@ -135,37 +130,23 @@ interface RecordContext {
 }
 
 interface Form extends Partial<Column> {
-  show(value: unknown, record: Readonly<Record<string, unknown>>, about: RecordContext): string;
+  show(value: unknown, record: ShownFields, about: RecordContext): string;
 }
 
 const forms = {
   address: { show: (value, _, { addresses }) => addresses.get(String(value)) ?? '' },
-  mentions: {
-    prose: true,
-    show: (value, _, { mentioned }) => mentioned.get(String(value))?.join(', ') ?? '',
-  },
-  reference: {
-    whole: true,
-    show: (value, _, { addresses }) => addresses.get(String(value)) ?? plainText(value),
-  },
+  mentions: { prose: true, show: (value, _, { mentioned }) => mentioned.get(String(value))?.join(', ') ?? '' },
+  reference: { whole: true, show: (value, _, { addresses }) => addresses.get(String(value)) ?? plainText(value) },
   time: { whole: true, show: (value, _, { zone }) => timeText(value, zone) },
-  'time-or-null': {
-    whole: true,
-    show: (value, _, { zone }) => (value === null ? 'null' : timeText(value, zone)),
-  },
+  'time-or-null': { whole: true, show: (value, _, { zone }) => (value === null ? 'null' : timeText(value, zone)) },
   'unix-time': { whole: true, show: (value, _, { zone }) => unixTimeText(value, zone) },
   amount: { whole: true, align: 'right', show: (value, { currency }) => amountText(value, currency) },
   count: { show: (value) => (Array.isArray(value) ? String(value.length) : '') },
 } satisfies Record<ColumnForm, Form>;
 
-interface ShownColumn extends Column {
-  cell(record: Readonly<Record<string, unknown>>): string;
-}
-
-function shownColumns(columns: readonly RecordColumn[], about: RecordContext): ShownColumn[] {
+function shownColumns(columns: readonly RecordColumn[], about: RecordContext) {
   return columns.map(({ as, field, ...column }) => {
-    if (as === undefined) return { ...column, cell: (record) => plainText(record[field]) };
-    const { show, ...layout }: Form = forms[as];
-    return { ...layout, ...column, cell: (record) => show(record[field], record, about) };
+    const { show, ...layout }: Form = as === undefined ? { show: plainText } : forms[as];
+    return { ...layout, ...column, cell: (record: ShownFields) => show(record[field], record, about) };
   });
 }
