@@ -52,3 +52,9 @@ export function flowMapping(settings: Readonly<Record<string, Secret | string | 
 export function withWorkspace(text: string, workspace: string): string {
   return text.replaceAll('{workspace}', () => workspace);
 }
+
+/** True for an http or https URL without user name, password and fragment. */
+export function isPlainAddress(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === '';
+}

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { objectKey, siblingsOf, storeEndpoint } from '../bucket/bucket-settings.ts';
+import { objectKey, siblingsOf, storeEndpoint } from '../bucket/bucket.ts';
 import { createBucketStore } from '../bucket/bucket-store.ts';
 import { flowMapping, secretSetting, withWorkspace } from '../settings.ts';
-import type { AzureLocation } from './azure-location.ts';
+import type { AzureLocation } from './azure-container.ts';
 
 const settings = lazyStrictObject(() => ({
   account: z

@@ -1,15 +1,28 @@
+import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { createHttpHeaders, type HttpClient } from '@azure/core-rest-pipeline';
 import type { ContainerClient, StoragePipelineOptions } from '@azure/storage-blob';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import type { Secret } from '../../../values/value.ts';
 import type { StoreUser } from '../backend.ts';
-import type { Bucket, PutCondition } from '../bucket/bucket.ts';
-import { keysIn } from '../bucket/bucket-settings.ts';
+import { type Bucket, keysIn, matchOf, type PutCondition, type Siblings, withoutQuotes } from '../bucket/bucket.ts';
 import { WriteConflict } from '../object-store/object-store.ts';
 import { Busy } from '../object-store/retries.ts';
 import { revealed } from '../settings.ts';
-import type { AzureLocation } from './azure-location.ts';
-import { httpClient } from './http-client.ts';
+import { StoreRequests, textHeaders } from '../store-requests.ts';
+
+export interface AzureLocation {
+  readonly account: string | undefined;
+  readonly container: string;
+  readonly name: string;
+  readonly siblings: Siblings | undefined;
+  readonly endpoint: string | undefined;
+  readonly connectionString: Secret | undefined;
+  readonly sasToken: Secret | undefined;
+  /** True if the project was fetched: it may not use the credentials of the machine. */
+  readonly isFetched: boolean;
+}
 
 const NEEDED = 'The identity needs the role "Storage Blob Data Contributor" on the container.';
 
@@ -73,7 +86,7 @@ class AzureContainer implements Bucket {
       const options = { abortSignal, maxRetryRequests: 0 };
       const { readableStreamBody, etag = '' } = await this.#blob(name).download(0, undefined, options);
       const bytes = readableStreamBody === undefined ? new Uint8Array() : await buffer(readableStreamBody);
-      return { bytes, tag: bare(etag) };
+      return { bytes, tag: withoutQuotes(etag) };
     } catch (error) {
       if (codeOf(error) === 'BlobNotFound') return undefined;
       throw this.#problem(error);
@@ -82,9 +95,14 @@ class AzureContainer implements Bucket {
 
   async put(name: string, bytes: Uint8Array, abortSignal: AbortSignal, condition?: PutCondition) {
     try {
-      const options = { abortSignal, ...(condition !== undefined && { conditions: headersOf(condition) }) };
+      const options = {
+        abortSignal,
+        ...(condition && {
+          conditions: 'isAbsent' in condition ? { ifNoneMatch: '*' } : { ifMatch: matchOf(condition) },
+        }),
+      };
       const { etag = '' } = await this.#blob(name).upload(Buffer.from(bytes), bytes.length, options);
-      return bare(etag);
+      return withoutQuotes(etag);
     } catch (error) {
       throw this.#problem(error);
     }
@@ -176,11 +194,29 @@ function firstLine(error: unknown): string {
   return errorMessage(error).split('\n')[0] ?? '';
 }
 
-function headersOf(condition: PutCondition) {
-  if ('isAbsent' in condition) return { ifNoneMatch: '*' };
-  return { ifMatch: condition.isBare === true ? condition.tag : `"${condition.tag}"` };
+/** Sends the requests of the Azure SDK. */
+function httpClient(location: string, user: Pick<StoreUser, 'network' | 'debug'>): HttpClient {
+  const requests = new StoreRequests({ location, setting: 'state.endpoint', user });
+  return {
+    async sendRequest(request) {
+      const { method, url, body: sent, abortSignal: signal, streamResponseStatusCodes: streamed } = request;
+      const headers = sdkHeaders(request.headers);
+      const answer = await requests.send({ method, url: new URL(url), headers, body: sent, signal });
+      const { status, body } = answer;
+      const received = textHeaders(answer);
+      const isStreamed = streamed?.has(status) === true || streamed?.has(Number.POSITIVE_INFINITY) === true;
+      return {
+        request,
+        status,
+        headers: Object.assign(createHttpHeaders(received), { toJson: () => received }),
+        ...(isStreamed ? { readableStreamBody: Readable.from([body]) } : { bodyAsText: body.toString() }),
+      };
+    },
+  };
 }
 
-function bare(tag: string): string {
-  return tag.replace(/^"|"$/g, '');
+/** The client of storage wraps requests and responses in an older form of headers. */
+function sdkHeaders(headers: object): Record<string, string> {
+  const { toJSON, toJson } = headers as Record<string, (() => Record<string, string>) | undefined>;
+  return (toJson ?? toJSON)?.call(headers) ?? {};
 }

@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
+import { parsedJson } from '../../../values/json.ts';
+import { lazily } from '../../../values/lazily.ts';
 import { LostState } from '../../state-errors.ts';
 import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
@@ -11,11 +15,10 @@ import {
   type OtherContent,
   type StoredContent,
   silenceOf,
+  storedLock,
   WriteConflict,
 } from '../object-store/object-store.ts';
-import type { Bucket } from './bucket.ts';
-import { HEAD, type Head, headIn, newHead, parseHead } from './head.ts';
-import { probe } from './probe.ts';
+import type { Bucket, PutCondition } from './bucket.ts';
 
 /** In milliseconds. A machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
@@ -276,4 +279,107 @@ function nextHead(before: Head, change: Change): { head: Head; added: ReadonlyMa
     }
   }
   return { head, added };
+}
+
+/** The only object that is replaced. */
+const HEAD = 'head.json';
+
+const part = (kind: string) => z.string().regex(new RegExp(`^[0-9a-f-]{36}\\.${kind}$`));
+
+const head = lazily(() =>
+  z.looseObject({
+    version: z.literal(1),
+    /** `Change.write` of the last write. */
+    write: z.string(),
+    lock: storedLock().nullable(),
+    /** Of the document, for people; null for the mark of a state that was moved. */
+    lineage: z.string().nullable(),
+    serial: z.number().nullable(),
+    /** Of the document. Earlier versions did not write it. */
+    workspace_id: z.string().nullish(),
+    /** The object with the document; null without one. */
+    state: part('state').nullable(),
+    /** The objects with the journal, and its last lines. */
+    journal: z.array(part('journal')),
+    journal_end: z.string(),
+    /** The same of the history. */
+    history: z.array(part('history')),
+    history_end: z.string(),
+    /** True for a store that compares tags only without quotes. */
+    bare_tags: z.boolean(),
+    /** The time when objects without use were last removed, ISO 8601. */
+    cleaned: z.string(),
+  }),
+);
+
+type Head = z.infer<ReturnType<typeof head>>;
+
+function newHead(bareTags: boolean, now: Date): Head {
+  return {
+    version: 1,
+    write: '',
+    lock: null,
+    lineage: null,
+    serial: null,
+    state: null,
+    journal: [],
+    journal_end: '',
+    history: [],
+    history_end: '',
+    bare_tags: bareTags,
+    cleaned: now.toISOString(),
+  };
+}
+
+/** Undefined if it is not the head of a state. */
+function headIn(bytes: Uint8Array): Head | undefined {
+  return head().safeParse(parsedJson(Buffer.from(bytes).toString())).data;
+}
+
+/** @throws UserError if it is not the head of a state. */
+function parseHead(bytes: Uint8Array, location: string): Head {
+  const found = headIn(bytes);
+  if (found !== undefined) return found;
+  throw new UserError(`${location}/${HEAD} is not the head of a state that this version of voxform can read`, {
+    hint: 'Nothing was changed. Set state.key to a key that nothing else uses, or update voxform.',
+  });
+}
+
+/**
+ * Checks with an object of its own that the store honours conditions: without them, two runs could both hold the lock.
+ * @returns true if the store compares tags only without quotes.
+ * @throws UserError if the store ignores a condition.
+ */
+async function probe(bucket: Bucket, location: string, signal: AbortSignal): Promise<boolean> {
+  const name = `${randomUUID()}.probe`;
+  let count = 0;
+  /** @returns the new tag; undefined if the condition does not hold. */
+  const put = async (condition: PutCondition): Promise<string | undefined> => {
+    count += 1;
+    try {
+      return await bucket.put(name, Buffer.from(`${name} ${count}`), signal, condition);
+    } catch (error) {
+      if (error instanceof WriteConflict) return undefined;
+      throw error;
+    }
+  };
+  const refused = (header: string): UserError =>
+    new UserError(`the store of ${location} ignores the condition ${header} of a write`, {
+      hint: 'Two runs could both hold the lock there. Use Amazon S3, or another store with conditional writes.',
+    });
+  try {
+    const first = await put({ isAbsent: true });
+    if (first === undefined) throw new Error('a new object could not be stored');
+    if ((await put({ isAbsent: true })) !== undefined) throw refused('If-None-Match');
+    const other = '0123456789abcdef0123456789abcdef';
+    if ((await put({ tag: other })) !== undefined) throw refused('If-Match');
+    if ((await put({ tag: first })) !== undefined) return false;
+    if ((await put({ tag: other, isBare: true })) !== undefined) throw refused('If-Match');
+    if ((await put({ tag: first, isBare: true })) !== undefined) return true;
+    throw new UserError(`the store of ${location} refuses the condition If-Match with the tag of its object`, {
+      hint: 'Use Amazon S3, or another store with conditional writes.',
+    });
+  } finally {
+    await bucket.remove(name, signal).catch(() => undefined);
+  }
 }

@@ -1,3 +1,7 @@
+import { z } from 'zod';
+import { about } from '../../../values/described.ts';
+import { isPlainAddress } from '../settings.ts';
+
 /** The objects of one state in a bucket of S3 or a container of Azure. The interface of a driver. Names are relative to the state's key. */
 export interface Bucket {
   /** @returns undefined if there is no such object. */
@@ -34,3 +38,55 @@ export type PutCondition =
       /** Some stores compare tags only without quotes. */
       readonly isBare?: boolean | undefined;
     };
+
+/** The value of `If-Match` for a tag. */
+export function matchOf({ tag, isBare }: { readonly tag: string; readonly isBare?: boolean | undefined }): string {
+  return isBare === true ? tag : `"${tag}"`;
+}
+
+export function withoutQuotes(tag: string): string {
+  return tag.replace(/^"|"$/g, '');
+}
+
+/** The setting that the objects of a state are below. */
+export function objectKey(description: string) {
+  return z
+    .string()
+    .max(900)
+    .regex(/^[^/\p{Cc}](?:[^\p{Cc}]*[^/\p{Cc}])?$/u, { error: 'expected a text without "/" at its ends' })
+    .meta(about(description, 'voices/{workspace}'));
+}
+
+/** The address of a store. */
+export function storeEndpoint(description: string, example: string) {
+  return z
+    .string()
+    .refine((text) => isPlainAddress(text) && new URL(text).search === '', {
+      error: 'expected an http or https URL without user name, password and query',
+    })
+    .meta(about(description, example));
+}
+
+/** The keys of all workspaces: `{workspace}` is between these texts. Absent if the setting does not contain it exactly once. */
+export interface Siblings {
+  readonly before: string;
+  readonly after: string;
+}
+
+export function siblingsOf(setting: string): Siblings | undefined {
+  const [before = '', after, ...more] = setting.split('{workspace}');
+  return after === undefined || more.length > 0 ? undefined : { before, after };
+}
+
+/**
+ * The keys of states, from the folders that begin with `before`.
+ * @param folders with a slash at the end, e.g. `voices/staging/` for `voices/{workspace}`.
+ */
+export function keysIn(folders: readonly string[], { before, after }: Siblings): string[] {
+  const end = after.split('/')[0] ?? '';
+  return folders.flatMap((folder) => {
+    const name = folder.slice(before.length, -1);
+    if (!folder.startsWith(before) || !name.endsWith(end) || name.length === end.length) return [];
+    return [`${before}${name.slice(0, name.length - end.length)}${after}`];
+  });
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
+import { isPlainAddress, secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
 import { httpStore } from './http-store.ts';
 import type { HttpLocation } from './server-lock.ts';
 
@@ -10,16 +10,10 @@ const WHERE = 'with {workspace} for the name of the workspace';
 function address(description: string) {
   return z
     .string()
-    .refine((text) => isAddress(withWorkspace(text, 'w')), {
+    .refine((text) => isPlainAddress(withWorkspace(text, 'w')), {
       error: 'expected an http or https URL without user name, password and fragment; set username and password',
     })
     .meta(about(description, 'https://git.example.com/api/v4/projects/7/terraform/state/{workspace}'));
-}
-
-function isAddress(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const { protocol, username, password, hash } = new URL(text);
-  return /^https?:$/.test(protocol) && username === '' && password === '' && hash === '';
 }
 
 function method(description: string, example: string) {
@@ -51,7 +45,6 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocati
   settings,
   description: "Backend of the state: http, a server with Terraform's http protocol, such as GitLab.",
   locationSetting: 'address',
-  placeWord: 'address',
   place({ username, password, ...settings }, { workspace }) {
     const address = withWorkspace(settings.address, workspace);
     const lockAddress = withWorkspace(settings.lock_address ?? lockOf(address), workspace);
@@ -72,7 +65,6 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocati
     const { origin, pathname } = new URL(address);
     return origin + pathname;
   },
-  fileOf: () => undefined,
   open: (place, user) => httpStore({ place, location: http.locationOf(place, user.root), user }),
 };
 

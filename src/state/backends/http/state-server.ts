@@ -1,18 +1,15 @@
 import { readErrorBody } from '../../../platform/error-body.ts';
-import type { AttemptResult } from '../../../platform/exchange.ts';
 import { isSuccess } from '../../../platform/exchange.ts';
-import { proxyRefusal } from '../../../platform/network-reason.ts';
 import { looksLikeMarkup } from '../../../platform/plain-text.ts';
 import { pauseOfRefusal } from '../../../platform/retry.ts';
-import { type Network, WebClient } from '../../../platform/web-client.ts';
 import { advice, command, UserError } from '../../../problems/user-error.ts';
 import { isLoopback } from '../../../values/loopback.ts';
 import { Redactor } from '../../../values/redactor.ts';
 import type { Secret } from '../../../values/value.ts';
 import type { StoreUser } from '../backend.ts';
 import { Busy } from '../object-store/retries.ts';
-import { requestFailure } from '../request-failure.ts';
 import { revealed } from '../settings.ts';
+import { StoreRequests } from '../store-requests.ts';
 
 interface StateServerOptions {
   /** Location of the state for messages. */
@@ -31,27 +28,18 @@ export interface StateAnswer {
   readonly reason: string;
 }
 
-const TIMEOUT = 25_000;
 const MAX_REDIRECTS = 3;
-const LARGEST_BODY = 256 * 1024 * 1024;
 
 /** Sends the requests of one store, and separates responses, temporary failures and configuration errors. */
 export class StateServer {
   readonly #options: StateServerOptions;
   readonly #redactor = new Redactor();
-  readonly #web: WebClient;
-  readonly #timeoutMilliseconds: number;
+  readonly #requests: StoreRequests;
   #authorization: string | undefined;
-  #hasAnswered = false;
 
   constructor(options: StateServerOptions) {
     this.#options = options;
-    this.#timeoutMilliseconds = options.timeoutMilliseconds ?? TIMEOUT;
-    this.#web = new WebClient({
-      connections: 2,
-      timeoutMilliseconds: this.#timeoutMilliseconds,
-      maxBodyBytes: LARGEST_BODY,
-    });
+    this.#requests = new StoreRequests({ ...options, setting: 'state.address', redact: this.#redactor.redact });
   }
 
   /**
@@ -66,14 +54,9 @@ export class StateServer {
   ): Promise<StateAnswer> {
     let url = new URL(address);
     for (let redirects = 0; ; redirects++) {
-      const { user } = this.#options;
-      const network = user.network?.(url.href) ?? {};
       const authorization = this.#credentials(url);
       const headers = { 'cache-control': 'no-cache', ...(authorization !== undefined && { authorization }) };
-      const result = await this.#web.send({ method, url, network, headers, body, signal });
-      user.debug?.(`state: ${method} ${url.origin}${url.pathname} ${result.status ?? 'no answer'}`);
-      if (result.type === 'failure') throw this.#failure(result, url, network);
-      this.#hasAnswered = true;
+      const result = await this.#requests.send({ method, url, headers, body, signal });
       const { status } = result;
       const target = status >= 300 && status < 400 ? targetOf(result.headers.location, url) : undefined;
       if (target !== undefined && target.origin === url.origin && method === 'GET') {
@@ -92,7 +75,7 @@ export class StateServer {
           hint: 'Check state.address, and whether a proxy or a sign-in page is in between.',
         });
       }
-      this.#refuse(status, reason, { network, host: url.host });
+      this.#refuse(status, reason);
       if (status === 408 || status === 429 || status === 503) {
         throw new Busy(`${url.host} answered ${reason}`, pauseOfRefusal(result, Date.now()));
       }
@@ -116,7 +99,7 @@ export class StateServer {
     return this.#authorization;
   }
 
-  #refuse(status: number, reason: string, { network, host }: { network: Network; host: string }): void {
+  #refuse(status: number, reason: string): void {
     const { location, username, password } = this.#options;
     if (status === 401) {
       const isNone = username === undefined && password === undefined;
@@ -130,9 +113,6 @@ export class StateServer {
         hint: 'The user of state.username and state.password needs to read, write and lock it.',
       });
     }
-    if (status === 407 && network.proxy !== undefined) {
-      throw new UserError(proxyRefusal(network.proxy, { status, target: host }));
-    }
     if (status === 413) {
       throw new UserError(`the state ${location} is too large for its server (${reason})`, {
         hint: advice`Raise the limit of the server, or move the state: ${command('state move')}.`,
@@ -143,20 +123,6 @@ export class StateServer {
   #wrong(what: string): UserError {
     return new UserError(`the state ${this.#options.location} ${what}`, {
       hint: 'Set state.address, lock_address and unlock_address to the final addresses.',
-    });
-  }
-
-  #failure(result: AttemptResult & { type: 'failure' }, { host }: URL, network: Network): Error {
-    if (result.reason === 'too-large') return this.#wrong(`is larger than ${LARGEST_BODY} bytes`);
-    return requestFailure(result, {
-      location: this.#options.location,
-      setting: 'state.address',
-      host,
-      network,
-      timeoutSeconds: this.#timeoutMilliseconds / 1000,
-      maxBodyBytes: LARGEST_BODY,
-      hasAnswered: this.#hasAnswered,
-      redact: this.#redactor.redact,
     });
   }
 }

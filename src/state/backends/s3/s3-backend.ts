@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
 import type { StateBackend } from '../backend.ts';
-import { objectKey, siblingsOf, storeEndpoint } from '../bucket/bucket-settings.ts';
+import { objectKey, siblingsOf, storeEndpoint } from '../bucket/bucket.ts';
 import { createBucketStore } from '../bucket/bucket-store.ts';
 import { flowMapping, secretSetting, secretTextSetting, withWorkspace } from '../settings.ts';
-import type { S3Location } from './s3-location.ts';
+import type { S3Location } from './s3-bucket.ts';
 
 const text = (description: string, example: string) => z.string().min(1).meta(about(description, example));
 

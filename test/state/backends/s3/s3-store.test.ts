@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { proxyFor } from '../../../../src/platform/proxy.ts';
 import type { StoreUser } from '../../../../src/state/backends/backend.ts';
-import { keysIn, siblingsOf } from '../../../../src/state/backends/bucket/bucket-settings.ts';
+import { keysIn, siblingsOf } from '../../../../src/state/backends/bucket/bucket.ts';
 import { s3 } from '../../../../src/state/backends/s3/s3-backend.ts';
 import { openSession, readState } from '../../../../src/state/session.ts';
 import { LostState } from '../../../../src/state/state-errors.ts';
