@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { stateBytes } from '../../src/state/document-bytes.ts';
+import { stateBytes } from '../../src/state/document-text.ts';
 import { newSalt } from '../../src/state/fingerprint.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { ResourceEntry } from '../../src/state/state-document.ts';

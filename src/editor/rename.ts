@@ -285,7 +285,7 @@ async function heldAddresses({ root, workspaces }: ProjectConfig): Promise<HeldA
   const held = new Map<Address, string>();
   let isComplete = true;
   for (const { name, state: place, workspaceId } of Object.values(workspaces)) {
-    if (backendOf(place).fileOf(place) === undefined) {
+    if (backendOf(place).fileOf === undefined) {
       isComplete = false;
       continue;
     }

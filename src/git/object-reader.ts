@@ -147,7 +147,8 @@ const KINDS: Readonly<Record<string, TreeEntry['kind']>> = {
   '160000': 'other',
 };
 
-function entriesIn(tree: Buffer, idBytes: number): TreeEntry[] {
+/** The entries of a tree in git's format. @param idBytes bytes of an object's id. */
+export function entriesIn(tree: Buffer, idBytes: number): TreeEntry[] {
   const entries: TreeEntry[] = [];
   for (let at = 0; at < tree.length; ) {
     const space = tree.indexOf(' ', at);

@@ -142,15 +142,15 @@ function crossChecks(
     }
     const chosen = state ?? (everyState && inheritedState(settings.get(name)));
     const place = stateLocation(name, chosen, context);
-    const { locationSetting: placeSetting, placeWord, fileOf, keyOf } = backendOf(place);
+    const { locationSetting: placeSetting, fileOf, keyOf } = backendOf(place);
     const at =
       state === undefined && everyState !== undefined
         ? ['state', placeSetting]
         : ['workspaces', name, 'state', placeSetting];
-    const file = chosen?.[placeSetting] === undefined ? undefined : fileOf(place);
+    const file = chosen?.[placeSetting] === undefined ? undefined : fileOf?.(place);
     const misplaced = file && context.local && pathProblem(`state.${placeSetting}`, file, context.local);
     if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
-    if (context.local?.isTemporary && fileOf(place) !== undefined) {
+    if (context.local?.isTemporary && fileOf !== undefined) {
       const message =
         "a fleet cannot use a local state for a project from Git; remove state to use the fleet's database, or choose another backend";
       problems.push({ code: 'local-state', message, path: at.slice(0, -1), at: 'value' });
@@ -170,7 +170,7 @@ function crossChecks(
     else {
       const own =
         state === undefined && everyState !== undefined ? '; write {workspace} into it' : '; each needs its own';
-      const message = `the workspaces ${owner} and ${name} have the same state ${placeWord}${own}`;
+      const message = `the workspaces ${owner} and ${name} have the same state ${placeSetting}${own}`;
       problems.push({ code: 'shared-state', message, path: at, at: 'value' });
     }
   }
@@ -250,7 +250,7 @@ function withoutOwnFiles(
   workspaces: readonly WorkspaceConfig[],
   { root, file }: ProjectContext,
 ): readonly string[] {
-  const states = workspaces.flatMap(({ state }) => backendOf(state).fileOf(state) ?? []);
+  const states = workspaces.flatMap(({ state }) => backendOf(state).fileOf?.(state) ?? []);
   const own = [file, ...states.map((state) => path.relative(root, state).replaceAll(path.sep, '/'))];
   const globs = patterns.filter((pattern) => !pattern.startsWith('!'));
   const matches = picomatch(globs.map((pattern) => pattern.replace(/^(\.\/+)+/, '')));

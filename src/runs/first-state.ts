@@ -41,7 +41,7 @@ export async function refuseSecondState(beginning: NewState, { marks, elsewhere 
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
   const files = marked.map((mark) => mark.path).filter((each) => path.isAbsolute(each));
   const byDefault = local.place({}, { workspace: workspace.name, root: project.localRoot ?? project.root }).path;
-  const own = backendOf(workspace.state).fileOf(workspace.state);
+  const own = backendOf(workspace.state).fileOf?.(workspace.state);
   const looking = {
     path: own,
     workspaceId: workspace.workspaceId,
@@ -50,7 +50,7 @@ export async function refuseSecondState(beginning: NewState, { marks, elsewhere 
   const found = await findOtherState({
     ...looking,
     others: [
-      ...Object.values(project.workspaces).flatMap(({ state }) => backendOf(state).fileOf(state) ?? []),
+      ...Object.values(project.workspaces).flatMap(({ state }) => backendOf(state).fileOf?.(state) ?? []),
       ...files.filter((each) => isInside(each, project.localRoot ?? project.root)),
     ],
     folders: [own ?? byDefault, byDefault].map(path.dirname),
@@ -135,7 +135,7 @@ export async function checkStateInCi({ project, workspace, reach, context }: New
   const { env, log } = context;
   if (!isInCi(env)) return;
   const backend = backendOf(workspace.state);
-  const file = backend.fileOf(workspace.state);
+  const file = backend.fileOf?.(workspace.state);
   if (file === undefined) return;
   const location = backend.locationOf(workspace.state, project.root);
   const tracking = await trackingOf(file, { env, cwd: project.root });

@@ -70,7 +70,7 @@ export class StateAccess {
 
   /** True if the state is a local file. */
   get isStateLocal(): boolean {
-    return backendOf(this.workspace.state).fileOf(this.workspace.state) !== undefined;
+    return backendOf(this.workspace.state).fileOf !== undefined;
   }
 
   /** The folder that state paths are relative to. */

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolders } from '../files/make-folders.ts';
+import { makeFolders } from '../files/files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { reasonOf } from '../manifests/read-file.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';

@@ -1,11 +1,10 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import { lazyStrictObject } from '../values/described.ts';
 import { isObject, parsedJson } from '../values/json.ts';
 import { revealed, secretSetting } from './backends/settings.ts';
-import { LARGEST, stateBytes } from './document-bytes.ts';
-import { parseState } from './document-text.ts';
+import { LARGEST, parseState, stateBytes } from './document-text.ts';
 import { type JournalEntry, parseEvent, type StoredEntry } from './journal-lines.ts';
 import {
   isSealed,
@@ -35,7 +34,7 @@ export type SealSettings = Readonly<z.infer<ReturnType<typeof sealSettings>>>;
 
 /** A key that encrypts lines, and the same key encrypted for the recipients. */
 interface LineKey {
-  readonly key: Buffer;
+  readonly key: KeyObject;
   readonly wrapped: string;
   /** Lines encrypted so far: the nonce of the next one. A nonce must not be used twice with one key. */
   lines: number;
@@ -169,7 +168,7 @@ export class Seal {
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeUIntBE(lineKey.lines++, NONCE_BYTES - 6, 6);
     const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place));
-    const bytes = [nonce, cipher.update(text), cipher.final(), cipher.getAuthTag()];
+    const bytes = [nonce, cipher.update(Buffer.from(text)), cipher.final(), cipher.getAuthTag()];
     return `${wrapped}.${Buffer.concat(bytes).toString('base64')}`;
   }
 
@@ -189,7 +188,7 @@ export class Seal {
 
   async #newLineKey(): Promise<LineKey> {
     const key = randomBytes(32);
-    return { key, wrapped: (await this.#encrypt(key)).toString('base64'), lines: 0 };
+    return { key: createSecretKey(key), wrapped: (await this.#encrypt(key)).toString('base64'), lines: 0 };
   }
 
   async #encrypt(bytes: Uint8Array): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import { stat, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolders } from '../../src/files/make-folders.ts';
+import { makeFolders } from '../../src/files/files.ts';
 import { statePath } from '../state/temporary-state.ts';
 
 const scratch = async (): Promise<string> => dirname(dirname(await statePath()));

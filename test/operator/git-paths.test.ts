@@ -40,7 +40,7 @@ async function load(
     const { secrets, state, apiKey } = result.loaded.opened.workspace;
     return {
       secretFolders: secrets.folders,
-      state: backendOf(state).fileOf(state),
+      state: backendOf(state).fileOf?.(state),
       key: apiKey.reveal(),
       secretsWatched: result.inputs.secretFolders,
     };

@@ -208,14 +208,14 @@ const rows: readonly Row[] = [
     reason: 'one state file for two workspaces',
     text: `version: 1\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE.replace('}', ', state: { path: .voxform/a.state.json } }')}\n`,
     expected: [
-      ':4:72 workspaces.b.state.path shared-state the workspaces a and b have the same state file; each needs its own',
+      ':4:72 workspaces.b.state.path shared-state the workspaces a and b have the same state path; each needs its own',
     ],
   },
   {
     reason: 'one state for every workspace, which does not tell them apart',
     text: `version: 1\nstate: { path: s.json }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE}\n`,
     expected: [
-      ':2:16 state.path shared-state the workspaces a and b have the same state file; write {workspace} into it',
+      ':2:16 state.path shared-state the workspaces a and b have the same state path; write {workspace} into it',
     ],
   },
   {

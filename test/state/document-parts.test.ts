@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { digestOf } from '../../src/state/document-bytes.ts';
-import { parseInParts, parseState } from '../../src/state/document-text.ts';
+import { digestOf, parseInParts, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument, WrittenDocument } from '../../src/state/state-document.ts';
 import { canonicalJson, type Json, jsonEqual } from '../../src/values/json.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseState } from '../../src/state/document-text.ts';
+import { misplacedKey, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
-import { misplacedKey } from '../../src/state/misplaced-keys.ts';
 import { LostState } from '../../src/state/state-errors.ts';
 import { stateText } from './temporary-state.ts';
 

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { UserError } from '../../src/problems/user-error.ts';
 import { LocalStore, type LocalStoreOptions } from '../../src/state/backends/local/local-store.ts';
 import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
-import { stateBytes } from '../../src/state/document-bytes.ts';
+import { stateBytes } from '../../src/state/document-text.ts';
 import type { JournalEvent } from '../../src/state/journal-lines.ts';
 import type { SessionOptions } from '../../src/state/session.ts';
 import type { ResourceEntry, StateDocument } from '../../src/state/state-document.ts';

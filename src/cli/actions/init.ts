@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolders } from '../../files/make-folders.ts';
+import { makeFolders } from '../../files/files.ts';
 import { gitEnvironment, runGit } from '../../git/run-git.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { shellWord } from '../../problems/shell-word.ts';

@@ -123,7 +123,7 @@ async function storeOf(context: RunContext): Promise<{ readonly store: StateStor
   ]);
   const project = await loadProject({ cwd, env });
   const { state, workspaceId } = selectWorkspace(project, { name, env });
-  if (backendOf(state).fileOf(state) === undefined) throw new Error('the state is not on this machine');
+  if (backendOf(state).fileOf === undefined) throw new Error('the state is not on this machine');
   const reader = { host: '', user: '', pid: process.pid, version: VERSION, now, failPoint: undefined };
   const store = createStore(state, { root: project.root, ...reader });
   return { store, workspaceId };

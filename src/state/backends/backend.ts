@@ -15,17 +15,16 @@ export interface StateBackend<Settings extends object = object, Place extends ob
   settings(): z.ZodObject;
   /** Description of `backend` in the JSON Schema. */
   readonly description: string;
-  /** The setting that distinguishes the states of two workspaces, and its name in messages. */
+  /** The setting that distinguishes the states of two workspaces. */
   readonly locationSetting: string;
-  readonly placeWord: string;
   /** Determines the location. Must not access anything. */
   place(settings: Settings, owner: StateOwner): Place;
   /** Equal for two locations of the same state. */
   keyOf(place: Place): string;
   /** Location of the state for messages. */
   locationOf(place: Place, root: string): string;
-  /** Absolute path of the state; undefined if it is not on this machine. */
-  fileOf(place: Place): string | undefined;
+  /** Absolute path of the state; absent if it is not on this machine. */
+  fileOf?(place: Place): string;
   /** A folder of this machine that a setting names, as an absolute path: a fetched project may not choose it freely. */
   folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
   /** Must not access anything yet, and load large packages only when the store is used. */

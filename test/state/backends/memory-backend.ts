@@ -35,11 +35,9 @@ export const memory: StateBackend<{ readonly name?: string | undefined }, { read
   settings: () => z.strictObject({ name: z.string().optional() }),
   description: 'Backend of the state: memory, for one process.',
   locationSetting: 'name',
-  placeWord: 'name',
   place: ({ name }, { workspace, root }) => ({ name: name ?? `${root} ${workspace}` }),
   keyOf: ({ name }) => name,
   locationOf: ({ name }) => `memory:${name}`,
-  fileOf: () => undefined,
   open: ({ name }, user) => memoryStore(name, () => user.now()),
 };
 

@@ -37,7 +37,6 @@ export const azure: StateBackend<z.infer<ReturnType<typeof settings>>, AzureLoca
   settings,
   description: 'Backend of the state: azure, a container of Azure Blob Storage.',
   locationSetting: 'name',
-  placeWord: 'name',
   place: ({ name, connection_string, sas_token, ...settings }, { workspace, source }) => ({
     account: settings.account,
     container: settings.container,
@@ -51,7 +50,6 @@ export const azure: StateBackend<z.infer<ReturnType<typeof settings>>, AzureLoca
   keyOf: ({ account, endpoint, connectionString, container, name }) =>
     `${endpoint ?? account ?? connectionString?.name} ${container} ${name}`,
   locationOf: ({ container, name }) => `azure://${container}/${name}`,
-  fileOf: () => undefined,
   open(place, user) {
     const containerOf = (at: AzureLocation) => ({
       location: azure.locationOf(at, user.root),

@@ -41,7 +41,6 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation
   settings,
   description: 'Backend of the state: git, a ref of a Git repository that machines share.',
   locationSetting: 'ref',
-  placeWord: 'ref',
   place({ remote = 'origin', ref = REF }, { root, workspace, source }) {
     const siblings = withWorkspace(ref, '*');
     return {
@@ -54,7 +53,6 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation
   },
   keyOf: (place) => `${remoteKey(place)} ${place.ref}`,
   locationOf: (place) => `${place.ref} of ${shownRemote(place)}`,
-  fileOf: () => undefined,
   folderOf(place) {
     const path = remotePath(place);
     return path === undefined ? undefined : { setting: 'remote', path };

@@ -1,3 +1,4 @@
+import { entriesIn } from '../../../git/object-reader.ts';
 import { shortError } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { Secret } from '../../../values/value.ts';
@@ -19,17 +20,7 @@ import {
 import { settingText } from '../settings.ts';
 import { type GitLocation, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
-import {
-  commitStream,
-  entriesOf,
-  HISTORY,
-  isOurs,
-  journalFiles,
-  journalIndex,
-  LOCK,
-  STATE,
-  writeOf,
-} from './state-commit.ts';
+import { commitStream, HISTORY, isOurs, journalFiles, journalIndex, LOCK, STATE, writeOf } from './state-commit.ts';
 
 /** A push takes up to several seconds, so heartbeats are rare; and a machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 3_000 };
@@ -84,8 +75,8 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
     if (commit.type !== 'commit') throw foreign(`a ${commit.type}`);
     if (tree === undefined) return undefined;
     const write = writeOf(commit.bytes);
-    const entries = entriesOf(tree.bytes, tip.length / 2);
-    const other = entries.find(({ name, isFile }) => !isFile || !isOurs(name));
+    const entries = entriesIn(tree.bytes, tip.length / 2);
+    const other = entries.find(({ name, kind }) => kind !== 'file' || !isOurs(name));
     if (other !== undefined) throw foreign(other.name);
     if (entries.length === 0 && write === undefined) throw foreign('a commit without files');
     const wanted = entries

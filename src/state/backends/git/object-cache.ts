@@ -3,8 +3,7 @@ import { lstat, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { JoinedWork } from '../../../git/joined-work.ts';
-import { type GitResult, runGit, shortError } from '../../../git/run-git.ts';
-import { removeStaleFiles } from '../../../git/stale-files.ts';
+import { type GitResult, removeStaleFiles, runGit, shortError } from '../../../git/run-git.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import type { GitRemote } from './git-remote.ts';
 

@@ -76,25 +76,6 @@ export function writeOf(commit: Buffer): string | undefined {
   return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
 }
 
-interface StateTreeEntry {
-  readonly name: string;
-  readonly id: string;
-  readonly isFile: boolean;
-}
-
-/** The entries of a tree in git's format. @param idLength bytes of an object's id. */
-export function entriesOf(tree: Buffer, idLength: number): StateTreeEntry[] {
-  const entries: StateTreeEntry[] = [];
-  for (let at = 0; at < tree.length; ) {
-    const end = tree.indexOf(0, at);
-    const [mode = '', ...name] = tree.subarray(at, end).toString().split(' ');
-    at = end + 1 + idLength;
-    const id = tree.subarray(end + 1, at).toString('hex');
-    entries.push({ name: name.join(' '), id, isFile: mode.startsWith('100') });
-  }
-  return entries;
-}
-
 export interface GitObject {
   readonly type: string;
   readonly bytes: Buffer;

@@ -22,7 +22,6 @@ export const local: StateBackend<{ readonly path?: string | undefined }, { reado
   })),
   description: 'Backend of the state: local, a file on this machine.',
   locationSetting: 'path',
-  placeWord: 'file',
   place: ({ path }, { root, workspace }) => ({
     path: resolve(root, withWorkspace(path ?? '.voxform/{workspace}.state.json', workspace)),
   }),

@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import {
   type FileHandle,
   type Files,
+  makeFolders,
   nodeFiles,
   syncFolderOf,
   unlinkIfThere,
   writeFully,
 } from '../../../files/files.ts';
-import { makeFolders } from '../../../files/make-folders.ts';
 import { replaceFile } from '../../../files/replace-file.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { fold } from '../../fold.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { stateBytes } from '../../document-bytes.ts';
+import { stateBytes } from '../../document-text.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
@@ -55,7 +55,8 @@ export class Lease implements StateLease {
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
   readonly #heartbeat: NodeJS.Timeout;
-  readonly #age: LockAge;
+  /** Before the last renewal: for others, the timeout may start at any time after it. */
+  #renewed: ClockReading | undefined;
 
   constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, held }: Locked) {
     const { heard: _, ...info } = lock;
@@ -67,13 +68,12 @@ export class Lease implements StateLease {
     this.#retries = retries;
     this.#request = request;
     this.#held = held;
-    this.#age = new LockAge(() => user.now(), store.timing.takeoverAfter(info));
     this.#heartbeat = setInterval(() => this.#renewIdle(), store.timing.heartbeat);
     this.#heartbeat.unref();
   }
 
   get isRecent(): boolean {
-    return this.#age.isRecent;
+    return this.#age <= this.#store.timing.takeoverAfter(this.info) / 2;
   }
 
   renew(): Promise<void> {
@@ -205,9 +205,23 @@ export class Lease implements StateLease {
     }
   }
 
+  #readClocks(): ClockReading {
+    return { monotonic: performance.now(), wall: this.#user.now().getTime() };
+  }
+
+  /**
+   * Milliseconds since the last renewal, by the clock that shows more: the monotonic clock may stop while the machine sleeps, and the wall
+   * clock may be set back.
+   */
+  get #age(): number {
+    if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
+    const { monotonic, wall } = this.#readClocks();
+    return Math.max(monotonic - this.#renewed.monotonic, wall - this.#renewed.wall);
+  }
+
   /** If this fails, the next write fails too. */
   #renewIdle(): void {
-    if (this.#age.milliseconds < this.#store.timing.heartbeat / 2) return;
+    if (this.#age < this.#store.timing.heartbeat / 2) return;
     this.#write('alive', () => ({})).catch(() => undefined);
   }
 
@@ -216,7 +230,7 @@ export class Lease implements StateLease {
     const done = this.#writes.then(async () => {
       if (this.#failure !== undefined) throw this.#failure.error;
       const parts = await content();
-      const began = this.#age.readClocks();
+      const began = this.#readClocks();
       const lock = { ...this.#lock, heard: new Date(began.wall).toISOString() };
       const change: Change = {
         write: randomUUID(),
@@ -228,7 +242,7 @@ export class Lease implements StateLease {
         this.#held = await writeChange({ store: this.#store, retries: this.#retries }, change, this.#held);
         if (change.state !== undefined) this.#known = { state: this.#held.state, serial: change.document?.serial };
         this.#lock = lock;
-        this.#age.renewedAt(began);
+        this.#renewed = began;
       } catch (error) {
         // Nothing was stored, and the lock is still ours to release.
         if (error instanceof SecondState) throw error;
@@ -293,40 +307,4 @@ export function changedMeanwhile(location: string): UserError {
 interface ClockReading {
   readonly monotonic: number;
   readonly wall: number;
-}
-
-/**
- * The time since the last renewal, by the clock that shows more: the monotonic clock may stop while the machine sleeps, and the wall clock
- * may be set back.
- */
-class LockAge {
-  readonly #now: () => Date;
-  readonly #longest: number;
-  #renewed: ClockReading | undefined;
-
-  /** @param takeover milliseconds without heartbeats after which others take the lock over. */
-  constructor(now: () => Date, takeover: number) {
-    this.#now = now;
-    this.#longest = takeover / 2;
-  }
-
-  /** Must be called before a renewal begins: for others, the timeout may start at any time after it. */
-  readClocks(): ClockReading {
-    return { monotonic: performance.now(), wall: this.#now().getTime() };
-  }
-
-  renewedAt(moment: ClockReading): void {
-    this.#renewed = moment;
-  }
-
-  get milliseconds(): number {
-    if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
-    const { monotonic, wall } = this.readClocks();
-    return Math.max(monotonic - this.#renewed.monotonic, wall - this.#renewed.wall);
-  }
-
-  /** True while the last renewal is at most half of the takeover time ago. */
-  get isRecent(): boolean {
-    return this.milliseconds <= this.#longest;
-  }
 }

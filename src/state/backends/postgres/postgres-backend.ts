@@ -45,7 +45,6 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   settings,
   description: 'Backend of the state: postgres, a PostgreSQL database.',
   locationSetting: 'name',
-  placeWord: 'name',
   place: ({ url, name = '{workspace}', schema = 'voxform' }, { workspace }) => ({
     url,
     name: withWorkspace(name, workspace),
@@ -53,7 +52,6 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   }),
   keyOf: ({ url, name, schema }) => `${serverOf(url)} ${schema} ${name}`,
   locationOf: ({ url, name }) => `${serverOf(url)} ${name}`,
-  fileOf: () => undefined,
   open: (place, user) => new PostgresStore(place, postgres.locationOf(place, user.root)),
   setUp({ url, schema }) {
     const { user } = addressOf(url);

@@ -46,7 +46,6 @@ export const s3: StateBackend<z.infer<ReturnType<typeof settings>>, S3Location> 
   settings,
   description: 'Backend of the state: s3, a bucket of Amazon S3 or of a compatible store.',
   locationSetting: 'key',
-  placeWord: 'key',
   place: ({ key, ...settings }, { workspace, source }) => ({
     bucket: settings.bucket,
     key: withWorkspace(key, workspace),
@@ -64,7 +63,6 @@ export const s3: StateBackend<z.infer<ReturnType<typeof settings>>, S3Location> 
   }),
   keyOf: ({ endpoint, bucket, key }) => `${endpoint === undefined ? '' : new URL(endpoint).href} ${bucket} ${key}`,
   locationOf: ({ bucket, key }) => `s3://${bucket}/${key}`,
-  fileOf: () => undefined,
   open(place, user) {
     const bucketOf = (at: S3Location) => ({
       location: s3.locationOf(at, user.root),
