@@ -21,7 +21,7 @@ async function bundleTypes(name: string): Promise<void> {
   const types = await rolldown({
     cwd: root,
     input: path.join(dist, name),
-    plugins: [dts({ dtsOnly: true, generator: 'oxc', tsconfig: false })],
+    plugins: [dts({ dtsInput: true, tsconfig: false })],
     // zod exports its translations too, in a form that cannot be bundled.
     external: [/^node:/, /\/locales\//],
     treeshake: { moduleSideEffects: false },
