@@ -3,7 +3,6 @@ import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
-import type { DiffDocument } from '../../runs/diff/document.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
 import { inEach, withPlan } from './report.ts';
@@ -38,15 +37,13 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
     return ExitCode.error;
   }
   const document = await diffWorkspaces(first, second);
-  terminal.out(rendered(document, options, context));
-  return options.detailedExitcode && document.summary.undeclared > 0 ? ExitCode.changes : ExitCode.ok;
-}
-
-function rendered(document: DiffDocument, { output, full }: DiffOptions, { terminal, verbose }: Context): string {
+  const { output, full } = options;
+  const { verbose } = context;
   const formats: Record<typeof output, () => string> = {
     text: () => comparisonText(workspaceComparison(document, verbose), terminal.style, { verbose, full }),
     json: () => jsonText(document),
     markdown: () => comparisonMarkdown(workspaceComparison(document), { full }),
   };
-  return formats[output]();
+  terminal.out(formats[output]());
+  return options.detailedExitcode && document.summary.undeclared > 0 ? ExitCode.changes : ExitCode.ok;
 }

@@ -28,13 +28,9 @@ export async function fmt(context: Context, options: FmtOptions): Promise<number
   const isWriting = options.check !== true && options.diff !== true;
   // First, so that no unchanged file is reported as changed.
   if (isWriting) await writeFiles(root, edits);
-  if (options.diff) terminal.out(renderFileDiffs(withPathsFromCwd(context, edits), terminal.style));
-  else
-    terminal.out(
-      withPathsFromCwd(context, edits)
-        .map(({ file }) => `${escapeControls(file)}\n`)
-        .join(''),
-    );
+  const shown = withPathsFromCwd(context, edits);
+  const listed = shown.map(({ file }) => `${escapeControls(file)}\n`).join('');
+  terminal.out(options.diff ? renderFileDiffs(shown, terminal.style) : listed);
   if (diagnostics.length > 0) log.block('error', diagnosticsText(context, diagnostics, 'err'));
   log.info(summaryOf(edits.length, count, isWriting));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
@@ -47,26 +43,21 @@ function summaryOf(changed: number, count: number, isWriting: boolean): string {
   return `${plural(count, 'file')} checked: all formatted.`;
 }
 
-interface FilesToFormat {
-  readonly root: string;
-  readonly files: readonly string[];
-}
-
-async function ofProject(cwd: string, env: Context['env']): Promise<FilesToFormat> {
+async function ofProject(cwd: string, env: Context['env']) {
   const project = await loadProject({ cwd, env });
   return { root: project.root, files: projectFiles(project) };
 }
 
-function named(folder: string, cwd: string, names: readonly string[]): FilesToFormat {
+/** The project folder, and the files in it that the command line names. */
+function named(folder: string, cwd: string, names: readonly string[]) {
   const root = real(folder);
   const here = real(cwd);
   const files = names.flatMap((name) => {
     const absolute = path.resolve(here, name);
     const relative = path.relative(root, absolute).replaceAll(path.sep, '/');
     if (!isInside(real(absolute), root) || !isInside(absolute, root)) {
-      throw new UserError(`${name} is outside the project folder`, {
-        hint: 'Pass the folder of its project with -C DIR.',
-      });
+      const hint = 'Pass the folder of its project with -C DIR.';
+      throw new UserError(`${name} is outside the project folder`, { hint });
     }
     if (!statSync(absolute).isDirectory()) return [relative];
     const inside = relative === '' ? '' : `${relative.replace(/[[\]{}()*?!+@\\]/g, '\\$&')}/`;

@@ -5,7 +5,7 @@ import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { type FailCondition, failCondition, gapsOf, isMet, shareIn } from '../../runs/impact/conditions.ts';
 import type { Compared, ImpactDocument } from '../../runs/impact/impact-document.ts';
-import { type Impact, measureImpact } from '../../runs/impact/measure-impact.ts';
+import { measureImpact } from '../../runs/impact/measure-impact.ts';
 import type { ShareField } from '../../runs/impact/tally.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import { stateToRead } from '../../runs/planning.ts';
@@ -46,7 +46,12 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
     }),
   );
   progress.clear();
-  terminal.out(rendered(measured, output, context));
+  const formats: Record<typeof output, () => string> = {
+    text: () => impactText(measured.document, terminal.style),
+    json: () => jsonText(measured.document),
+    html: () => impactHtml(measured, context.now()),
+  };
+  terminal.out(formats[output]());
   const code = codeFor(context, measured.document, conditions);
   return code === ExitCode.changes && !options.detailedExitcode ? ExitCode.ok : code;
 }
@@ -55,15 +60,6 @@ function conditionOf(text: string): FailCondition {
   const condition = failCondition(text);
   if ('problem' in condition) throw misuse(`--fail-if ${text}: ${condition.problem}`);
   return condition;
-}
-
-function rendered(measured: Impact, output: ImpactFlags['output'], { terminal, now }: Context): string {
-  const formats: Record<typeof output, () => string> = {
-    text: () => impactText(measured.document, terminal.style),
-    json: () => jsonText(measured.document),
-    html: () => impactHtml(measured, now()),
-  };
-  return formats[output]();
 }
 
 function codeFor({ log }: Context, document: ImpactDocument, conditions: readonly FailCondition[]): number {

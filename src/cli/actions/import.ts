@@ -83,11 +83,9 @@ async function importFile(context: Context, file: string, options: ImportOptions
 function warnUndeclared({ log }: Context, addresses: readonly string[]): void {
   const [first, ...more] = addresses;
   if (first === undefined) return;
-  const what = more.length === 0 ? first : `${first} and ${more.length} more`;
-  const them = more.length === 0 ? 'one' : 'them';
-  log.warn(
-    `no manifest declares ${what} yet: write ${them} before the next apply, or it releases ${more.length === 0 ? 'the record' : 'the records'}`,
-  );
+  const [what, them, records] =
+    more.length === 0 ? [first, 'one', 'record'] : [`${first} and ${more.length} more`, 'them', 'records'];
+  log.warn(`no manifest declares ${what} yet: write ${them} before the next apply, or it releases the ${records}`);
 }
 
 /** The addresses whose records the next apply keeps: declared ones, and those of renamed resources. */

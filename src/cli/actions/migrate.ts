@@ -52,12 +52,11 @@ interface MigrateOptions extends MigrationOptions, DiscoveryFlags, GuardOptions,
 export async function migrate(given: Context, options: MigrateOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
   refuseConflicts(context, options);
-  const { map } = options;
+  const { map, include = [], exclude = [] } = options;
   const names = map === undefined ? new Map() : parseNameMap(await readTextOf(context.cwd, map), map);
   const ends = await openMigrationWorkspaces(context, options);
   const { to } = ends;
   const live = await liveSource(context, ends, options);
-  const { include = [], exclude = [] } = options;
   const progress = progressFor(context);
   const common = { context, ends, live, names, globs: { include, exclude }, options, onRead: progress.read };
   try {
@@ -126,7 +125,7 @@ async function show(running: Moving): Promise<number> {
 }
 
 async function run(running: Moving, session: StateSession): Promise<number> {
-  const { context, live, options } = running;
+  const { context, live, options, ends } = running;
   const { interrupts, log } = context;
   const outlook = await look(running);
   const { prepared, planned } = outlook;
@@ -135,16 +134,23 @@ async function run(running: Moving, session: StateSession): Promise<number> {
     tellAfter(running, outlook, undefined);
     return ExitCode.error;
   }
-  session.note(planInHistory(planned.plan.document));
-  if (changesIn(planned.plan.document) > 0 || live !== undefined || prepared.edits.length > 0) {
-    refuseDenied(planned.plan.document);
-    const isAsked = !options.autoApprove && context.terminal.canAsk;
-    refuseTrippedGuards(planned.plan.document, options);
-    refuseFirstState(running.ends.to, { session, document: planned.plan.document, isAsked });
-    if (!options.autoApprove && !(await ask(running, changesIn(planned.plan.document))))
+  const { document } = planned.plan;
+  const changes = changesIn(document);
+  session.note(planInHistory(document));
+  if (changes > 0 || live !== undefined || prepared.edits.length > 0) {
+    refuseDenied(document);
+    refuseTrippedGuards(document, options);
+    refuseFirstState(ends.to, { session, document, isAsked: !options.autoApprove && context.terminal.canAsk });
+    const { name, workspaceId } = ends.to.workspace;
+    const approval = {
+      question: `Migrate ${options.from} to ${name} (${workspaceId}): ${changes} to write?`,
+      verb: 'migrate',
+      hint: 'Review with --dry-run, then approve with --auto-approve.',
+    };
+    if (!options.autoApprove && !(await approve(context, approval)))
       return cancelled(context, { what: 'migration', session });
   }
-  const progress = beginWriting(context, changesIn(planned.plan.document));
+  const progress = beginWriting(context, changes);
   const report = await runMigration(running, { session, prepared, planned, onEvent: progress.apply });
   progress.clear();
   tellAfter(running, outlook, report);
@@ -160,15 +166,6 @@ async function look(running: Moving): Promise<MigrationPreview> {
   } finally {
     progress.clear();
   }
-}
-
-function ask({ context, ends, options }: Moving, changes: number): Promise<boolean> {
-  const { name, workspaceId } = ends.to.workspace;
-  return approve(context, {
-    question: `Migrate ${options.from} to ${name} (${workspaceId}): ${changes} to write?`,
-    verb: 'migrate',
-    hint: 'Review with --dry-run, then approve with --auto-approve.',
-  });
 }
 
 function migrationOf(

@@ -65,19 +65,13 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   if (interrupted !== undefined && taken.size === 0) return interrupted;
   if (begins) {
     const { lockTimeout, allowOlderState = false } = options;
-    const lock = { lockTimeout, allowOlderState };
     const recording = interrupted === undefined ? opened : uninterrupted(context, opened);
-    const kept = await recordRecovery(recording, { recovery, taken, isLost, ...lock });
+    const kept = await recordRecovery(recording, { recovery, taken, isLost, lockTimeout, allowOlderState });
     if (kept !== undefined) context.log.info(`The old state is kept in ${kept}.`);
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
-  const recovered: Recovered = {
-    ...recovery,
-    ...answers,
-    unanswered,
-    reach: opened.reach,
-    dashboard: dashboardOf(opened.workspace),
-  };
+  const dashboard = dashboardOf(opened.workspace);
+  const recovered: Recovered = { ...recovery, ...answers, unanswered, reach: opened.reach, dashboard };
   if (!isText) terminal.out(jsonText(recoverJson(recovered)));
   else if (matches.length > 0) terminal.out(recoveredText(recovered, terminal.style));
   if (interrupted === undefined) {
@@ -101,11 +95,8 @@ function none(): Answers {
 }
 
 /** The records that a person or `--auto-approve` accepts. */
-async function chosen(
-  context: Context,
-  matches: readonly Match[],
-  { auto, autoApprove }: RecoverOptions,
-): Promise<Answers> {
+async function chosen(context: Context, matches: readonly Match[], options: RecoverOptions): Promise<Answers> {
+  const { auto, autoApprove } = options;
   const certain = new Map(
     matches.flatMap(({ resource, certain: one }) => (one === undefined ? [] : [[resource.address, one.id]])),
   );

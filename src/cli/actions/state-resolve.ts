@@ -43,18 +43,12 @@ async function resolveIn(
     return ExitCode.ok;
   }
   if (options.all) {
+    const links = context.dashboard === undefined ? [] : whole('LOOK FOR IT AT');
     const rows = chosen.map((address) => {
-      const url = recordUrl(context, { kind: kindOf(address), id: null });
-      return [address, pending.get(address)?.since ?? '', url ?? ''];
+      const link = links.map(() => recordUrl(context, { kind: kindOf(address), id: null }) ?? '');
+      return [address, pending.get(address)?.since ?? '', ...link];
     });
-    const columns = [...whole('ADDRESS'), 'SENT', ...(context.dashboard === undefined ? [] : whole('LOOK FOR IT AT'))];
-    terminal.out(
-      renderTable(
-        columns,
-        rows.map((row) => row.slice(0, columns.length)),
-        terminal.tableStyle,
-      ),
-    );
+    terminal.out(renderTable([...whole('ADDRESS'), 'SENT', ...links], rows, terminal.tableStyle));
     if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length))))
       return cancelled(context, { session });
   }

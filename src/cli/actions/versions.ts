@@ -1,6 +1,5 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord, VersionShown } from '../../kinds/kind.ts';
-import type { Resource } from '../../manifests/resource.ts';
 import { comparisonMarkdown, comparisonText, draftComparison } from '../../output/comparison.ts';
 import { renderFileDiffs } from '../../output/file-diff.ts';
 import { jsonText } from '../../output/json-text.ts';
@@ -12,7 +11,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { foreignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { command, ExitCode, misuse, type UserError } from '../../problems/user-error.ts';
+import { command, ExitCode, misuse } from '../../problems/user-error.ts';
 import { referableRecords, valuesOfVersion } from '../../runs/accepted-values.ts';
 import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -92,7 +91,8 @@ function refuseConflicts({ address, version, diff, output, detailedExitcode }: V
       command(`versions ${address} --diff published`),
     );
   }
-  if (version === undefined && diff !== undefined) throw whichVersion(address, diff);
+  if (version === undefined && diff !== undefined)
+    throw misuse('--diff needs a version to compare with', command(`versions ${address} VERSION --diff ${diff}`));
   const draftOnly = output === 'markdown' ? '--output markdown' : detailedExitcode ? '--detailed-exitcode' : undefined;
   if (draftOnly !== undefined) throw misuse(`${draftOnly} needs --diff published`);
 }
@@ -120,10 +120,11 @@ function betweenText(
 ): string {
   const fields = new Set(Object.keys(kindNamed(kind).spec.shape));
   const own = (record: ShownRecord): string =>
-    text(Object.fromEntries(Object.entries(record).filter(([field]) => fields.has(field))));
+    yamlText(Object.fromEntries(Object.entries(record).filter(([field]) => fields.has(field))), {
+      sortMapEntries: true,
+    });
   const [before, after] = [own(shown), own(other)];
-  const nameOf = (version: number): string => `${address} version ${version}`;
-  const names = { before: nameOf(numbers[0]), after: nameOf(numbers[1]) };
+  const names = { before: `${address} version ${numbers[0]}`, after: `${address} version ${numbers[1]}` };
   if (before === after) return `${names.before} and version ${numbers[1]} are identical.\n`;
   return renderFileDiffs([{ file: address, before, after, names }], style);
 }
@@ -140,8 +141,9 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
   const { resources } = await opened.desired();
   const state = await stateToRead(opened);
   return opened.withClient(options, async (client) => {
+    const declared = resources.map((each) => each.address);
     const resource = resources.find((each) => each.address === address);
-    if (resource === undefined) throw undeclared(address, resources);
+    if (resource === undefined) throw misuse(`no manifest declares ${address}${didYouMean(address, declared)}`);
     const { workspaceId } = opened.workspace;
     const record = versionedRecord(address, state);
     const to = options.to ?? (await offered(context, options, await publishedOf(record, client)));
@@ -150,7 +152,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
     const records = await referableRecords({
       state,
       planned: { resources: [] },
-      declared: new Set(resources.map((each) => each.address)),
+      declared: new Set(declared),
       wanted: Object.keys(kind.fields).map((path) => ({ address, path, value: undefined })),
       client,
       workspace: opened.workspace,
@@ -159,10 +161,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
       found: { ...valuesOfVersion({ kind, resource, version, records }), unmoved: [], records },
       options,
       command: `voxform rollback ${address} --to ${to}`,
-      words: {
-        verb: 'Roll back',
-        nothing: `No managed field of ${address} differs from version ${to}.`,
-      },
+      words: { verb: 'Roll back', nothing: `No managed field of ${address} differs from version ${to}.` },
     });
   });
 }
@@ -204,21 +203,4 @@ async function versionOf(
     if (!(cause instanceof PlatformError) || !cause.saysMissing) throw cause;
     throw noSuchVersion(address, version, cause);
   }
-}
-
-function whichVersion(address: string, diff: number): UserError {
-  return misuse('--diff needs a version to compare with', command(`versions ${address} VERSION --diff ${diff}`));
-}
-
-function undeclared(address: string, resources: readonly Resource[]): UserError {
-  return misuse(
-    `no manifest declares ${address}${didYouMean(
-      address,
-      resources.map((each) => each.address),
-    )}`,
-  );
-}
-
-function text(record: Readonly<Record<string, unknown>>): string {
-  return yamlText(record, { sortMapEntries: true });
 }

@@ -2,15 +2,13 @@ import path from 'node:path';
 import { systemClock } from '../../operator/clock.ts';
 import { WatchedFiles } from '../../operator/file-watch.ts';
 import { gitSource } from '../../operator/git/git-source.ts';
-import type { Metrics } from '../../operator/health/metrics.ts';
-import type { InputFiles } from '../../operator/last-load.ts';
 import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
 import { Notifier, notifiedDriftIn } from '../../operator/notifications/notifier.ts';
 import type { WatchPolicy } from '../../operator/reconciler.ts';
 import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type ManifestSource } from '../../operator/source.ts';
-import { type FileWatch, Watch, type WatchOptions } from '../../operator/workspace-watch.ts';
+import { type FileWatch, Watch } from '../../operator/workspace-watch.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -44,6 +42,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   const context = withPolicyFiles(given, flags);
   const { terminal, log, interrupts, cwd, projectFolder = cwd, redactor, tracing } = context;
   refuseContradictions(flags);
+  const { interval, firstRetry, longestRetry, grace } = flags;
   const address = pageAddress(flags);
   const source = sourceOf(context, flags);
   if (flags.git === undefined) await refuseNothing(context);
@@ -65,14 +64,24 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     onResult: (result) => page?.metrics.notification(result),
     memory: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
   });
+  const onRequest: RunContext['onRequest'] = (event) => {
+    tracing?.request(event);
+    page?.metrics.request(event);
+  };
   const watch: Watch = new Watch({
-    context: { ...context, log: timed(log), onRequest: requestListener(context, page?.metrics) },
+    context: { ...context, log: timed(log), onRequest },
     log,
     source,
-    local: flags.git === undefined ? undefined : placesOf(cwd, flags),
+    local: localPaths(cwd, flags),
     policy: flags,
     clock: systemClock,
-    timing: timingOf(flags),
+    timing: {
+      pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, longestRetry: longestRetry * 1000 },
+      settling: SETTLING,
+      random: Math.random,
+      removalDelay: REMOVAL_DELAY,
+      grace: grace * 1000,
+    },
     observers: [
       notifier,
       ...(page === undefined ? [] : [page.metrics, page.pages]),
@@ -86,7 +95,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   interrupts.onHangup = () => watch.trigger('hangup');
   let endsAt = Number.POSITIVE_INFINITY;
   interrupts.stop.addEventListener('abort', () => {
-    endsAt = systemClock.now() + flags.grace * 1000;
+    endsAt = systemClock.now() + grace * 1000;
     const message = 'stopping: finishing requests in flight; press Ctrl-C again to stop now';
     log.entry('info', message, { event: 'ending' });
   });
@@ -109,8 +118,10 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   }
 }
 
-function placesOf(cwd: string, { allowDir = [], git }: WatchFlags): LocalPaths {
-  return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)), source: git };
+/** The folders of a state and of secrets for a project from Git. */
+function localPaths(cwd: string, { allowDir = [], git: source }: WatchFlags): LocalPaths | undefined {
+  if (source === undefined) return undefined;
+  return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)), source };
 }
 
 function sourceOf(
@@ -130,16 +141,6 @@ function sourceOf(
   });
 }
 
-function timingOf({ interval, firstRetry, longestRetry, grace }: WatchFlags): WatchOptions['timing'] {
-  return {
-    pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, longestRetry: longestRetry * 1000 },
-    settling: SETTLING,
-    random: Math.random,
-    removalDelay: REMOVAL_DELAY,
-    grace: grace * 1000,
-  };
-}
-
 /** In a checkout, only secrets are watched: its files never change. */
 function filesOf(
   { cwd, projectFolder = cwd, log }: Context,
@@ -150,26 +151,16 @@ function filesOf(
   const files = new WatchedFiles({
     folder: projectFolder,
     changed,
-    onError: (error) => {
+    onError(error) {
       const message = `cannot watch all files, relying on --interval: ${messageOf(error)}`;
       if (!said.has(message)) log.entry('warning', message, { event: 'files-unwatched' });
       said.add(message);
     },
   });
   if (!isAtomic) return files;
-  const onlySecrets = ({ secretFolders }: InputFiles): InputFiles => ({
-    folders: [],
-    files: [],
-    secretFolders,
-  });
-  return { watch: (inputs) => files.watch(onlySecrets(inputs)), close: () => files.close() };
-}
-
-function requestListener({ tracing }: Context, metrics: Metrics | undefined): RunContext['onRequest'] {
-  if (tracing === undefined && metrics === undefined) return undefined;
-  return (event) => {
-    tracing?.request(event);
-    metrics?.request(event);
+  return {
+    watch: ({ secretFolders }) => files.watch({ folders: [], files: [], secretFolders }),
+    close: () => files.close(),
   };
 }
 
@@ -185,18 +176,11 @@ function timed(log: Context['log']): RunContext['log'] {
 function traced(tracing: Tracing, redactor: Context['redactor']): RunObserver {
   return {
     began: () => tracing.begin('voxform watch run'),
-    finished: ({ number, result, triggers, workspace, commit, error }) =>
-      tracing.end(
-        {
-          command: 'watch',
-          run: number,
-          result,
-          triggers: triggers.join(','),
-          workspace: workspace?.name ?? null,
-          commit: commit ?? null,
-        },
-        result === 'ok' ? undefined : redactor.redact(error === undefined ? result : messageOf(error)),
-      ),
+    finished({ number: run, result, triggers: given, workspace: of, commit = null, error }) {
+      const [triggers, workspace] = [given.join(','), of?.name ?? null];
+      const failure = result === 'ok' ? undefined : redactor.redact(error === undefined ? result : messageOf(error));
+      tracing.end({ command: 'watch', run, result, triggers, workspace, commit }, failure);
+    },
   };
 }
 

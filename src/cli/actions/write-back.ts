@@ -1,6 +1,5 @@
 import { driftOf } from '../../engine/decide/drift-view.ts';
 import { refuseUnknown } from '../../engine/decide/scope.ts';
-import type { Address } from '../../manifests/resource.ts';
 import { type AcceptanceWords, acceptanceJson, renderAcceptance } from '../../output/accept-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
@@ -31,9 +30,9 @@ export async function accept(context: Context, options: AcceptOptions): Promise<
   }
   const opened = await openWorkspace(context, { requireKey: true });
   if (pullRequest) {
-    return withDrift(context, { opened, options, addresses }, (facts) => acceptByRequest(context, facts, options));
+    return withDrift(context, { opened, options }, (facts) => acceptByRequest(context, facts, options));
   }
-  const found = await withDrift(context, { opened, options, addresses }, (facts) => driftValues(facts, addresses));
+  const found = await withDrift(context, { opened, options }, (facts) => driftValues(facts, addresses));
   const words = {
     verb: 'Accept',
     nothing: 'No drift to accept.',
@@ -42,17 +41,12 @@ export async function accept(context: Context, options: AcceptOptions): Promise<
   return writeBack(context, opened, { found, options, command: 'voxform accept', words });
 }
 
-interface DriftSought {
-  readonly opened: OpenWorkspace;
-  readonly options: AcceptOptions;
-  readonly addresses: readonly Address[];
-}
-
 async function withDrift<T>(
   context: Context,
-  { opened, options, addresses }: DriftSought,
+  { opened, options }: { readonly opened: OpenWorkspace; readonly options: AcceptOptions },
   work: (facts: DriftFacts) => Promise<T>,
 ): Promise<T> {
+  const { address: addresses } = options;
   // A value that the platform kept is not drift: only a person accepts it, not a request.
   const retryIgnored = options.pullRequest !== true;
   const whole = { refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
@@ -134,8 +128,12 @@ export async function writeBack(
   const isWriting = files.length > 0 && options.dryRun !== true;
   if (options.output === 'text') terminal.out(renderAcceptance(acceptance, terminal.style, words));
   if (isWriting) {
-    const approved = options.autoApprove || (await ask(context, { files: files.length, command }));
-    if (!approved) return cancelled(context);
+    const approval = {
+      question: `Write ${plural(files.length, 'file')}?`,
+      verb: 'write',
+      hint: `Review with ${command} --dry-run, then approve with ${command} --auto-approve.`,
+    };
+    if (!options.autoApprove && !(await approve(context, approval))) return cancelled(context);
     await writeFiles(project.root, files);
     log.info([`Written: ${files.map(({ file }) => file).join(', ')}`, words.next].filter(Boolean).join('. '));
   }
@@ -143,12 +141,4 @@ export async function writeBack(
     terminal.out(jsonText(acceptanceJson(acceptance, { workspace: workspace.name, written: isWriting })));
   }
   return refused.length === 0 ? ExitCode.ok : ExitCode.error;
-}
-
-function ask(context: Context, { files, command }: { files: number; command: string }): Promise<boolean> {
-  return approve(context, {
-    question: `Write ${plural(files, 'file')}?`,
-    verb: 'write',
-    hint: `Review with ${command} --dry-run, then approve with ${command} --auto-approve.`,
-  });
 }
