@@ -39,11 +39,9 @@ function formatHelp(command: Command, helper: Help): string {
 
   const description = helper.boxWrap(helper.commandDescription(command), helper.helpWidth ?? 80);
   const isRoot = command.parent === null;
-  const members = helper.groupItems(
-    [...command.commands],
-    helper.visibleCommands(command),
-    (each) => (isRoot && each.helpGroup()) || 'Commands:',
-  );
+  const headingOf = (each: Command): string => (isRoot && each.helpGroup()) || 'Commands:';
+  const members = helper.groupItems([...command.commands], helper.visibleCommands(command), headingOf);
+  const argumentsOf = helper.visibleArguments(command);
   return [
     `${helper.styleTitle('Usage:')} ${helper.commandUsage(command)}`,
     '',
@@ -51,9 +49,7 @@ function formatHelp(command: Command, helper: Help): string {
     '',
     ...section(
       'Arguments:',
-      helper
-        .visibleArguments(command)
-        .map((argument) => item(helper.argumentTerm(argument), helper.argumentDescription(argument))),
+      argumentsOf.map((each) => item(helper.argumentTerm(each), helper.argumentDescription(each))),
     ),
     ...[...members].flatMap(([heading, commands]) =>
       section(

@@ -58,7 +58,8 @@ export class Log {
   /** For a command that runs for days: text with the time, or JSON with details for programs. */
   entry(level: Level, message: string, fields: Fields = {}): void {
     const { terminal, now } = this.#options;
-    this.#write(level, message, { fields, lead: `${terminal.errorStyle.dim(timeOfDay(now()))}  ` });
+    const time = now().toTimeString().slice(0, 8);
+    this.#write(level, message, { fields, lead: `${terminal.errorStyle.dim(time)}  ` });
   }
 
   /** Formatted text. As JSON, it is one entry for each line with its continuation below. */
@@ -71,7 +72,11 @@ export class Log {
     for (const line of whole.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
   }
 
-  #write(level: Level, message: string, { fields = {}, lead = '' }: Details = {}): void {
+  #write(
+    level: Level,
+    message: string,
+    { fields = {}, lead = '' }: { readonly fields?: Fields; readonly lead?: string } = {},
+  ): void {
     const { terminal, quiet, verbose } = this.#options;
     if ((level === 'info' && quiet) || (level === 'debug' && !verbose)) return;
     if (this.#lines !== undefined) {
@@ -83,15 +88,4 @@ export class Log {
     const text = level === 'debug' ? dim(lead + escapeControls(message)) : prose(message, { lead: lead + label });
     terminal.err(`${text}\n`);
   }
-}
-
-interface Details {
-  readonly fields?: Fields;
-  readonly lead?: string;
-}
-
-/** `09:05:00`, in local time. */
-function timeOfDay(date: Date): string {
-  const parts = [date.getHours(), date.getMinutes(), date.getSeconds()];
-  return parts.map((part) => String(part).padStart(2, '0')).join(':');
 }

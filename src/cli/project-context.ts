@@ -22,14 +22,11 @@ export interface ProjectLookup {
 export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile, isSilent }: ProjectLookup): C {
   const { cwd, env, log } = context;
   const home = env.HOME ?? env.USERPROFILE;
-  const found = isNamed ? named(cwd) : findProjectFolder({ from: cwd, home, user: process.getuid?.() });
+  const above = () => findProjectFolder({ from: cwd, home, user: process.getuid?.() });
+  const found = !isNamed ? above() : projectFileIn(cwd) === undefined ? undefined : cwd;
   if (found === undefined) return context;
   if (found !== cwd && !isSilent) log.info(`Using project ${found}`);
   return { ...context, projectFolder: found, env: usesEnvFile ? withEnvFile(found, env) : env };
-}
-
-function named(folder: string): string | undefined {
-  return projectFileIn(folder) === undefined ? undefined : folder;
 }
 
 /** Files of the project relative to the current folder, as in compilers. */

@@ -10,7 +10,7 @@ import type { Reach } from '../problems/workspace-command.ts';
 import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
-import type { CommandAction, Context, Start, Takes } from './context.ts';
+import type { CommandAction, Context, Start } from './context.ts';
 import type { Interrupts } from './interrupts.ts';
 import { Log } from './log.ts';
 import { asksForJson, normalisedArgs } from './normalise-args.ts';
@@ -45,16 +45,19 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     contextFor(host, { color: !host.args.includes('--no-color'), logFormat }, redactor);
   const start: Start = async (action, takes) => {
     const tracing = await tracingFor(host.env);
+    const flags = program.optsWithGlobals<GlobalFlags>();
     const context = {
-      ...contextFor(host, program.optsWithGlobals<GlobalFlags>(), redactor),
+      ...contextFor(host, flags, redactor),
       tracing,
       onRequest: tracing?.request,
       ...given,
     };
     if (takes?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
     const performed = takes?.severalWorkspaces ? action : forOneWorkspace(action);
-    const flags = program.optsWithGlobals<GlobalFlags>();
-    exitCode = await perform(performed, { host, context, format, around: aroundFor(flags, takes) });
+    const lookup = takes?.withoutProject
+      ? undefined
+      : { isNamed: flags.chdir !== undefined, usesEnvFile: flags.envFile ?? true, isSilent: takes?.ownRuns === true };
+    exitCode = await perform(performed, { host, context, format, lookup });
     if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
   };
@@ -109,25 +112,17 @@ function failureOf(exitCode: number): string | undefined {
   return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
 
-function aroundFor(flags: GlobalFlags, takes: Takes = {}): ProjectLookup | undefined {
-  if (takes.withoutProject === true) return undefined;
-  return {
-    isNamed: flags.chdir !== undefined,
-    usesEnvFile: flags.envFile ?? true,
-    isSilent: takes.ownRuns === true,
-  };
-}
-
 interface Performing {
   readonly host: Host;
   readonly context: Context;
   readonly format: string;
-  /** The project's folder; undefined if it needs none. */
-  readonly around: ProjectLookup | undefined;
+  /** How to find the project; undefined if the command needs none. */
+  readonly lookup: ProjectLookup | undefined;
 }
 
-async function perform(action: CommandAction, { host, context: outer, format, around }: Performing): Promise<number> {
-  let reach = reachOf(outer);
+async function perform(action: CommandAction, { host, context: outer, format, lookup }: Performing): Promise<number> {
+  // A command that fixes an error must name the same workspace.
+  let reach = outer.reach ?? (outer.workspace === undefined ? undefined : { workspace: outer.workspace });
   let context: Context = {
     ...outer,
     onWorkspace(named) {
@@ -139,7 +134,7 @@ async function perform(action: CommandAction, { host, context: outer, format, ar
   let failure: unknown;
   await log.begin('text');
   try {
-    if (around !== undefined && context.projectFolder === undefined) context = inProject(context, around);
+    if (lookup !== undefined && context.projectFolder === undefined) context = inProject(context, lookup);
     exitCode = await action(context);
     const lost = await terminal.flush();
     if (lost !== undefined) {
@@ -149,7 +144,7 @@ async function perform(action: CommandAction, { host, context: outer, format, ar
     }
     if (failureOf(exitCode) !== undefined) failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
   } catch (error) {
-    exitCode = report(error, { context, host, reach });
+    exitCode = report(error, host, { context, reach });
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
   if (failure !== undefined && !terminal.hasResult) {
@@ -177,11 +172,6 @@ function forOneWorkspace(action: CommandAction): CommandAction {
   };
 }
 
-/** Without inherited properties: `constructor` is not a variable. */
-function ownOf(env: Host['env']): Host['env'] {
-  return Object.assign(Object.create(null) as Record<string, string | undefined>, env);
-}
-
 function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context {
   const terminal = new Terminal({ ...host, color: flags.color, redactor });
   const quiet = flags.quiet ?? false;
@@ -191,7 +181,8 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   return {
     cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
     calledIn: host.cwd,
-    env: ownOf(host.env),
+    // Without inherited properties: `constructor` is not a variable.
+    env: Object.assign(Object.create(null) as Record<string, string | undefined>, host.env),
     workspace: more.length === 0 ? workspace : undefined,
     workspaces,
     quiet,
@@ -207,14 +198,11 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   };
 }
 
-interface Reporting {
-  readonly context: Context;
-  readonly host: Host;
-  readonly reach: Reach;
-}
-
-function report(error: unknown, { context, host, reach }: Reporting): number {
-  const { interrupts, args } = host;
+function report(
+  error: unknown,
+  { interrupts, args }: Host,
+  { context, reach }: { readonly context: Context; readonly reach: Reach },
+): number {
   const { terminal, log, verbose, redactor } = context;
   const isGivenUp = error instanceof PlatformError && error.reason === 'aborted';
   if (interrupts.exitCode !== undefined && (isGivenUp || error instanceof UserError)) {
@@ -227,21 +215,9 @@ function report(error: unknown, { context, host, reach }: Reporting): number {
     return ExitCode.error;
   }
   const command = `voxform ${args[0] ?? ''}`.trim();
-  log.block(
-    'error',
-    renderError(error, terminal.errorStyle, {
-      verbose,
-      command,
-      reach,
-      redact: redactor.redact,
-    }),
-  );
+  const { redact } = redactor;
+  log.block('error', renderError(error, terminal.errorStyle, { verbose, command, reach, redact }));
   return exitCodeOf(error);
-}
-
-/** A command that fixes an error must name the same workspace. */
-function reachOf({ workspace, reach }: Context): Reach {
-  return reach ?? (workspace === undefined ? undefined : { workspace });
 }
 
 function exitCodeOf(error: unknown): number {

@@ -1,7 +1,7 @@
 import { Argument, type Command, type CommanderError, InvalidArgumentError, type Option } from 'commander';
 import { parseAddress } from '../manifests/resource.ts';
 import { didYouMean, meant, nearest } from '../problems/suggest.ts';
-import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
+import { misuse, type UserError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
 import { itemsOf } from './flags.ts';
 import { pathOf } from './help.ts';
@@ -24,19 +24,13 @@ export function usageError(
   const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1] ?? '';
   const known = knownHere(unknown, command);
   const hint =
-    known ??
-    [missingOf(message, command) ?? insteadOf(code, command, operand), `${helpOf(command)} for usage.`].join('');
+    known ?? `${missingOf(message, command) ?? insteadOf(code, command, operand) ?? ''}${helpOf(command)} for usage.`;
   const shown = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
   const inWords = known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, '');
   const flag = unknown.replace(/=.*/s, '');
   const flags = flagsOf(command);
-  const joined =
-    known !== undefined || flag === unknown
-      ? ''
-      : flags.includes(flag)
-        ? `; ${flag} takes no value`
-        : didYouMean(flag, flags);
-  return new UserError(`${inWords}${joined}`, { hint, exitCode: ExitCode.usage });
+  const correction = flags.includes(flag) ? `; ${flag} takes no value` : didYouMean(flag, flags);
+  return misuse(`${inWords}${known !== undefined || flag === unknown ? '' : correction}`, hint);
 }
 
 function helpOf(command: Command): string {
@@ -113,14 +107,11 @@ function takeOneOf(each: Option | Argument, choices: readonly string[]): void {
     const items = each.variadic ? itemsOf(given) : [given];
     const odd = items.find((item) => !choices.includes(item));
     if (odd === undefined) return each.variadic ? [...before, ...items] : given;
-    throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}${suggested(odd, choices)}`);
+    const suggestion = nearest(odd, choices) === undefined ? '.' : didYouMean(odd, choices);
+    throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}${suggestion}`);
   };
   if (each instanceof Argument) each.argParser<Choice>(parse);
   else each.argParser<Choice>(parse);
-}
-
-function suggested(given: string, choices: readonly string[]): string {
-  return nearest(given, choices) === undefined ? '.' : didYouMean(given, choices);
 }
 
 function inOurWords(message: string): string {

@@ -27,7 +27,7 @@ const POLL = 1000;
 /** The metrics and the page of a watch, which observe its runs, and their listener. */
 export function watchPage(context: Context, { address, source, flags, watch }: WatchPageOptions) {
   const { redactor, log, now } = context;
-  const redact = (text: string) => redactor.redact(text);
+  const { redact } = redactor;
   const metrics = createMetrics(VERSION);
   const pages = new WatchSource({
     watch,
@@ -53,23 +53,21 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
     every: POLL,
   });
-  const open = () =>
-    listen({
-      ...address,
-      token,
-      isReady: () => isReady(watch().status),
-      status: () => statusJson(watch().status, source, flags.mode),
-      metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
-      reconcile: () => watch().trigger('request'),
-      redact,
-      wrongTokens,
-      page,
-    });
   return {
     metrics,
     pages,
     async listen(): Promise<Listener> {
-      const { url, close } = await open();
+      const { url, close } = await listen({
+        ...address,
+        token,
+        isReady: () => isReady(watch().status),
+        status: () => statusJson(watch().status, source, flags.mode),
+        metrics: async () => ({ contentType: metrics.contentType, text: await metrics.text() }),
+        reconcile: () => watch().trigger('request'),
+        redact,
+        wrongTokens,
+        page,
+      });
       return {
         url,
         close() {

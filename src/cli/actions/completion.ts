@@ -31,15 +31,12 @@ async function answerTo(
   { shell, given }: { readonly shell: Shell; readonly given: readonly string[] },
 ): Promise<string> {
   const cwdOf = ({ flags }: CompletionCursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
-  const silent = { warn() {}, info() {}, debug() {} };
+  const log = { warn() {}, info() {}, debug() {} };
   const completed = await complete(program, wordsFrom(shell, given), (cursor) => {
-    const here = { ...context, cwd: cwdOf(cursor) };
-    const around = { isNamed: cursor.flags.has('--chdir'), usesEnvFile: false, isSilent: true };
-    return projectSources({
-      ...inProject(here, around),
-      log: silent,
-      workspace: cursor.flags.get('--workspace'),
-    });
+    const { flags } = cursor;
+    const lookup = { isNamed: flags.has('--chdir'), usesEnvFile: false, isSilent: true };
+    const found = inProject({ ...context, cwd: cwdOf(cursor) }, lookup);
+    return projectSources({ ...found, log, workspace: flags.get('--workspace') });
   });
   return answerFor(shell, completed, cwdOf(completed.cursor));
 }

@@ -158,10 +158,8 @@ export async function fleetInit(context: Context, flags: FleetFlags & { readonly
   const { cwd, terminal } = context;
   const fleet = fleetFileOf(context, flags);
   if (fleet.database === undefined && flags.sql) {
-    throw new UserError('the embedded database needs no set-up', {
-      hint: 'Set database in the fleet file to the address of a PostgreSQL.',
-      exitCode: ExitCode.usage,
-    });
+    const hint = 'Set database in the fleet file to the address of a PostgreSQL.';
+    throw misuse('the embedded database needs no set-up', hint);
   }
   const database = await openFleetDatabase(fleet, cwd, 'command');
   try {

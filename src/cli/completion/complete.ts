@@ -131,20 +131,14 @@ const STAY = ':stay';
 export function answerFor(shell: Shell, { candidates, cursor }: Completion, cwd: string): string {
   const lines =
     typeof candidates === 'string'
-      ? pathLines(candidates, { folder: cursor.flags.get('--chdir'), text: cursor.text, cwd })
+      ? pathLines(candidates, cursor, cwd)
       : candidates.map(({ value, description }) => line(forShell(shell, value), description));
   return lines.map((each) => `${each}\n`).join('');
 }
 
-interface Paths {
-  /** The folder of `-C`. The shell is in another one and cannot complete files there. */
-  readonly folder: string | undefined;
-  readonly text: string;
-  readonly cwd: string;
-}
-
-function pathLines(what: 'files' | 'folders', { folder, text, cwd }: Paths): string[] {
-  if (folder === undefined) return [what === 'files' ? FILES : FOLDERS];
+function pathLines(what: 'files' | 'folders', { flags, text }: CompletionCursor, cwd: string): string[] {
+  // With -C, the shell is in another folder and cannot complete files there.
+  if (!flags.has('--chdir')) return [what === 'files' ? FILES : FOLDERS];
   const parent = text.slice(0, text.lastIndexOf('/') + 1);
   const entries = readdirSync(path.resolve(cwd, parent), { withFileTypes: true });
   const fitting = entries

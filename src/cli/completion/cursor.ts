@@ -56,8 +56,8 @@ export class Reader {
 
   take(word: string): void {
     const open = this.#open;
-    const isFlag = word.startsWith('-') && word !== '-' && !this.#onlyOperands;
-    if (open !== undefined && !(isFlag && open.variadic)) {
+    const isFlag = this.readsFlag(word);
+    if (open !== undefined && !isFlag) {
       this.#flags.set(nameOf(open), word);
       if (!open.variadic) this.#open = undefined;
       return;
@@ -69,35 +69,24 @@ export class Reader {
   }
 
   at(word: string): CompletionCursor {
-    const { lead, wanted } = this.#wanted(word);
-    return {
-      command: this.#command,
-      wanted,
-      text: word.slice(lead.length),
-      operands: this.#operands,
-      flags: this.#flags,
-    };
+    const wanted = this.#wanted(word);
+    const text = wanted.type === 'value' ? word.slice(wanted.lead.length) : word;
+    return { command: this.#command, wanted, text, operands: this.#operands, flags: this.#flags };
   }
 
-  #wanted(word: string): { readonly lead: string; readonly wanted: CompletionWanted } {
+  #wanted(word: string): CompletionWanted {
     const open = this.#open;
     const isFlag = word.startsWith('-') && !this.#onlyOperands;
-    if (open !== undefined && !(isFlag && open.variadic))
-      return { lead: '', wanted: { type: 'value', of: open, lead: '' } };
-    const joined = /^--[^=]+=/.exec(word)?.[0];
-    if (isFlag && joined !== undefined) {
-      const option = this.optionOf(joined.slice(0, -1));
-      if (option === undefined || option.isBoolean()) return { lead: joined, wanted: { type: 'nothing' } };
-      return { lead: joined, wanted: { type: 'value', of: option, lead: joined } };
+    if (open !== undefined && !(isFlag && open.variadic)) return { type: 'value', of: open, lead: '' };
+    const lead = isFlag ? /^--[^=]+=/.exec(word)?.[0] : undefined;
+    if (lead !== undefined) {
+      const option = this.optionOf(lead.slice(0, -1));
+      return option === undefined || option.isBoolean() ? { type: 'nothing' } : { type: 'value', of: option, lead };
     }
-    if (isFlag) return { lead: '', wanted: { type: 'flag' } };
-    if (this.#command.commands.length > 0 && this.#operands.length === 0)
-      return { lead: '', wanted: { type: 'command' } };
+    if (isFlag) return { type: 'flag' };
+    if (this.#command.commands.length > 0 && this.#operands.length === 0) return { type: 'command' };
     const argument = argumentAt(this.#command, this.#operands.length);
-    return {
-      lead: '',
-      wanted: argument === undefined ? { type: 'nothing' } : { type: 'value', of: argument, lead: '' },
-    };
+    return argument === undefined ? { type: 'nothing' } : { type: 'value', of: argument, lead: '' };
   }
 
   #operand(word: string): void {
@@ -108,7 +97,7 @@ export class Reader {
   }
 
   #flag(word: string): void {
-    const [name = '', value] = word.startsWith('--') ? split(word) : [word];
+    const [name = '', value] = word.startsWith('--') ? word.split(/=(.*)/s, 2) : [word];
     const option = this.optionOf(name);
     if (option !== undefined) this.#flags.set(nameOf(option), value ?? '');
     if (option !== undefined && !option.isBoolean() && value === undefined) this.#open = option;
@@ -138,11 +127,6 @@ export class Reader {
     }
     return undefined;
   }
-}
-
-function split(word: string): [string, string?] {
-  const at = word.indexOf('=');
-  return at === -1 ? [word] : [word.slice(0, at), word.slice(at + 1)];
 }
 
 function nameOf({ long, short }: Option): string {
