@@ -30,7 +30,7 @@ export type CommandAction = (context: Context) => Promise<number>;
 /** Sets up the context of a command, and turns its errors into messages and exit codes. */
 export type Start = (action: CommandAction, takes?: Takes) => Promise<void>;
 
-export interface Takes {
+interface Takes {
   readonly severalWorkspaces?: true;
   /** It has many runs, and reports their starts and ends itself. */
   readonly ownRuns?: true;
