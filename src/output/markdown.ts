@@ -79,13 +79,8 @@ export class MarkdownPage {
 
   /** @param command that shows everything */
   text(command: string): string {
-    const note =
-      this.#omitted === 0
-        ? []
-        : [
-            `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MARKDOWN_LIMIT.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`,
-          ];
-    return `${[...this.#blocks, ...note].join('\n\n')}\n`;
+    const note = `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MARKDOWN_LIMIT.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`;
+    return `${[...this.#blocks, ...(this.#omitted === 0 ? [] : [note])].join('\n\n')}\n`;
   }
 
   #fits(block: string, limit: number): boolean {

@@ -81,21 +81,16 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
   const of = byAction(plan.resources);
   const lines = appliedActions.flatMap((action) => {
     const kinds = kindCounts(of(action));
-    if (kinds === '') return [];
     const { symbol, heading } = actionWords[action];
-    return [style.prose(`${heading}: ${kinds}`, { lead: `  ${style.action[action](symbol)} ` })];
+    return kinds === '' ? [] : [style.prose(`${heading}: ${kinds}`, { lead: `  ${style.action[action](symbol)} ` })];
   });
   const applied = counts(plan.summary, appliedActions);
   const rest = counts(plan.summary, [...shownActions.filter((action) => !writes.has(action)), 'noop']);
   const texts = [applied === '' ? 'Nothing to write.' : `Plan: ${applied}.`, ...(rest === '' ? [] : [`${rest}.`])];
   const guards = plan.guards.map((guard) => style.prose(guardText(guard), { lead: `  ${style.error('x')} ` }));
   const violations = renderViolations(plan, style, { full });
-  return [
-    ...lines,
-    ...guards,
-    ...(violations === '' ? [] : [violations]),
-    sentences(texts, style, { format: style.bold }),
-  ].join('\n');
+  const closing = sentences(texts, style, { format: style.bold });
+  return [...lines, ...guards, ...(violations === '' ? [] : [violations]), closing].join('\n');
 }
 
 /** The results of a migration, with the checklist of manual steps. */

@@ -3,11 +3,9 @@ import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
 import { displayWidth, truncate } from './text-width.ts';
 
-/** Returns the text of a diagnostic's file, if it can be read. */
-type SourceOf = (file: string) => string | undefined;
-
 interface ExcerptOptions {
-  readonly sourceOf: SourceOf;
+  /** Returns the text of a diagnostic's file, if it can be read. */
+  sourceOf(file: string): string | undefined;
   redact(text: string): string;
 }
 
@@ -41,17 +39,14 @@ function mayHoldKey(text: string, path = ''): boolean {
   return keyField.test(text) || keyValue.test(text) || (keyName.test(path) && !text.includes('$'));
 }
 
-interface ExcerptPlace {
-  readonly text: string;
-  readonly line: number;
-  /** From 1, in UTF-16 units. */
-  readonly column: number;
-}
-
 /** Columns that stay visible before the place in a long line. */
 const before = 24;
 
-function withCaret({ text, line, column }: ExcerptPlace, { width, dim, error }: Style): string {
+/** @param place with a column from 1, in UTF-16 units */
+function withCaret(
+  { text, line, column }: { readonly text: string; readonly line: number; readonly column: number },
+  { width, dim, error }: Style,
+): string {
   const gutter = `${line} | `;
   const room = Math.max(20, width - gutter.length - 4);
   const from = firstShown(text, column - 1, room);

@@ -71,8 +71,10 @@ export function tableLayout(
   let widths = columns.map(({ title }, index) =>
     Math.max(displayWidth(title), ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
-  const asProse = columns.map(({ prose }, index) => (prose ? leastAsProse(rows.map((row) => row[index])) : 0));
-  const placed = columns.map((column, index) => ({ ...column, index, asProse: asProse[index] ?? 0 }));
+  const placed = columns.map((column, index) => {
+    const asProse = column.prose ? leastAsProse(rows.map((row) => row[index])) : 0;
+    return { ...column, index, asProse };
+  });
   const shown = withoutSpare(placed, widths, style.width);
   const linesOf = () => inLines(sized(shown, widths), style.width);
   let lines = linesOf();

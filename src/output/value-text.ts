@@ -21,13 +21,11 @@ function flow(value: Json, nested: boolean): string {
   if (typeof value === 'string') return quotedWhereNeeded(value, nested);
   if (Array.isArray(value)) return `[${value.map((item) => flow(item, true)).join(', ')}]`;
   if (!isObject(value)) return String(value);
-  const literal = literalOf(value);
-  if (literal !== undefined) return isObject(literal) ? flowObject(literal) : flow(literal, nested);
-  return flowObject(value);
-}
-
-function flowObject(value: Readonly<Record<string, unknown>>): string {
-  const entries = Object.keys(value).map((key) => `${quotedWhereNeeded(key, true)}: ${flow(value[key] as Json, true)}`);
+  const literal = literalOf(value) ?? value;
+  if (!isObject(literal)) return flow(literal as Json, nested);
+  const entries = Object.entries(literal).map(
+    ([key, part]) => `${quotedWhereNeeded(key, true)}: ${flow(part as Json, true)}`,
+  );
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
 }
 

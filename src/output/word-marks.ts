@@ -40,8 +40,8 @@ function byLine(parts: readonly Word[], count: number): (readonly Word[] | undef
 /** Joins the blanks between two changed words with them: one mark reads better than two. */
 function joined(words: readonly Word[]): Word[] {
   const filled = words.map(({ text, changed }, index): Word => {
-    const isGap = text.trim() === '' && words[index - 1]?.changed && words[index + 1]?.changed;
-    return { text, changed: changed || isGap === true };
+    const isGap = text.trim() === '' && words[index - 1]?.changed === true && words[index + 1]?.changed === true;
+    return { text, changed: changed || isGap };
   });
   return merged(merged(filled).flatMap(withoutEdges));
 }
@@ -84,11 +84,9 @@ const aroundDifference = 60;
 export function aroundChanges(words: readonly Word[]): readonly Word[] {
   const length = words.reduce((sum, { text }) => sum + text.length, 0);
   if (length <= longLine) return words;
-  if (words.every(({ changed }) => !changed)) {
-    return words
-      .slice(0, 1)
-      .map(({ text }) => ({ text: `${text.slice(0, longLine).toWellFormed()}…`, changed: false }));
-  }
+  const [first] = words;
+  if (first !== undefined && words.every(({ changed }) => !changed))
+    return [{ text: `${first.text.slice(0, longLine).toWellFormed()}…`, changed: false }];
   return words.map(({ text, changed }, index) => {
     if (changed) return { text, changed };
     const [isFirst, isLast] = [index === 0, index === words.length - 1];

@@ -1,6 +1,5 @@
 import type { PlanDocument, PlannedResource, PlanWarning, Violation } from '../../engine/plan/plan-document.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
-import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { earlyEnd } from '../action-words.ts';
 import { listed } from '../address-list.ts';
 import { type AnnotationLevel, diagnosticsGithub, githubCommand } from '../diagnostics.ts';
@@ -128,15 +127,14 @@ export function severalGithub(
   { quiet }: Pick<GithubOptions, 'quiet'> = {},
 ): string {
   return [
-    ...failures.map(failureGithub),
+    ...failures.map(({ workspace, message, hint, diagnostics = [] }) => {
+      const said = hint === undefined ? message : `${message} (${hint})`;
+      const failed = githubCommand('error', { title: `voxform ${workspace}: failed` }, said);
+      return failed + diagnosticsGithub(diagnostics);
+    }),
     ...reports.map((report) => {
       const { workspace } = report.document;
       return reportGithub(report, { workspace, quiet, reach: reachOf(report) });
     }),
   ].join('');
-}
-
-function failureGithub({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): string {
-  const said = hint === undefined ? message : `${message} (${hint})`;
-  return `${githubCommand('error', { title: `voxform ${workspace}: failed` }, said)}${diagnosticsGithub(diagnostics)}`;
 }

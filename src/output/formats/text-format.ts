@@ -101,12 +101,13 @@ export function severalText(
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const rows = [
-    ...reports.map(({ document, summary }) => ({ ...document, said: summary.join(' '), format: String })),
+    ...reports.map(({ document: { workspace }, summary }) => ({ workspace, said: summary.join(' '), format: String })),
     ...failures.map(({ workspace }) => ({ workspace, said: 'failed', format: style.error })),
-  ].map(({ workspace, ...row }) => ({ ...row, name: escapeControls(workspace) }));
-  const width = Math.max(0, ...rows.map(({ name }) => displayWidth(name)));
-  const lines = rows.map(({ name, said, format }) =>
-    style.prose(said, { indent: 2, lead: `${pad(name, width)}  `, format }),
+  ];
+  const names = rows.map(({ workspace }) => escapeControls(workspace));
+  const width = Math.max(0, ...names.map(displayWidth));
+  const lines = rows.map(({ said, format }, index) =>
+    style.prose(said, { indent: 2, lead: `${pad(names[index] ?? '', width)}  `, format }),
   );
   return `${parts.join('\n')}\n${style.bold(plural(rows.length, 'workspace'))}\n${lines.join('\n')}\n`;
 }

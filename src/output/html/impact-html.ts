@@ -23,24 +23,25 @@ export function impactSections({ document, overTime }: Impact): Html {
   const plots = shareFields.flatMap((field) => {
     const values = valuesOf(field, versions);
     if (values.length === 0) return [];
-    const figures = values.map(
-      (value) =>
-        html`<figure><figcaption>${value}</figcaption>${sharePlot({ field, value, versions, ...overTime })}</figure>`,
-    );
+    const drawn = (value: string) => sharePlot({ field, value, versions, ...overTime });
+    const figures = values.map((value) => html`<figure><figcaption>${value}</figcaption>${drawn(value)}</figure>`);
     return [html`<h4><code>${field}</code></h4><div class="plots">${figures}</div>`];
   });
   const heading = html`<h3>Shares over time <small>with their 95% intervals; a dashed line is a publication</small></h3>`;
   const compared = comparisonTable(document);
-  const emphasized = (cell: string, isClear: boolean) =>
-    isClear ? html`<strong>${cell}</strong>` : html`<span class="faint">${cell}</span>`;
-  const table = ({ columns, rows, clear }: ReturnType<typeof impactTables>[number]) =>
-    recordsHtml(
-      columns.map(({ title }) => title),
-      rows.map((cells) => ({
-        cells: clear ? [...cells.slice(0, -1), emphasized(cells.at(-1) ?? '', clear.has(cells))] : cells,
-      })),
+  const table = ({ columns, rows, clear }: ReturnType<typeof impactTables>[number]) => {
+    const marked = (row: readonly string[]) => {
+      const last = row.at(-1);
+      const isClear = clear?.has(row);
+      return [...row.slice(0, -1), isClear ? html`<strong>${last}</strong>` : html`<span class="faint">${last}</span>`];
+    };
+    const titles = columns.map(({ title }) => title);
+    return recordsHtml(
+      titles,
+      rows.map((row) => ({ cells: clear ? marked(row) : row })),
       true,
     );
+  };
   const titled = (each: ReturnType<typeof impactTables>[number]) => html`<h4>${each.title}</h4>${table(each)}`;
   return html`${typeof compared === 'string' ? html`<p class="summary">${compared}</p>` : html`<h3>${compared.title}</h3>${table(compared)}`}
 ${impactTables(document, 'utc').map(titled)}

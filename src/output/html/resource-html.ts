@@ -44,13 +44,12 @@ export function addressesHtml(resources: readonly Pick<PlannedResource, 'address
   )}</ul>`;
 }
 
-interface ResourceOptions {
-  readonly outcome: Outcome | undefined;
-  readonly isOpen: boolean;
-}
-
 /** One or several resources with a common statement: address and changed fields, and inside the reason, the changes and the steps. */
-export function resourceHtml(said: Statement, group: ReportGroup, { outcome, isOpen }: ResourceOptions): Html {
+export function resourceHtml(
+  said: Statement,
+  group: ReportGroup,
+  { outcome, isOpen }: { readonly outcome: Outcome | undefined; readonly isOpen: boolean },
+): Html {
   const { resources, fields } = said;
   const [resource] = resources;
   if (resource === undefined) return html``;
@@ -76,21 +75,16 @@ export function resourceHtml(said: Statement, group: ReportGroup, { outcome, isO
   return html`<details class="resource" data-item="${group.key}"${isOpen && html` open`}><summary><span class="symbol ${tone}" aria-hidden="true">${group.symbol}</span><span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>${isDrifted && html`<span class="note">drifted</span>`}<span class="faint">${joined(marks, ' · ')}</span></summary><div class="content">${content}</div></details>`;
 }
 
-/** The folded form: the former address, and the names of changed fields. */
-function rowMarks(said: Statement): string {
-  const [resource] = said.resources;
-  const was = said.resources.length === 1 ? resource?.previous_address : undefined;
-  const changed =
-    resource?.action === 'create' ? plural(resource.changes.length, 'field') : (pathsOf(said) ?? said.notices[0]);
-  return [was && `was ${was}`, changed].filter(Boolean).join(' · ');
-}
-
 const NAMED_FIELDS = 3;
 
-/** `name, role and 2 more`; undefined without changes. */
-function pathsOf({ fields }: Statement): string | undefined {
+/** The folded form: the former address, and the names of changed fields. */
+function rowMarks({ resources, fields, notices }: Statement): string {
+  const [resource] = resources;
+  const was = resources.length === 1 ? resource?.previous_address : undefined;
   const paths = [...new Set(fields.map(({ path }) => path))];
-  return paths.length === 0 ? undefined : listed(paths, NAMED_FIELDS);
+  const named = paths.length === 0 ? notices[0] : listed(paths, NAMED_FIELDS);
+  const changed = resource?.action === 'create' ? plural(resource.changes.length, 'field') : named;
+  return [was && `was ${was}`, changed].filter(Boolean).join(' · ');
 }
 
 /** The reason, the fields, then other statements. */

@@ -30,6 +30,10 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   const x = (at: number): number => size.left + ((at - first) / Math.max(1, last - first)) * plot.width;
   const y = (share: number): number => size.top + (1 - share / most) * plot.height;
   const place = (at: number, share: number): string => `${x(at).toFixed(1)},${y(share).toFixed(1)}`;
+  const published = versions
+    .map(({ version, published_at }) => ({ version, at: Date.parse(published_at) }))
+    .filter(({ at }) => at >= first && at <= last)
+    .map(({ version, at }) => ({ version, left: x(at) }));
   const band = [
     ...points.map(({ at, high }) => place(at, high)),
     ...points.toReversed().map(({ at, low }) => place(at, low)),
@@ -42,7 +46,9 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   const circles = points.map(
     ({ at, value: share }) => html`<circle class="point" cx="${x(at).toFixed(1)}" cy="${y(share).toFixed(1)}" r="2"/>`,
   );
-  return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${labelOf(value, points, versions)}">${grid}${publications(versions, { first, last, x })}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MOST_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
+  const [from, to] = [points[0], points.at(-1)].map((point) => `${((point?.value ?? 0) * 100).toFixed(1)}%`);
+  const label = `Share of ${value} over time, from ${from} to ${to}, with ${versions.length} publications`;
+  return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}">${grid}${publications(published)}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MOST_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
 }
 
 /** Merges periods until there are few enough. */
@@ -60,19 +66,10 @@ function gathered(periods: readonly Period[]) {
   });
 }
 
-interface Axis {
-  readonly first: number;
-  readonly last: number;
-  x(at: number): number;
-}
-
 /** A label that would overlap the previous one is left out. */
-function publications(versions: readonly ImpactVersion[], { first, last, x }: Axis): Html[] {
+function publications(versions: readonly { readonly version: number; readonly left: number }[]): Html[] {
   let free = 0;
-  return versions.flatMap(({ version, published_at }) => {
-    const at = Date.parse(published_at);
-    if (at < first || at > last) return [];
-    const left = x(at);
+  return versions.flatMap(({ version, left }) => {
     const line = html`<line class="publication" x1="${left.toFixed(1)}" x2="${left.toFixed(1)}" y1="${size.top}" y2="${size.height - size.bottom}"/>`;
     if (left < free) return [line];
     const label = `v${version}`;
@@ -80,15 +77,6 @@ function publications(versions: readonly ImpactVersion[], { first, last, x }: Ax
     const anchor = left > size.width - 30 && html` text-anchor="end"`;
     return [html`${line}<text x="${left.toFixed(1)}" y="${size.top - 5}"${anchor}>${label}</text>`];
   });
-}
-
-function labelOf(
-  value: string,
-  points: readonly { readonly value: number }[],
-  versions: readonly ImpactVersion[],
-): string {
-  const [first, last] = [points[0], points.at(-1)].map((point) => `${((point?.value ?? 0) * 100).toFixed(1)}%`);
-  return `Share of ${value} over time, from ${first} to ${last}, with ${versions.length} publications`;
 }
 
 function dayOf(at: number): string {
