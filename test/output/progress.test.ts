@@ -131,105 +131,38 @@ describe('progress', () => {
 });
 
 describe('the time that is left', () => {
-  /** Each pair is a moment in milliseconds and how much is done then. */
+  /** By moment in milliseconds: how much is done then. */
   it.each([
-    {
-      reason: 'nothing is said at once',
-      notes: [
-        [0, 1],
-        [900, 50],
-      ],
-      left: 50,
-      words: '',
-    },
-    {
-      reason: 'a rate comes first',
-      notes: [
-        [0, 0],
-        [2000, 40],
-      ],
-      left: 60,
-      words: ', 20 a second',
-    },
-    {
-      reason: 'then the time',
-      notes: [
-        [0, 0],
-        [4000, 80],
-      ],
-      left: 60,
-      words: ', 20 a second, about 3 s left',
-    },
-    {
-      reason: 'a few are not enough',
-      notes: [
-        [0, 0],
-        [8000, 9],
-      ],
-      left: 60,
-      words: ', 1.1 a second',
-    },
-    {
-      reason: 'nobody knows how many',
-      notes: [
-        [0, 0],
-        [4000, 80],
-      ],
-      left: undefined,
-      words: ', 20 a second',
-    },
-    {
-      reason: 'none is left',
-      notes: [
-        [0, 0],
-        [4000, 80],
-      ],
-      left: 0,
-      words: ', 20 a second',
-    },
+    { reason: 'nothing is said at once', notes: { 0: 1, 900: 50 }, left: 50, words: '' },
+    { reason: 'a rate comes first', notes: { 0: 0, 2000: 40 }, left: 60, words: ', 20 a second' },
+    { reason: 'then the time', notes: { 0: 0, 4000: 80 }, left: 60, words: ', 20 a second, about 3 s left' },
+    { reason: 'a few are not enough', notes: { 0: 0, 8000: 9 }, left: 60, words: ', 1.1 a second' },
+    { reason: 'an unknown number', notes: { 0: 0, 4000: 80 }, left: undefined, words: ', 20 a second' },
+    { reason: 'none is left', notes: { 0: 0, 4000: 80 }, left: 0, words: ', 20 a second' },
     {
       reason: 'the last seconds count',
-      notes: [
-        [0, 0],
-        [1000, 1000],
-        [8000, 1001],
-        [12_000, 1020],
-      ],
+      notes: { 0: 0, 1000: 1000, 8000: 1001, 12000: 1020 },
       left: 100,
       words: ', 4.8 a second, about 22 s left',
     },
-    {
-      reason: 'a stop is no rate',
-      notes: [
-        [0, 10],
-        [9000, 10],
-      ],
-      left: 10,
-      words: '',
-    },
+    { reason: 'a stop is no rate', notes: { 0: 10, 9000: 10 }, left: 10, words: '' },
     {
       reason: 'long times are minutes',
-      notes: [
-        [0, 0],
-        [10_000, 100],
-      ],
+      notes: { 0: 0, 10000: 100 },
       left: 10_000,
       words: ', 10 a second, about 17 min left',
     },
     {
       reason: 'longer ones are hours',
-      notes: [
-        [0, 0],
-        [10_000, 10],
-      ],
+      notes: { 0: 0, 10000: 10 },
       left: 10_000,
       words: ', 1.0 a second, about 2 h 47 min left',
     },
-  ] as const)('$reason', ({ notes, left, words }) => {
+  ])('$reason', ({ notes, left, words }) => {
     let time = 0;
     const pace = createRateMeter(() => time);
-    for (const [at, count] of notes) {
-      time = at;
+    for (const [at, count] of Object.entries(notes)) {
+      time = Number(at);
       pace.note(count);
     }
     expect(pace.words(left)).toBe(words);
