@@ -7,6 +7,9 @@ const BRANCH = 'voxform/drift/test';
 const PUSH = /POST \/git-receive-pack/;
 
 describe.each(hostNames)('accept --pull-request on %s', (name) => {
+  /** What the branch and the drift decide is the same on every host, and is shown on the first one. */
+  const isFirstHost = name === hostNames[0];
+
   it('keeps one request while the drift lasts, from its beginning to its end', async () => {
     await using project = await DriftProject.open(name);
     const { host } = project;
@@ -18,10 +21,12 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
 
     project.edit('day', { llm_config: { temperature: 0.9 } });
-    const first = await step('a dry run shows what the request would have', async () => {
-      const dry = await project.accept('--dry-run');
-      expect(dry.stdout).toContain('+    temperature: 0.9 # not too warm');
-      expect(host.writes).toEqual([]);
+    const first = await step('a request is opened, as a dry run shows it', async () => {
+      if (isFirstHost) {
+        const dry = await project.accept('--dry-run');
+        expect(dry.stdout).toContain('+    temperature: 0.9 # not too warm');
+        expect(host.writes).toEqual([]);
+      }
       const done = await project.accept();
       expect(done, done.stderr).toMatchObject({ code: 0 });
       const [request] = host.requests;
@@ -56,17 +61,19 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect(host.request(first).body).toContain('Be very');
     });
 
-    await step('a part of the drift ends: the branch loses that file', async () => {
-      project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
-      expect((await project.accept()).stdout).toContain('Pull request updated:');
-      expect(repository.changed('main', BRANCH)).toEqual(['manifests/agents.yaml']);
-      expect(repository.commits('main', BRANCH)).toHaveLength(1);
-      expect(host.request(first).state).toBe('open');
-      expect(repository.branches).toEqual([BRANCH]);
-    });
+    if (isFirstHost) {
+      await step('a part of the drift ends: the branch loses that file', async () => {
+        project.edit('day', { prompt_config: { prompt: 'Be kind.' } });
+        expect((await project.accept()).stdout).toContain('Pull request updated:');
+        expect(repository.changed('main', BRANCH)).toEqual(['manifests/agents.yaml']);
+        expect(repository.commits('main', BRANCH)).toHaveLength(1);
+        expect(host.request(first).state).toBe('open');
+        expect(repository.branches).toEqual([BRANCH]);
+      });
+    }
 
     await step('the drift ends: the request is closed, and stays closed', async () => {
-      project.edit('day', { llm_config: { temperature: 0.5 } });
+      project.edit('day', { llm_config: { temperature: 0.5 }, prompt_config: { prompt: 'Be kind.' } });
       expect((await project.accept()).stdout).toContain('Pull request closed, because the drift has ended:');
       expect(host.request(first).state).toBe('closed');
       const { length } = host.writes;
@@ -94,6 +101,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
       expect((await project.accept()).stdout).toContain('No drift to accept.');
     });
 
+    if (!isFirstHost) return;
     await step('it drifts once more: there is a new request, from the new base', async () => {
       project.edit('day', { llm_config: { temperature: 0.1 } });
       expect((await project.accept()).stdout).toContain('Pull request opened:');
@@ -154,7 +162,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
         },
       },
     ];
-    const faults = name === 'github' ? [...ofEach, ...ofOne] : ofEach;
+    const faults = isFirstHost ? [...ofEach, ...ofOne] : ofEach;
     for (const [index, { reason, ...fault }] of faults.entries()) {
       await step(reason, async () => {
         project.edit('day', { llm_config: { temperature: index / 100 } });

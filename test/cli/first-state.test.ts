@@ -2,7 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { beginRepository } from '../hosting/bare-repository.ts';
 import { type ConnectProxy, connectProxy } from '../platform/connect-proxy.ts';
+import { step } from '../step.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 import { API_KEY, agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
@@ -32,9 +34,9 @@ async function farPlatform(): Promise<FarPlatform> {
     const who = ['-c', 'user.name=test', '-c', 'user.email=test@example.com'];
     return execFileSync('git', [...who, ...args], { cwd: root, stdio: 'pipe', encoding: 'utf8' }).trim();
   };
-  execFileSync('git', ['init', '-q', '--bare', '-b', 'main', remote.root]);
-  git('init', '-q', '-b', 'main');
-  git('remote', 'add', 'origin', remote.root);
+  beginRepository(remote.root, '[core]\n\tbare = true\n');
+  const origin = `[core]\n\tbare = false\n[remote "origin"]\n\turl = ${remote.root}\n`;
+  beginRepository(path.join(root, '.git'), `${origin}\tfetch = +refs/heads/*:refs/remotes/origin/*\n`);
   const configure = (state: string) =>
     workspace.folder.write('voxform.yaml', projectFile({ ...workspace.emulator, url: BASE_URL }, `state: ${state}\n`));
   await configure('{ backend: git }');
@@ -149,24 +151,24 @@ describe('manifests that may be older than those applied last', () => {
     expect((await far.run(...APPLY)).code).toBe(0);
   });
 
-  it.each([
-    { reason: 'a full clone lacks the commit', depth: [], guards: [{ guard: 'older_commit' }], warns: false },
-    { reason: 'a shallow clone cannot tell', depth: ['--depth=1'], guards: [], warns: true },
-  ])('are told by what the clone has: $reason', async ({ depth, guards, warns }) => {
+  it('are told by what the clone has', async () => {
     await using far = await applied('{ backend: git }');
-    const { root } = far.workspace.folder;
     far.git('push', '-q', 'origin', `${far.older}:refs/heads/main`);
-    const clone = path.join(root, '.voxform', 'clone');
-    far.git('clone', '-q', ...depth, `file://${far.git('remote', 'get-url', 'origin')}`, clone);
-    execFileSync('git', ['commit', '-q', '--allow-empty', '-m', 'c', '--author=a <a@example.com>'], {
-      cwd: clone,
-      env: { ...process.env, GIT_COMMITTER_NAME: 'a', GIT_COMMITTER_EMAIL: 'a@example.com' },
-    });
-    const { stdout } = await far.run('-C', clone, 'plan', '--output', 'json');
-    const document = JSON.parse(stdout);
-    expect(document.guards).toMatchObject(guards);
-    const about = document.warnings.filter(({ message }: { message: string }) => message.includes('shallow'));
-    expect(about).toHaveLength(warns ? 1 : 0);
+    const origin = `file://${far.git('remote', 'get-url', 'origin')}`;
+    for (const { reason, depth, guards, warnings } of [
+      { reason: 'a full clone lacks the commit', depth: [], guards: [{ guard: 'older_commit' }], warnings: 0 },
+      { reason: 'a shallow clone cannot tell', depth: ['--depth=1'], guards: [], warnings: 1 },
+    ]) {
+      await step(reason, async () => {
+        const clone = path.join(far.workspace.folder.root, '.voxform', `clone-${warnings}`);
+        far.git('clone', '-q', ...depth, origin, clone);
+        far.git('-C', clone, 'commit', '-q', '--allow-empty', '-m', 'c');
+        const document = JSON.parse((await far.run('-C', clone, 'plan', '--output', 'json')).stdout);
+        expect(document.guards).toMatchObject(guards);
+        const about = document.warnings.filter(({ message }: { message: string }) => message.includes('shallow'));
+        expect(about).toHaveLength(warnings);
+      });
+    }
   });
 
   it('are current if they contain the commit, and only warned of on a branch that does not', async () => {

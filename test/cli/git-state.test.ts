@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { rm } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { beginRepository } from '../hosting/bare-repository.ts';
 import { temporaryFolder } from './voxform-process.ts';
 import { agentManifest, projectFile, type TestWorkspace, testWorkspace } from './workspace.ts';
 
@@ -15,7 +17,7 @@ function git({ folder }: TestWorkspace, ...args: string[]): void {
 async function appliedInGit(files: Readonly<Record<string, string>> = FILES): Promise<TestWorkspace> {
   const workspace = await testWorkspace(files);
   await workspace.run('apply', '--auto-approve');
-  git(workspace, 'init', '-q', '-b', 'main');
+  beginRepository(path.join(workspace.folder.root, '.git'), '[core]\n\tbare = false\n');
   git(workspace, 'add', '-f', STATE);
   git(workspace, 'commit', '-q', '-m', 'state');
   return workspace;
@@ -25,7 +27,7 @@ describe('a state that Git keeps', () => {
   it('is warned of in CI, where other jobs do not see the lock, until it is moved to a ref as the warning says', async () => {
     await using workspace = await appliedInGit();
     await using remote = await temporaryFolder();
-    execFileSync('git', ['init', '-q', '--bare', remote.root]);
+    beginRepository(remote.root, '[core]\n\tbare = true\n');
     git(workspace, 'remote', 'add', 'origin', remote.root);
     const apply = ['apply', '--auto-approve'];
     const warning = `the state ${STATE} is in Git, and other jobs do not see its lock`;
@@ -48,7 +50,7 @@ describe('a state that Git keeps', () => {
 
   it('is not begun in a checkout of CI, where it would be lost with what the job creates', async () => {
     await using workspace = await testWorkspace(FILES);
-    git(workspace, 'init', '-q', '-b', 'main');
+    beginRepository(path.join(workspace.folder.root, '.git'), '[core]\n\tbare = false\n');
     await workspace.folder.write(
       'voxform.yaml',
       projectFile({ ...workspace.emulator, url: 'https://voice.example.com' }),
@@ -64,8 +66,8 @@ describe('a state that Git keeps', () => {
   it('is not begun a second time in a ref where another ref has one of the same workspace', async () => {
     await using workspace = await testWorkspace(FILES);
     await using remote = await temporaryFolder();
-    execFileSync('git', ['init', '-q', '--bare', remote.root]);
-    git(workspace, 'init', '-q', '-b', 'main');
+    beginRepository(remote.root, '[core]\n\tbare = true\n');
+    beginRepository(path.join(workspace.folder.root, '.git'), '[core]\n\tbare = false\n');
     git(workspace, 'remote', 'add', 'origin', remote.root);
     const configure = (name: string, url = workspace.emulator.url) => {
       const project = projectFile({ ...workspace.emulator, url }, 'state: { backend: git }\n');
