@@ -3,9 +3,9 @@ import { kinds } from '../kinds/index.ts';
 import { metadataSchema } from '../manifests/envelope.ts';
 import { type DocumentPath, follow } from '../manifests/finding.ts';
 import { allManifestsJsonSchema, manifestJsonSchema, plainSchema } from '../manifests/manifest-json-schema.ts';
-import { parseAddress } from '../manifests/resource.ts';
 import { policyFileSchema } from '../project/policy-schema.ts';
 import { projectJsonSchema } from '../project/project-json-schema.ts';
+import { specInProject } from '../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import type { FileRole } from './snapshot.ts';
@@ -18,14 +18,12 @@ interface SpecPlace {
 
 /** Undefined outside of specs, and in specs of unknown kinds. */
 export function specPlace(role: FileRole, value: Json, at: DocumentPath): SpecPlace | undefined {
-  const [first, second, third, fourth, ...rest] = at;
-  const place = (kind: unknown, inside: DocumentPath): SpecPlace | undefined =>
-    typeof kind === 'string' && kinds.has(kind) ? { kind, path: inside } : undefined;
-  if (role === 'manifest' && first === 'spec') return place(isObject(value) && value.kind, at.slice(1));
-  if (role !== 'project') return undefined;
-  if (first === 'defaults' && at.length > 1) return place(second, at.slice(2));
-  if (first !== 'workspaces' || third !== 'patches' || typeof fourth !== 'string') return undefined;
-  return place(parseAddress(fourth)?.kind, rest);
+  if (role === 'manifest' && at[0] === 'spec') {
+    const kind = isObject(value) ? value.kind : undefined;
+    return typeof kind === 'string' && kinds.has(kind) ? { kind, path: at.slice(1) } : undefined;
+  }
+  const spec = role === 'project' ? specInProject(at) : undefined;
+  return spec !== undefined && kinds.has(spec.kind) ? spec : undefined;
 }
 
 /** The address that a manifest declares. */

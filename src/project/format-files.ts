@@ -5,12 +5,12 @@ import { findFiles } from '../manifests/find-files.ts';
 import { formatText } from '../manifests/formatting/format-text.ts';
 import { type KeyOrder, schemaOrder } from '../manifests/formatting/key-order.ts';
 import type { KindSchema } from '../manifests/kind-schema.ts';
-import { parseAddress } from '../manifests/resource.ts';
+import { schemaAt } from '../manifests/schema-fields.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { PROJECT_FILES } from './find-project.ts';
 import type { ProjectConfig } from './project.ts';
-import { projectSchema } from './project-schema.ts';
+import { projectSchema, specInProject } from './project-schema.ts';
 import { editableFile, type FileEdit } from './write-back/edit-plan.ts';
 
 interface FormattedFiles {
@@ -72,30 +72,14 @@ type Kinds = ReadonlyMap<string, KindSchema>;
 export function manifestOrder(document: Json, kinds: Kinds): KeyOrder | undefined {
   const name = isObject(document) ? document.kind : undefined;
   const kind = typeof name === 'string' ? kinds.get(name) : undefined;
-  return schemaOrder(kind === undefined ? envelopeSchema : manifestSchema(kind));
+  const schema = kind === undefined ? envelopeSchema : manifestSchema(kind);
+  return schemaOrder((path) => schemaAt(schema, path));
 }
 
 /** The key order of `voxform.yaml`, with its patches and defaults. */
 export function projectOrder(kinds: Kinds): KeyOrder | undefined {
-  const specs = (kindOf: (key: string) => string | undefined): KeyOrder => ({
-    keys: [],
-    inner: (key) => schemaOrder(kinds.get(kindOf(String(key)) ?? '')?.spec),
+  return schemaOrder((path) => {
+    const spec = specInProject(path);
+    return spec === undefined ? schemaAt(projectSchema(), path) : schemaAt(kinds.get(spec.kind)?.spec, spec.path);
   });
-  const defaults = specs((key) => key);
-  const patches = specs((key) => parseAddress(key)?.kind);
-  const order = schemaOrder(projectSchema());
-  const within = (
-    outer: KeyOrder | undefined,
-    key: string,
-    inner: (own: KeyOrder | undefined) => KeyOrder | undefined,
-  ) =>
-    outer === undefined
-      ? undefined
-      : { ...outer, inner: (at: string | number) => (at === key ? inner(outer.inner(at)) : outer.inner(at)) };
-  const withWorkspaces = within(order, 'workspaces', (workspaces) =>
-    workspaces === undefined
-      ? undefined
-      : { ...workspaces, inner: (name) => within(workspaces.inner(name), 'patches', () => patches) },
-  );
-  return within(withWorkspaces, 'defaults', () => defaults);
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { recordId } from '../manifests/envelope.ts';
+import type { DocumentPath } from '../manifests/finding.ts';
 import { NAME_SETTINGS } from '../manifests/kind-schema.ts';
+import { kindOf } from '../manifests/resource.ts';
 import { settingForms } from '../manifests/schema-fields.ts';
 import { MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-location.ts';
@@ -223,3 +225,11 @@ export function projectSchemaFor(document: unknown): ReturnType<typeof projectSc
 }
 
 export type ProjectDocument = z.infer<ReturnType<typeof projectSchema>>;
+
+/** The spec in `defaults` or `patches` of a project file that contains a path, and the path inside it. The kind may be unknown. */
+export function specInProject(path: DocumentPath): { readonly kind: string; readonly path: DocumentPath } | undefined {
+  const [first, second, third, fourth] = path;
+  if (first === 'defaults' && typeof second === 'string') return { kind: second, path: path.slice(2) };
+  if (first !== 'workspaces' || third !== 'patches' || typeof fourth !== 'string') return undefined;
+  return { kind: kindOf(fourth), path: path.slice(4) };
+}

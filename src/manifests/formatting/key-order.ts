@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject, type Json, setOwn } from '../../values/json.ts';
+import type { DocumentPath } from '../finding.ts';
 import { isForm } from '../layers.ts';
-import { bare } from '../schema-fields.ts';
 
 /** The order of an object's keys, and of the values inside it. */
 export interface KeyOrder {
@@ -11,19 +11,15 @@ export interface KeyOrder {
   readonly inner: (key: string | number) => KeyOrder | undefined;
 }
 
-/** The order of a schema's fields; undefined if the schema says nothing about its contents. */
-export function schemaOrder(schema: unknown): KeyOrder | undefined {
-  const inner = bare(schema);
-  if (inner instanceof z.ZodObject) {
-    const { shape } = inner;
-    return {
-      keys: Object.keys(shape),
-      inner: (key) => (Object.hasOwn(shape, key) ? schemaOrder(shape[key]) : undefined),
-    };
-  }
-  if (inner instanceof z.ZodRecord) return { keys: [], inner: () => schemaOrder(inner.valueType) };
-  if (inner instanceof z.ZodArray) return { keys: [], inner: () => schemaOrder(inner.element) };
-  return undefined;
+/** The order of a schema's fields; undefined where the contents have no schema. @param schemaOf the schema of the value at a path. */
+export function schemaOrder(schemaOf: (path: DocumentPath) => unknown, path: DocumentPath = []): KeyOrder | undefined {
+  const schema = schemaOf(path);
+  const isObjectSchema = schema instanceof z.ZodObject;
+  if (!isObjectSchema && !(schema instanceof z.ZodRecord) && !(schema instanceof z.ZodArray)) return undefined;
+  return {
+    keys: isObjectSchema ? Object.keys(schema.shape) : [],
+    inner: (key) => schemaOrder(schemaOf, [...path, key]),
+  };
 }
 
 /** The positions of keys in writing order. A merge key comes first; value forms are unchanged. */
