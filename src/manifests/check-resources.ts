@@ -22,7 +22,7 @@ export function duplicateAddresses(declarations: readonly Declaration[]): {
 }
 
 /** Members with the key of an earlier one, together with that one. Members without a key are never equal. */
-function* repeated<Member>(
+export function* repeated<Member>(
   members: readonly Member[],
   keyOf: (member: Member) => string | undefined,
 ): Generator<readonly [again: Member, first: Member]> {

@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import path from 'node:path';
 import picomatch from 'picomatch';
 import type { z } from 'zod';
+import { repeated } from '../manifests/check-resources.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import { problemsIn } from '../manifests/issue-messages.ts';
 import { lookupNamesIn, NAME_SETTINGS } from '../manifests/kind-schema.ts';
@@ -108,73 +109,82 @@ function crossChecks(
   context: ProjectContext,
 ): Problem[] {
   const problems: Problem[] = [];
+  const report = (code: string, message: string, path: Problem['path']): void => {
+    problems.push({ code, message, path, at: 'value' });
+  };
   const names = isObject(raw) && isObject(raw.workspaces) ? Object.keys(raw.workspaces) : [];
   if (default_workspace !== undefined && names.length > 0 && !names.includes(default_workspace)) {
     const { text, fix } = suggestion(default_workspace, names);
     const message = `unknown workspace ${JSON.stringify(default_workspace)}${text || `; workspaces: ${names.join(', ')}`}`;
     problems.push({ code: 'unknown-workspace', message, path: ['default_workspace'], at: 'value', fix });
   }
-  for (const [name, workspace] of Object.entries(workspaces)) {
-    for (const [kind, names] of Object.entries(lookupNamesIn(workspace))) {
-      const holders = new Map<string, string>();
-      for (const [key, onPlatform] of Object.entries(names)) {
-        const holder = holders.get(onPlatform);
-        if (holder === undefined) holders.set(onPlatform, key);
-        else {
-          const message = `${kind}/${holder} has the same name in this workspace: names must be unique so that voxform can write them back`;
-          const setting = NAME_SETTINGS[kind as keyof typeof NAME_SETTINGS];
-          problems.push({
-            code: 'duplicate-name',
-            message,
-            path: ['workspaces', name, setting, key],
-            at: 'value',
-          });
-        }
+  const places = Object.entries(workspaces).map(([name, workspace]) => {
+    const { state, ca_file } = workspace;
+    const base = ['workspaces', name];
+    for (const [kind, setting] of Object.entries(NAME_SETTINGS)) {
+      const ofKind = Object.entries(lookupNamesIn(workspace)[kind] ?? {});
+      for (const [[key], [holder]] of repeated(ofKind, ([, onPlatform]) => onPlatform)) {
+        const message = `${kind}/${holder} has the same name in this workspace: names must be unique so that voxform can write them back`;
+        report('duplicate-name', message, [...base, setting, key]);
       }
     }
-  }
-  const owners = new Map<string, string>();
-  for (const [name, { state, ca_file }] of Object.entries(workspaces)) {
     const read = certificatesOf(ca_file, context);
     if (read !== undefined && 'problem' in read) {
       const message = `${JSON.stringify(ca_file)} cannot be used: ${read.problem}`;
-      problems.push({ code: 'bad-certificate', message, path: ['workspaces', name, 'ca_file'], at: 'value' });
+      report('bad-certificate', message, [...base, 'ca_file']);
     }
-    const chosen = state ?? (everyState && inheritedState(settings.get(name)));
+    const isInherited = state === undefined && everyState !== undefined;
+    const chosen = isInherited ? inheritedState(settings.get(name)) : state;
     const place = stateLocation(name, chosen, context);
-    const { locationSetting: placeSetting, fileOf, keyOf } = backendOf(place);
-    const at =
-      state === undefined && everyState !== undefined
-        ? ['state', placeSetting]
-        : ['workspaces', name, 'state', placeSetting];
-    const file = chosen?.[placeSetting] === undefined ? undefined : fileOf?.(place);
-    const misplaced = file && context.local && pathProblem(`state.${placeSetting}`, file, context.local);
-    if (misplaced) problems.push({ code: 'outside-folder', message: misplaced, path: at, at: 'value' });
-    if (context.local?.isTemporary && fileOf !== undefined) {
-      const message =
-        "a fleet cannot use a local state for a project from Git; remove state to use the fleet's database, or choose another backend";
-      problems.push({ code: 'local-state', message, path: at.slice(0, -1), at: 'value' });
+    const at = isInherited ? ['state'] : [...base, 'state'];
+    for (const problem of localStateProblems(name, { place, chosen }, context.local)) {
+      const { setting, code, message } = problem;
+      report(code, message, setting === undefined ? at : [...at, setting]);
     }
-    const forbidden = context.local?.stateProblem?.(name, place);
-    if (forbidden !== undefined)
-      problems.push({ code: 'foreign-state', message: forbidden, path: at.slice(0, -1), at: 'value' });
-    const named = context.local && backendOf(place).folderOf?.(place);
-    const foreign = named && context.local && pathProblem(`state.${named.setting}`, named.path, context.local);
-    if (foreign) {
-      const setting = [...at.slice(0, -1), named.setting];
-      problems.push({ code: 'outside-folder', message: foreign, path: setting, at: 'value' });
-    }
-    const key = `${place.backend} ${keyOf(place)}`;
-    const owner = owners.get(key);
-    if (owner === undefined) owners.set(key, name);
-    else {
-      const own =
-        state === undefined && everyState !== undefined ? '; write {workspace} into it' : '; each needs its own';
-      const message = `the workspaces ${owner} and ${name} have the same state ${placeSetting}${own}`;
-      problems.push({ code: 'shared-state', message, path: at, at: 'value' });
-    }
+    return { name, place, at, isInherited };
+  });
+  const keyOf = ({ place }: (typeof places)[number]) => `${place.backend} ${backendOf(place).keyOf(place)}`;
+  for (const [{ name, place, at, isInherited }, owner] of repeated(places, keyOf)) {
+    const { locationSetting } = backendOf(place);
+    const own = isInherited ? '; write {workspace} into it' : '; each needs its own';
+    const message = `the workspaces ${owner.name} and ${name} have the same state ${locationSetting}${own}`;
+    report('shared-state', message, [...at, locationSetting]);
   }
   return problems;
+}
+
+interface PlacedState {
+  readonly place: StateLocation;
+  readonly chosen: StateSettings | undefined;
+}
+
+/** Why a project that was read from elsewhere must not keep its state there. Each problem is at a setting, or at all of them. */
+function* localStateProblems(
+  workspace: string,
+  { place, chosen }: PlacedState,
+  local: LocalPaths | undefined,
+): Generator<Pick<Problem, 'code' | 'message'> & { readonly setting?: string }> {
+  if (local === undefined) return;
+  const { locationSetting, fileOf, folderOf } = backendOf(place);
+  const file = fileOf?.(place);
+  const named = folderOf?.(place);
+  const paths = [
+    ...(chosen?.[locationSetting] === undefined || file === undefined
+      ? []
+      : [{ setting: locationSetting, path: file }]),
+    ...(named === undefined ? [] : [named]),
+  ];
+  for (const { setting, path: folder } of paths) {
+    const message = pathProblem(`state.${setting}`, folder, local);
+    if (message !== undefined) yield { code: 'outside-folder', message, setting };
+  }
+  if (local.isTemporary && file !== undefined) {
+    const message =
+      "a fleet cannot use a local state for a project from Git; remove state to use the fleet's database, or choose another backend";
+    yield { code: 'local-state', message };
+  }
+  const message = local.stateProblem?.(workspace, place);
+  if (message !== undefined) yield { code: 'foreign-state', message };
 }
 
 /** The project's `state`, with the secrets of this workspace. */

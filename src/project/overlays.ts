@@ -1,5 +1,5 @@
 import picomatch from 'picomatch';
-import { suggestAddress } from '../manifests/check-resources.ts';
+import { repeated, suggestAddress } from '../manifests/check-resources.ts';
 import { checkSpec } from '../manifests/check-spec.ts';
 import { type KnownNames, unknownKind } from '../manifests/envelope.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem, quoted } from '../manifests/finding.ts';
@@ -104,14 +104,9 @@ export class Overlays {
         });
       }
     }
-    const holders = new Map<string, string>();
-    for (const [address, id] of Object.entries(workspace.ids ?? {})) {
-      const holder = holders.get(id);
-      if (holder === undefined) holders.set(id, address);
-      else {
-        const problem = { code: 'duplicate-id', message: `${holder} has the same id` };
-        findings.push(this.#finding('error', problem, [...base, 'ids', address]));
-      }
+    for (const [[address], [holder]] of repeated(Object.entries(workspace.ids ?? {}), ([, id]) => id)) {
+      const problem = { code: 'duplicate-id', message: `${holder} has the same id` };
+      findings.push(this.#finding('error', problem, [...base, 'ids', address]));
     }
     for (const problem of idleSkips(workspace.skip, addresses, this.#options)) {
       findings.push({
