@@ -57,7 +57,10 @@ interface ProjectSettings {
 export function readSettings(raw: JsonObject, place: SettingsPlace, every: ProjectSettings = {}): WorkspaceSettings {
   const { root, env } = place;
   const problems: Problem[] = [];
-  const secrets = new SecretReader(place.sources ?? secretSources(raw, { ...place, every: every.secrets, problems }));
+  const refuse: Refuse = (code, message, path, at = 'value') => {
+    problems.push({ code, message, path, at });
+  };
+  const secrets = new SecretReader(place.sources ?? secretSources(raw, { ...place, every: every.secrets, refuse }));
   const inputs = new Inputs({ root, env, secrets, vars: {}, mustBeSet: false });
   const context: FormsContext = {
     inputs,
@@ -80,8 +83,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
     if (!isForm(written)) return typeof written === 'string' ? written : '';
     plain[setting] = STAND_INS[setting];
     if (!Object.hasOwn(written, '$env')) {
-      const message = `${setting} must be text or { $env: NAME }`;
-      problems.push({ code: 'bad-form', message, path: [setting], at: 'value' });
+      refuse('bad-form', `${setting} must be text or { $env: NAME }`, [setting]);
       return '';
     }
     const value = evaluate(written, [setting]);
@@ -114,7 +116,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
     if (written === undefined) return new Secret('VOXFORM_API_KEY', undefined);
     if (!isHidden(written)) {
       const message = 'api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }';
-      problems.push({ code: 'plain-secret', message, path: ['api_key'], at: 'value' });
+      refuse('plain-secret', message, ['api_key']);
       return new Secret('', undefined);
     }
     return hidden(written, ['api_key']);
@@ -126,8 +128,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
     plain.vars = {};
     const entries = Object.keys(written).map((name): [string, Value] => {
       if (name.startsWith('$')) {
-        const message = `vars holds variables by name; ${name} is a value form`;
-        problems.push({ code: 'bad-form', message, path: ['vars', name], at: 'key' });
+        refuse('bad-form', `vars holds variables by name; ${name} is a value form`, ['vars', name], 'key');
         return [name, null];
       }
       return [name, evaluate((written as JsonObject)[name] as Json, ['vars', name])];
@@ -149,19 +150,18 @@ function isHidden(written: unknown): written is JsonObject {
   return isNamed && !Object.hasOwn(written, 'default');
 }
 
+/** Reports a problem at a path of the workspace. */
+type Refuse = (code: string, message: string, path: Problem['path'], at?: Problem['at']) => void;
+
 interface SecretsPlace extends SettingsPlace {
   /** The project's `secrets`, as written. */
   readonly every: Json | undefined;
-  /** Receives what is wrong beside the form of the settings. */
-  readonly problems: Problem[];
+  readonly refuse: Refuse;
 }
 
 /** Where the workspace looks for secrets: its list, the project's, or that of the fleet; without any, the usual places. */
 function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
-  const { env, local, root, workspace, every, problems } = place;
-  const refuse = (code: string, message: string, path: Problem['path']): void => {
-    problems.push({ code, message, path, at: 'value' });
-  };
+  const { env, local, root, workspace, every, refuse } = place;
   const base = local?.secrets?.folder ?? local?.root ?? root;
   const problemOf = (setting: string, folder: string): string | undefined =>
     local && (pathProblem(setting, folder, local) ?? local.secretsProblem?.(folder));
