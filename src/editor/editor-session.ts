@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { DiagnosticSeverity, type Diagnostic as Shown } from 'vscode-languageserver-protocol';
 import { TextDocument } from 'vscode-languageserver-textdocument';
-import { DiagnosticSeverity, type Diagnostic as Shown } from 'vscode-languageserver-types';
 import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
@@ -133,7 +133,7 @@ export class EditorSession {
     const known = this.#projects.get(folder);
     if (known !== undefined) return known;
     if (this.#facts === undefined) throw new Error('the session has not begun');
-    const { workspace, reportsFileChanges: isToldOfFiles } = this.#facts;
+    const { workspace, reportsFileChanges } = this.#facts;
     const { files } = this;
     const { policies } = this.#options;
     const onNotice = (text: string) => this.#noticeOnce(text);
@@ -143,7 +143,7 @@ export class EditorSession {
       texts: () => files.textsIn(folder, policies?.files.map((each) => realPath(each.path)) ?? []),
       onLoaded: (snapshot) => {
         this.#publishAll(snapshot);
-        if (!isToldOfFiles || !files.isShown(folder)) watch ??= this.#watch(folder);
+        if (!reportsFileChanges || !files.isShown(folder)) watch ??= this.#watch(folder);
         watch?.loaded(snapshot);
       },
       onError: (error) => {

@@ -65,7 +65,7 @@ class EditorServer {
   readonly #connection: ProtocolConnection;
   readonly #session: EditorSession;
   #isClosed = false;
-  #isToldOfFiles = false;
+  #reportsFileChanges = false;
   #state: 'new' | 'running' | 'shut down' = 'new';
 
   constructor(options: ServerOptions) {
@@ -171,8 +171,8 @@ class EditorServer {
     const { initializationOptions: initOptions, workspaceFolders, rootUri, capabilities } = params;
     const named: unknown = initOptions?.workspace;
     const workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
-    this.#isToldOfFiles = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
-    this.#session.begin({ workspace, reportsFileChanges: this.#isToldOfFiles });
+    this.#reportsFileChanges = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+    this.#session.begin({ workspace, reportsFileChanges: this.#reportsFileChanges });
     const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri == null ? [] : [rootUri]);
     for (const uri of folders) this.#session.files.addFolder(uri);
     return {
@@ -187,7 +187,7 @@ class EditorServer {
   }
 
   #watchFiles(): void {
-    if (!this.#isToldOfFiles) return;
+    if (!this.#reportsFileChanges) return;
     const registerOptions = { watchers: [{ globPattern: '**/*' }] };
     const { method } = DidChangeWatchedFilesNotification.type;
     this.#connection

@@ -12,7 +12,7 @@ interface CheckedValue {
   readonly name: string;
 }
 
-/** Per object. A suggestion takes time, and nobody reads this many. */
+/** Per object. Suggestions take time, and further ones would not be read. */
 const MAX_SUGGESTIONS = 100;
 
 /** The issues of a value for a person: the problem, and the expected value. A misspelt field is not reported as missing too. */

@@ -202,7 +202,7 @@ function digestLine(digest: string): string {
   return `"${digest}"\n`;
 }
 
-/** Removes the caches of projects that nobody loads. */
+/** Removes the caches of unused projects. */
 async function removeUnused(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = path.join(folder, name);

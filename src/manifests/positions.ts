@@ -54,7 +54,7 @@ export function placed(findings: readonly Finding[], absolute: (file: string) =>
   return findings.map((finding) => diagnostics.get(finding) ?? finding);
 }
 
-/** A generated file may have 100,000 problems. Nobody reads them all, and each takes time to locate. */
+/** A generated file may have 100,000 problems. Each takes time to locate. */
 const MAX_IN_A_FILE = 1000;
 
 function andMore(file: string, count: number): Finding {

@@ -7,7 +7,7 @@ interface SyntaxProblem {
   readonly offset: number;
 }
 
-/** Each explanation scans the file. Nobody reads more than this. */
+/** Each explanation scans the file, so their number is limited. */
 const MAX_EXPLAINED = 100;
 
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };

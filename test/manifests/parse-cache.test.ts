@@ -15,8 +15,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { documentKey, ParseCache } from '../../src/manifests/parse-cache.ts';
-import { parseDocuments } from '../../src/manifests/parse-documents.ts';
+import { DocumentMemory, documentKey, ParseCache } from '../../src/manifests/parse-cache.ts';
+import { type ParsedFile, parseDocuments } from '../../src/manifests/parse-documents.ts';
 
 class Folder {
   readonly root = mkdtempSync(path.join(tmpdir(), 'voxform-cache-'));
@@ -239,3 +239,24 @@ function rewriteInPlace(file: string, at: number, bits: number): void {
   bytes[index] = (bytes[index] ?? 0) ^ bits;
   writeFileSync(file, bytes);
 }
+
+const parsed: ParsedFile = { documents: [], problems: [] };
+
+describe('parsed files kept in memory', () => {
+  it('keeps what each round asks for, and forgets the rest', async () => {
+    const memory = new DocumentMemory();
+    memory.set('used', parsed);
+    memory.set('unused', parsed);
+    for (let round = 0; round < 2; round++) {
+      await memory.endRound();
+      expect(memory.get('used')).toBe(parsed);
+    }
+    expect(memory.get('unused')).toBeUndefined();
+  });
+
+  it('tells texts apart', () => {
+    const texts = ['', 'a', 'b', 'a ', 'a\n'];
+    expect(new Set(texts.map(documentKey)).size).toBe(texts.length);
+    expect(documentKey('a')).toBe(documentKey('a'));
+  });
+});
