@@ -29,5 +29,6 @@ async function bundleTypes(name: string): Promise<void> {
   const [{ code }] = (await types.generate({ format: 'es' })).output;
   await types.close();
   for (const file of globSync('**/*.d.ts', { cwd: dist })) rmSync(path.join(dist, file));
-  writeFileSync(path.join(dist, name), code);
+  // zod suppresses errors with comments in front of single lines, which the bundler drops. The types were checked before.
+  writeFileSync(path.join(dist, name), `// @ts-nocheck\n${code}`);
 }
