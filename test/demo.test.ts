@@ -24,7 +24,7 @@ it('shows the way from manifest to apply and back from drift, and leaves nothing
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
-}, 120_000);
+});
 
 const FEW = ['--workspaces', '4', '--runs', '1', '--impatient'];
 
@@ -34,7 +34,7 @@ it('serves a fleet to its end although its processes are killed', async () => {
   expect(text.match(/^\$ kill -KILL \d+$/gm)).toHaveLength(2);
   expect(text.match(/4 workspaces: 4 in-sync/g)).toHaveLength(2);
   expect(text.match(/8 agents, 4 webhooks and 4 numbers/g)).toHaveLength(2);
-}, 240_000);
+});
 
 function demo(
   env: NodeJS.ProcessEnv,

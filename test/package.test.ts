@@ -50,7 +50,7 @@ beforeAll(async () => {
   const packed = await succeed('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });
   expect(packed).toContain(`voxform-${VERSION}.tgz`);
   await install(path.join(folder, `voxform-${VERSION}.tgz`));
-}, 240_000);
+});
 
 /** As npm does, with the packages that it names, and no others, from where they are here. */
 async function install(tarball: string): Promise<void> {

@@ -25,9 +25,7 @@ sources: { voices: { path: voices, projects: ["*"] } }
 workspaces: { "*": { mode: apply } }
 `;
 
-it('is set up by an administrator, and served with rights on its two schemas alone', {
-  timeout: 180_000,
-}, async () => {
+it('is set up by an administrator, and served with rights on its two schemas alone', async () => {
   const pg = await freshDatabase();
   const role = await pg.role();
   const url = pg.urlWith({ user: role, password: 'p' });
@@ -141,7 +139,7 @@ INSERT INTO voxform_fleet.schema_version VALUES ('fleet', 99), ('fleet, compatib
   },
 ];
 
-it('takes over the states of the embedded database that it had before', { timeout: 180_000 }, async () => {
+it('takes over the states of the embedded database that it had before', async () => {
   const pg = await freshDatabase();
   await using folder = await temporaryFolder({
     'fleet.yaml': FLEET,
@@ -305,9 +303,7 @@ it('is not served over a server that is too old, and says so', async () => {
   }
 });
 
-it('waits for a server that is down when it starts, alive and not ready', {
-  timeout: 120_000,
-}, async () => {
+it('waits for a server that is down when it starts, alive and not ready', async () => {
   await using postgres = await startPostgres();
   await postgres.stop();
   await using folder = await temporaryFolder({ 'fleet.yaml': FLEET, 'voices/none.txt': '' });

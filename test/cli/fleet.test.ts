@@ -39,9 +39,7 @@ it('tells all that keeps it from being served in the form of the log', async () 
   expect(await messages({ PGPASSWORD: 'x' })).toEqual([64, expect.stringContaining('PGPASSWORD would be')]);
 });
 
-it('is served over an embedded database, and controlled by other processes', {
-  timeout: 180_000,
-}, async () => {
+it('is served over an embedded database, and controlled by other processes', async () => {
   await using first = await startEmulator({ seed: 1, workspaceId: '01JEMV1AT0RW0RKSPACE000001' });
   await using second = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const own = (text: string): string => text.replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY');

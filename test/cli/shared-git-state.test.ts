@@ -119,7 +119,7 @@ it('lets machines that apply at once create everything one time', async () => {
   expect(names(emulator)).toEqual(Array.from({ length: 6 }, (_, index) => `line-${index}`));
   const { resources } = await stateOf(machine());
   expect(Object.values(resources).map(({ id }) => id)).toHaveLength(6);
-}, 180_000);
+});
 
 const creates = (emulator: Emulator): number => emulator.requests.filter(({ method }) => method === 'POST').length;
 
@@ -127,7 +127,7 @@ it('writes little for many creates', async () => {
   const { machine, bare } = await scene(64);
   expect((await machine().run(...CREATE, '--concurrency', '16')).code).toBe(0);
   expect(Number(git(bare, 'rev-list', '--count', 'refs/voxform/test'))).toBeLessThanOrEqual(64 / 16 + 4);
-}, 180_000);
+});
 
 it('keeps what a killed run knew, for another machine that takes over', async () => {
   const { machine, emulator, bare } = await scene(24);
@@ -146,7 +146,7 @@ it('keeps what a killed run knew, for another machine that takes over', async ()
   expect(new Set(names(emulator)).size).toBe(names(emulator).length);
   expect(names(emulator).filter((name) => !known.has(`Agent/${name}`))).toEqual([]);
   expect(known.size).toBe(24);
-}, 180_000);
+});
 
 it('ends in order when Ctrl-C reaches everything on the terminal', async () => {
   const { machine, emulator, bare } = await scene(24);
@@ -165,4 +165,4 @@ it('ends in order when Ctrl-C reaches everything on the terminal', async () => {
   const { resources, pending } = await stateOf(here);
   expect(Object.keys(pending)).toEqual([]);
   expect(Object.keys(resources)).toHaveLength(names(emulator).length);
-}, 180_000);
+});

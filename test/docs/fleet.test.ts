@@ -10,7 +10,7 @@ import { openPage } from './page.ts';
 
 const ADDRESS = 'voices/clients/acme:production';
 
-it('docs/fleet.md', { timeout: 120_000 }, async () => {
+it('docs/fleet.md', async () => {
   await using production = await startEmulator({ seed: 1 });
   await using staging = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });
   const workspace = ({ url, workspaceId }: typeof staging) =>

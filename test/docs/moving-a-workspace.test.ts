@@ -28,7 +28,7 @@ const NOTHING = { create: 0, update: 0, replace: 0, adopt: 0, forget: 0, manual:
 
 const TOTAL = COUNTS.agents + COUNTS.numbers + COUNTS.users + COUNTS.webhooks;
 
-it('goes through the guide with a workspace that was made by hand', { timeout: 240_000 }, async () => {
+it('goes through the guide with a workspace that was made by hand', async () => {
   await using old = await unmanagedWorkspace();
   let hook: RequestHook = () => undefined;
   await using empty = await startEmulator({

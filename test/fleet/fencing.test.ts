@@ -50,9 +50,7 @@ it('takes up the run of a process that was killed in mid-apply, and creates noth
   expect([unknown, postsIn(fleet).length]).toEqual([['unknown', 'unknown'], 2]);
 });
 
-it('takes up within a minute what a process was writing when it was killed', {
-  timeout: 120_000,
-}, async () => {
+it('takes up within a minute what a process was writing when it was killed', async () => {
   const fleet = await stuckInApply();
   const child = await fleet.child();
   await fleet.until(() => postsIn(fleet).length === 2);

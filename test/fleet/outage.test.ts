@@ -11,7 +11,7 @@ import { testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 
-it('says over HTTP that PostgreSQL is away, and goes on when it is back', { timeout: 180_000 }, async () => {
+it('says over HTTP that PostgreSQL is away, and goes on when it is back', async () => {
   await using postgres = await startPostgres();
   const fleet = await testFleet({
     projects: ['acme'],

@@ -16,7 +16,7 @@ async function contents({ pg }: TestFleet): Promise<string> {
   return rows.map((each) => JSON.stringify(each)).join('\n');
 }
 
-it('keeps no prompt of a sealed workspace in the database', { timeout: 90_000 }, async () => {
+it('keeps no prompt of a sealed workspace in the database', async () => {
   const { recipients, identity } = await newSealSettings();
   const fleet = await testFleet({
     projects: ['acme'],

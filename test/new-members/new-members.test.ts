@@ -155,13 +155,13 @@ describe('a new member is one file and one line', () => {
     writeFileSync(path.join(project, 'manifests/one.yaml'), `apiVersion: voxform/v1\n${VOICE.replace('-2', '3')}\n`);
     await voxform('apply', '--auto-approve');
     expect(platform.voices.get('voice-1')).toMatchObject({ pitch: 3 });
-  }, 180_000);
+  });
 
   it('as a state backend, which holds the state of an apply', async () => {
     const project = projectWith('backend', VOICE.replaceAll('eep', 'ry'), ', state: { backend: memory, name: shared }');
     expect(await run(project, 'apply', '--auto-approve')).toContain('Voice/dry');
     expect(readdirSync(project)).not.toContain('.voxform');
-  }, 180_000);
+  });
 
   it('as an output format, which --output takes, --help names and errors have', async () => {
     const project = projectWith('format', VOICE.replaceAll('eep', 'im'));
@@ -173,9 +173,9 @@ describe('a new member is one file and one line', () => {
     expect(plan).toMatch(/^plan of test: /);
     expect(failed).toMatch(/^no result: .*none/);
     expect(help).toMatch(/--output <format>[^)]*\btitles\b/);
-  }, 180_000);
+  });
 
   it('as each of them, for the compiler', async () => {
     expect(await compiled).toBe('');
-  }, 180_000);
+  });
 });

@@ -113,7 +113,7 @@ describe('loading again', () => {
       }),
       { numRuns: 60 },
     );
-  }, 120_000);
+  });
 
   it.each(Object.keys(EDITS))('sees a change of its own: %s', async (edit) => {
     using project = new TemporaryProject(FILES);

@@ -18,7 +18,7 @@ const env = { VOXFORM_TEST_KEY: 'key-of-the-fleet' };
 const ADDRESS = 'voices/acme:test';
 const SCRAPING = 'token-of-prometheus';
 
-it('serves the page over an embedded database, to people with tokens', { timeout: 120_000 }, async () => {
+it('serves the page over an embedded database, to people with tokens', async () => {
   await using emulator = await startEmulator({ seed: 1 });
   await using folder = await temporaryFolder({
     'fleet.yaml': `version: 1
@@ -117,9 +117,7 @@ workspaces: { "*": { mode: approve, interval: 1h } }
   expect(await serving.ended).toMatchObject({ code: 0 });
 });
 
-it('says that its database is not ready, or away, and tells strangers no more than that', {
-  timeout: 120_000,
-}, async () => {
+it('says that its database is not ready, or away, and tells strangers no more than that', async () => {
   await using postgres = await startPostgres();
   const database = postgres.url('postgres');
   const setUp = new pg.Client(database);

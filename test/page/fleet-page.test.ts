@@ -26,9 +26,7 @@ spec: { email: ann@example.com, role: member }
 `;
 const FORM = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/;
 
-it('shows a plan of a fleet, has it approved by whoever may, and tells who did', {
-  timeout: 90_000,
-}, async () => {
+it('shows a plan of a fleet, has it approved by whoever may, and tells who did', async () => {
   const { database, control, pg, folder, server, until, status, write, emulators } = await testFleet({
     projects: ['acme', 'beta'],
     rules: RULES,
@@ -305,7 +303,7 @@ it.each([
   expect(problemsOf(shown as never)).toEqual([{ heading, lines: ['a problem'] }]);
 });
 
-it('shows 10,000 workspaces in pages of less than 100 kB', { timeout: 60_000 }, async () => {
+it('shows 10,000 workspaces in pages of less than 100 kB', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 10_000);
   const source = new FleetSource({

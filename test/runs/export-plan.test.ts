@@ -217,5 +217,5 @@ describe('an exported project', () => {
       }),
       { numRuns: 30 },
     );
-  }, 60_000);
+  });
 });

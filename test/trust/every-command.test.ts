@@ -137,4 +137,4 @@ it('runs every command, and none shows a secret or writes one down', async () =>
     }
   }
   expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
-}, 120_000);
+});

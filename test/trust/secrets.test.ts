@@ -60,7 +60,7 @@ describe('no secret gets out', () => {
     // Else the search of the platform's file would prove nothing.
     expect(leakIn(await workspace.platformKeeps(), [places.payload])).toBeDefined();
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
-  }, 180_000);
+  });
 
   it('of drift and of changes, in any form', async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
@@ -94,7 +94,7 @@ describe('no secret gets out', () => {
     // Else the search of the platform's file would prove nothing.
     expect(leakIn(await workspace.platformKeeps(), [places.payload])).toBeDefined();
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
-  }, 180_000);
+  });
 
   it('once the manifest no longer says that it is one', async () => {
     await using workspace = await SecretWorkspace.open();

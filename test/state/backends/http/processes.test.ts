@@ -108,7 +108,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('runs that share a state server wi
   );
 });
 
-it('a run writes once for what happens together, and a plan reads once', { timeout: 60_000 }, async () => {
+it('a run writes once for what happens together, and a plan reads once', async () => {
   await using emulator = await startEmulator();
   await using server = await TerraformServer.start({ credentials });
   await using folder = await clone(emulator, server, 64);

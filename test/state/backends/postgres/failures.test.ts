@@ -169,7 +169,7 @@ describe('a database that cannot be used', () => {
     expect(problem.message).toMatch(/too many connections for role.*Raise max_connections/);
   });
 
-  it('takes its locks from a client that is frozen inside a transaction', { timeout: 60_000 }, async () => {
+  it('takes its locks from a client that is frozen inside a transaction', async () => {
     const { url, sql } = await freshDatabase();
     await sql('CREATE TABLE rows (value text); INSERT INTO rows VALUES (0)');
     const { signal } = new AbortController();

@@ -406,7 +406,7 @@ describe.skipIf(!hasRadosgw)(title, () => {
     expect(await store().history()).toHaveLength(6);
     expect((await store().backups()).length).toBeGreaterThan(1);
     expect(await store().holder()).toBeUndefined();
-  }, 60_000);
+  });
 
   it('is found under another name of its workspace', async () => {
     await using server = await startRadosgw('ceph-secret');
@@ -414,5 +414,5 @@ describe.skipIf(!hasRadosgw)(title, () => {
     const storeOf = (workspace: string) =>
       createStore({ backend: 's3', ...s3.place(server.settings() as never, { workspace, root: user.root }) }, user);
     await expectSiblingFound(storeOf, 's3://voices/states/staging');
-  }, 60_000);
+  });
 });
