@@ -134,7 +134,7 @@ describe('a command', () => {
 
   it('runs four times at once at most', async () => {
     // The first four wait for each other.
-    const body = `mkdir -p at all; touch at/$1 all/$1; ls at | wc -l >> most
+    const body = `mkdir -p at all; touch at/$1; ls at | wc -l >> most; touch all/$1
 until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     using project = projectWith({ secrets: [command(['./one', '{name}'])], scripts: { one: body } });
     await foundIn(project, {}, ...'ABCDEFGHIJ');
