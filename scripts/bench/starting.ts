@@ -20,8 +20,8 @@ export async function startUp({ bin, folder, rounds, emit }: Bench): Promise<voi
     });
     const row = { floor: 'node -e 0', floorValue: times.node * 1000, unit: 'ms' as const };
     emit({ ...row, what: '--version', value: times.version * 1000, budget: 1.5 });
-    emit({ ...row, what: '--help', value: times.help * 1000, budget: 1.6 });
-    emit({ ...row, what: 'plan of one agent', value: times.plan * 1000, budget: 3 });
+    emit({ ...row, what: '--help', value: times.help * 1000, budget: 2 });
+    emit({ ...row, what: 'plan of one agent', value: times.plan * 1000, budget: 3.5 });
   } finally {
     await platform.stop();
     rmSync(project, { recursive: true, force: true });
