@@ -365,7 +365,7 @@ async function probe(bucket: Bucket, location: string, signal: AbortSignal): Pro
   };
   const refused = (header: string): UserError =>
     new UserError(`the store of ${location} ignores the condition ${header} of a write`, {
-      hint: 'Two runs could both hold the lock there. Use Amazon S3, or another store with conditional writes.',
+      hint: 'Two runs could both hold the lock there. Use Amazon S3 or another store with conditional writes; with Ceph, a bucket without versions.',
     });
   try {
     const first = await put({ isAbsent: true });

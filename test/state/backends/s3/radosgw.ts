@@ -5,7 +5,13 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { CreateBucketCommand, GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutBucketVersioningCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { Secret } from '../../../../src/values/value.ts';
 
 export const hasRadosgw = ['radosgw', 'ceph-mon', 'ceph-osd', 'radosgw-admin', 'monmaptool'].every(
@@ -38,6 +44,8 @@ export interface Radosgw extends AsyncDisposable {
   readonly port: number;
   /** The project file's settings, with their secrets, for the bucket `voices`. */
   settings(key?: string): Record<string, unknown> & { readonly endpoint: string };
+  /** Keeps the versions of objects in that bucket from now on. */
+  keepVersions(): Promise<void>;
   /** Text with all objects of that bucket. */
   contents(): Promise<string>;
 }
@@ -76,6 +84,10 @@ export async function startRadosgw(secret: string): Promise<Radosgw> {
   });
   return {
     port,
+    async keepVersions() {
+      const VersioningConfiguration = { Status: 'Enabled' } as const;
+      await client.send(new PutBucketVersioningCommand({ Bucket: 'voices', VersioningConfiguration }));
+    },
     async contents() {
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: 'voices' }));
       const texts = Contents.map(async ({ Key }) => {

@@ -12,6 +12,7 @@ import { createStore } from '../../../../src/state/state-location.ts';
 import type { StateStore } from '../../../../src/state/store.ts';
 import { Secret } from '../../../../src/values/value.ts';
 import { connectProxy } from '../../../platform/connect-proxy.ts';
+import { listenHttp } from '../../../platform/listen.ts';
 import { creating, failureOf, lockRequest, saved, sessionOptions } from '../../temporary-state.ts';
 import { expectSiblingFound } from '../siblings.ts';
 import { hasRadosgw, startRadosgw } from './radosgw.ts';
@@ -337,6 +338,22 @@ describe('credentials for a state in S3', () => {
     expect(server.requests.at(-1)?.headers['x-amz-security-token']).toBe('session-of-the-role');
   });
 
+  it('come from the metadata of a container', async () => {
+    const { server, store } = await scene();
+    await fileWith('');
+    const metadata = await listenHttp((request, response) => {
+      const isAllowed = request.headers.authorization === 'token-of-the-container';
+      const credentials = { AccessKeyId: S3_ID, SecretAccessKey: S3_SECRET, Token: 'of-the-container' };
+      response
+        .writeHead(isAllowed ? 200 : 403)
+        .end(JSON.stringify({ ...credentials, Expiration: '2099-01-01T00:00:00Z' }));
+    });
+    vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', `${metadata.url}/credentials`);
+    vi.stubEnv('AWS_CONTAINER_AUTHORIZATION_TOKEN', 'token-of-the-container');
+    await store({}, none).read();
+    expect(server.requests.at(-1)?.headers['x-amz-security-token']).toBe('of-the-container');
+  });
+
   it('have a session token of their own', async () => {
     const { server, store } = await scene();
     await store({}, { session_token: new Secret('TOKEN', 'of-a-session') }).read();
@@ -408,11 +425,16 @@ describe.skipIf(!hasRadosgw)(title, () => {
     expect(await store().holder()).toBeUndefined();
   });
 
-  it('is found under another name of its workspace', async () => {
+  it('is found under another name of its workspace, and refused in a bucket with versions', async () => {
     await using server = await startRadosgw('ceph-secret');
     const user = await userIn();
     const storeOf = (workspace: string) =>
       createStore({ backend: 's3', ...s3.place(server.settings() as never, { workspace, root: user.root }) }, user);
     await expectSiblingFound(storeOf, 's3://voices/states/staging');
+    // Ceph ignores conditions there, which Amazon S3 honours.
+    await server.keepVersions();
+    const { message, hint } = await failureOf(openSession(storeOf('versions'), recorded()));
+    expect(message).toContain('ignores the condition If-None-Match');
+    expect(hint).toContain('a bucket without versions');
   });
 });
