@@ -46,6 +46,8 @@ export class Lease implements StateLease {
   #held: StoredContent;
   #waiting: { readonly entry: JournalEntry; resolve(): void; reject(error: unknown): void }[] = [];
   #gathering: Promise<void> | undefined;
+  /** Addresses of stored intents without an outcome so far. */
+  readonly #inFlight = new Set<string>();
   /** Serializes writes; never rejects. */
   #writes: Promise<unknown> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
@@ -93,6 +95,8 @@ export class Lease implements StateLease {
   append(entry: JournalEntry): Promise<void> {
     this.#assertOpen();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const { event } = entry;
+    if (event.type === 'saved' || event.type === 'not-done') this.#inFlight.delete(event.address);
     this.#waiting.push({ entry, resolve, reject });
     this.#gathering ??= this.#gather();
     return promise;
@@ -179,14 +183,15 @@ export class Lease implements StateLease {
   }
 
   /**
-   * Writes entries in batches: those that arrive during a write, and until none arrives for a while. This includes the outcomes of that
-   * write's intents.
+   * Writes entries in batches: those that arrive during a write, and until none arrives for a while. A batch waits for the outcomes of
+   * earlier intents, but not for slow ones.
    */
   async #gather(): Promise<void> {
     const { gather } = this.#store.timing;
     await this.#writes;
     let count = -1;
-    for (let pauses = 0; gather > 0 && pauses < MAX_PAUSES && count < this.#waiting.length; pauses++) {
+    const mayGrow = (): boolean => count < this.#waiting.length || this.#inFlight.size > 0;
+    for (let pauses = 0; gather > 0 && pauses < MAX_PAUSES && mayGrow(); pauses++) {
       count = this.#waiting.length;
       await delay(gather);
     }
@@ -198,7 +203,11 @@ export class Lease implements StateLease {
         const entries = await Promise.all(batch.map(({ entry }) => this.#seal.sealedEntry(entry)));
         return { journal: Buffer.from(entries.map(journalLine).join('')) };
       });
-      for (const { resolve } of batch) resolve();
+      for (const { entry, resolve } of batch) {
+        const { event } = entry;
+        if (event.type === 'creating' || event.type === 'updating') this.#inFlight.add(event.address);
+        resolve();
+      }
     } catch (error) {
       this.#unsaved.push(...batch.map(({ entry }) => entry));
       for (const { reject } of batch) reject(error);
