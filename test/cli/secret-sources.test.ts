@@ -83,8 +83,9 @@ describe('secrets in a password manager', () => {
   it.skipIf(!hasAge)(titled('are read from a file that age decrypts', hasAge, 'age'), async () => {
     await using w = await workspaceWith([documented('age')]);
     const { root } = w.folder;
-    execFileSync('age-keygen', ['-o', 'identity.txt'], { cwd: root, stdio: 'ignore' });
-    const recipient = execFileSync('age-keygen', ['-y', 'identity.txt'], { cwd: root, encoding: 'utf8' });
+    await mkdir(path.join(root, 'secrets'));
+    execFileSync('age-keygen', ['-o', 'secrets/identity.txt'], { cwd: root, stdio: 'ignore' });
+    const recipient = execFileSync('age-keygen', ['-y', 'secrets/identity.txt'], { cwd: root, encoding: 'utf8' });
     execFileSync('age', ['-r', recipient.trim(), '-o', 'secrets.env.age'], {
       cwd: root,
       input: `VOXFORM_API_KEY=${API_KEY}\nPROVIDER_KEY="${PROVIDER_KEY}"\n`,
