@@ -188,18 +188,23 @@ export function validOnly(desired: Desired): Desired {
   return desired;
 }
 
+interface Needs {
+  readonly requireKey: boolean;
+  /** False if the state is not opened, so that no secret is looked up for its settings. Default: true. */
+  readonly requireState?: boolean;
+}
+
 /** Opens the project of the context's folder with the workspace that flags and environment select. */
 export async function openWorkspace(
   context: RunContext,
-  { requireKey }: { readonly requireKey: boolean },
+  { requireKey, requireState = true }: Needs,
 ): Promise<OpenWorkspace> {
   const { env } = context;
   const project = await openProject(context);
   const workspace = selectWorkspace(project, { name: context.workspace, env });
   const signal = context.interrupts.requests;
-  await (requireKey
-    ? readCredentials([workspace], signal)
-    : workspace.secrets.read(secretsOfSettings(workspace.state), { signal }));
+  if (requireKey) await readCredentials([workspace], signal);
+  else if (requireState) await workspace.secrets.read(secretsOfSettings(workspace.state), { signal });
   if (requireKey) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
   await context.begin?.(workspace);
   return new OpenWorkspace(context, { project, workspace });

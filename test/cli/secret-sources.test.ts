@@ -139,6 +139,23 @@ describe('a command for secrets', () => {
       expect(await w.runWith({ VOXFORM_API_KEY: '' }, ...args)).toMatchObject({ code: 0 });
     },
   );
+
+  it.each([
+    [['validate'], 0],
+    [['fmt', '--check'], 0],
+    [['graph'], 0],
+    [['explain', 'Agent'], 0],
+    [['state', 'list'], 1],
+    [['history'], 1],
+  ])('of a sealed state ends %j with %i', async (args, code) => {
+    await using w = await workspaceWith([{ command: ['./gone', '{name}'] }]);
+    const recipient = 'age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p';
+    const seal = `seal: { recipients: [${recipient}], identity: { $secret: STATE_IDENTITY } }`;
+    const project = readFileSync(path.join(w.folder.root, 'voxform.yaml'), 'utf8');
+    await w.folder.write('voxform.yaml', `${project}state: { ${seal} }\n`);
+    const ran = await w.runWith({ VOXFORM_API_KEY: '' }, ...args);
+    expect([ran.code, ran.stderr.includes('./gone')], ran.stderr).toEqual([code, code === 1]);
+  });
 });
 
 describe('the key store', () => {

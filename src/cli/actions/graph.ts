@@ -21,7 +21,7 @@ interface GraphOptions {
 }
 
 export async function graph(context: Context, { address: addresses, output, groupBy }: GraphOptions): Promise<void> {
-  const opened = await openWorkspace(context, { requireKey: false });
+  const opened = await openWorkspace(context, { requireKey: false, requireState: false });
   const { resources } = validOnly(await opened.declared('offline'));
   const whole = referenceGraph(resources);
   refuseUnknown(addresses, { known: new Set(whole.nodes.map(({ id }) => id)) });
