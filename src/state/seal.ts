@@ -98,7 +98,7 @@ export class Seal {
       throw new UserError(
         `the state ${location} is sealed for ${document.recipients.join(', ')}, but state.seal is not set`,
         {
-          hint: advice`Set state.seal with recipients and identity. To decrypt the state then: ${command('state unseal')}`,
+          hint: advice`Set state.seal with recipients and identity, or seal in the settings of --from. To decrypt the state then: ${command('state unseal')}`,
         },
       );
     }
