@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, it, vi } from 'vitest';
 import { S3_ID, S3_SECRET, S3Server } from '../state/backends/s3/s3-server.ts';
+import { step } from '../step.ts';
 import { Voices } from './voices.ts';
 
 const missing = ['age-keygen', 'pass', 'gpg'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
@@ -51,6 +52,24 @@ it.skipIf(missing.length > 0)(title, async () => {
     page.end();
     expect(withPrompt()).toEqual([]);
     expect((await voices.run('plan')).stdout).toContain('No changes.');
+    await step('a damaged head, as docs/state.md repairs it', async () => {
+      const objects = server.objects('acme-voxform');
+      const stored = (end: string) => {
+        for (const [name, object] of objects) if (name.endsWith(end)) return [name, object] as const;
+        throw new Error(`no object ends in ${end}`);
+      };
+      const [name, head] = stored('/head.json');
+      const [, document] = stored('.state');
+      objects.set(name, { ...head, bytes: Buffer.from('{ "version": 1'), etag: 'damaged' });
+      await voices.folder.write('document.state', document.bytes.toString());
+      for (const args of [['plan'], ['state', 'push', '--force', 'document.state']]) await voices.fails(...args);
+      objects.set(name, head);
+      expect((await voices.run('plan')).stdout).toContain('No changes.');
+      objects.delete(name);
+      await voices.run('state', 'push', 'document.state');
+      expect((await voices.run('plan')).stdout).toContain('No changes.');
+      expect(withPrompt()).toEqual([]);
+    });
   } finally {
     spawnSync('gpgconf', ['--kill', 'all'], { env });
   }

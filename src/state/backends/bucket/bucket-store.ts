@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { errorMessage } from '../../../problems/error-code.ts';
-import { UserError } from '../../../problems/user-error.ts';
+import { advice, command, UserError } from '../../../problems/user-error.ts';
 import { parsedJson } from '../../../values/json.ts';
 import { lazily } from '../../../values/lazily.ts';
 import { LostState } from '../../state-errors.ts';
@@ -102,7 +102,7 @@ export function createBucketStore(options: BucketStoreOptions): ObjectStore {
       if (stored === undefined) return undefined;
       const { bytes, tag } = stored;
       if (known?.content.revision === tag) return known;
-      const head = parseHead(bytes, location);
+      const head = parseHead(bytes, { location, setting });
       const names = [...(head.state === null ? [] : [head.state]), ...head.journal];
       const parts = await objectsOf(names, tag, signal);
       if (parts === undefined) continue;
@@ -337,11 +337,11 @@ function headIn(bytes: Uint8Array): Head | undefined {
 }
 
 /** @throws UserError if it is not the head of a state. */
-function parseHead(bytes: Uint8Array, location: string): Head {
+function parseHead(bytes: Uint8Array, { location, setting }: Pick<BucketStoreOptions, 'location' | 'setting'>): Head {
   const found = headIn(bytes);
   if (found !== undefined) return found;
   throw new UserError(`${location}/${HEAD} is not the head of a state that this version of voxform can read`, {
-    hint: 'Nothing was changed. Set state.key to a key that nothing else uses, or update voxform.',
+    hint: advice`Nothing was changed. Set ${setting} to a value that nothing else uses, or update voxform. If it is damaged, restore an earlier version of ${HEAD}. Without versions, keep copies of it and of the newest object ending in .state, delete ${HEAD}, and run ${command('state push FILE')}`,
   });
 }
 

@@ -34,7 +34,8 @@ export interface S3Location {
   readonly isFetched: boolean;
 }
 
-const NEEDED = 'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket.';
+const NEEDED =
+  'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket: without it, S3 answers 403 for an object that does not exist.';
 
 /** A bucket of Amazon S3, or of a compatible store. */
 export class S3Bucket implements Bucket {
