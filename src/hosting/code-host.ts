@@ -1,4 +1,5 @@
 import type { HostClient } from './host-client.ts';
+import type { PullRequests } from './pull-requests.ts';
 
 export interface HostRequest {
   readonly number: number;
@@ -46,9 +47,12 @@ export interface HostKind {
   readonly token: string;
   /** The user name for a token in git. */
   readonly gitUser: string;
-  /** The permissions that the token needs, for messages. */
+  /** The permissions that `open` and pushes need, for messages. */
   readonly rights: string;
+  /** The permissions that `pulls` and fetches need, for messages. */
+  readonly pullRights: string;
   readonly headers?: Readonly<Record<string, string>>;
   isRepository(path: string): boolean;
   open(client: HostClient, repository: string): CodeHost;
+  pulls?(client: HostClient, repository: string): PullRequests;
 }

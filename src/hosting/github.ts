@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
+import { githubPulls } from './github-pulls.ts';
 
 /** GitHub: github.com, ghe.com and GitHub Enterprise Server. */
 export const github: HostKind = {
@@ -18,6 +19,7 @@ export const github: HostKind = {
   token: 'GITHUB_TOKEN',
   gitUser: 'x-access-token',
   rights: 'contents: write and pull-requests: write',
+  pullRights: 'contents: read, pull-requests: write and commit statuses: write',
   headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
   isRepository: (path) => /^[\w.-]+\/[\w.-]+$/.test(path),
   open(client, repository) {
@@ -37,6 +39,7 @@ export const github: HostKind = {
       },
     };
   },
+  pulls: githubPulls,
 };
 
 const pullForm = lazyObject(() => ({

@@ -12,6 +12,7 @@ export const gitlab: HostKind = {
   token: 'GITLAB_TOKEN',
   gitUser: 'oauth2',
   rights: 'the scope api and the role Developer',
+  pullRights: 'the scope api and the role Developer',
   isRepository: (path) => /^[\w.-]+(\/[\w.-]+)+$/.test(path),
   open(client, repository) {
     const requests = `/projects/${encodeURIComponent(repository)}/merge_requests`;

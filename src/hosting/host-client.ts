@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { readErrorBody } from '../platform/error-body.ts';
 import type { AttemptResult } from '../platform/exchange.ts';
 import { isSuccess } from '../platform/exchange.ts';
@@ -9,7 +9,7 @@ import { type Network, WebClient } from '../platform/web-client.ts';
 import { UserError, type UserErrorOptions } from '../problems/user-error.ts';
 import { parsedJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
-import type { Secret } from '../values/value.ts';
+import type { HostCredentials } from './host-credentials.ts';
 
 /** The reason for a failed request to a host. */
 type HostFailure =
@@ -31,16 +31,34 @@ export class HostProblem extends UserError {
   }
 }
 
+/** True if the host answered that a record does not exist. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 404;
+}
+
+/** The problem of an answer that is valid but cannot be used. */
+export function refusal(message: string): HostProblem {
+  return new HostProblem(message, { why: 'refused', status: 200 });
+}
+
+/** The settings that a person can correct, as messages name them. */
+interface SettingNames {
+  readonly api: string;
+  readonly repository: string;
+  /** Undefined if the longest pause is not a setting. */
+  readonly longestPause?: string;
+}
+
 interface HostClientOptions {
   /** Address of the API, without a final slash. */
   readonly api: string;
   /** The repository for messages. */
   readonly shown: string;
-  readonly token: Secret;
-  readonly kind: {
-    readonly rights: string;
-    readonly headers?: Readonly<Record<string, string>>;
-  };
+  readonly credentials: HostCredentials;
+  /** The permissions that the credentials need, for messages. */
+  readonly rights: string;
+  readonly settings: SettingNames;
+  readonly kind: { readonly headers?: Readonly<Record<string, string>> };
   readonly network: Network;
   readonly signal: AbortSignal;
   /** The maximum time in milliseconds that the host may make all requests wait. */
@@ -53,6 +71,35 @@ const LIMITS = { connections: 4, timeoutMilliseconds: 30_000, maxBodyBytes: 32 *
 /** The pause in milliseconds if a host limits requests without a time. */
 const USUAL_PAUSE = 60_000;
 
+/** Lists are read in at most so many pages. */
+const MAX_PAGES = 20;
+/** The number of pages that a client remembers for conditional requests. */
+const MAX_KEPT_PAGES = 200;
+
+/** A page of a list, and the path of the next one. */
+interface Page<T> {
+  readonly items: readonly T[];
+  readonly next: string | undefined;
+}
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+
+interface ListOptions {
+  /** The maximum number of pages. */
+  readonly pages?: number;
+  /** True to keep the pages in memory, and to read only those that have changed. */
+  readonly isKept?: boolean;
+}
+
+interface RequestParts {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+const NOT_MODIFIED = 304;
+
+type Answer = AttemptResult & { readonly type: 'answer' };
+
 /** A JSON client for the API of a host. */
 export class HostClient {
   readonly #options: HostClientOptions;
@@ -60,26 +107,25 @@ export class HostClient {
   readonly #web = new WebClient(LIMITS);
   readonly #budget: { left: number };
 
-  /** @throws UserError for an invalid token or address. */
+  /** Pages with the tags of their versions, by path. The least recently read page is first. */
+  readonly #pages = new Map<string, { readonly tag: string; readonly page: Page<unknown> }>();
+
+  /** @throws UserError for an address without encryption. */
   constructor(options: HostClientOptions) {
-    const { api, token, kind, longestPause } = options;
+    const { api, credentials, settings, longestPause } = options;
     const { protocol, hostname, host } = new URL(api);
     this.#options = options;
     this.#host = host;
     this.#budget = { left: longestPause };
     if (protocol !== 'https:' && !isLoopback(hostname)) {
-      throw new UserError(`${api} would get the token ${token.name} without encryption`, {
-        hint: 'Set pull_requests.api_url to an https address.',
+      throw new UserError(`${api} would get the token ${credentials.name} without encryption`, {
+        hint: `Set ${settings.api} to an https address.`,
       });
     }
-    if (!token.isSet) {
-      throw new UserError(`the token ${token.name} is not set`, {
-        hint: `Set ${token.name} in the environment or .env, or put it into a file ${token.name} in the secrets_dir. It needs ${kind.rights}. Another name: pull_requests.token.`,
-      });
-    }
-    if (!/^[\x21-\x7e]+$/.test(token.reveal())) {
-      throw new UserError(`the token ${token.name} contains spaces, line breaks or invalid characters`);
-    }
+  }
+
+  get app(): number | undefined {
+    return this.#options.credentials.app;
   }
 
   async close(): Promise<void> {
@@ -87,24 +133,70 @@ export class HostClient {
   }
 
   /** The body of the response. @throws HostProblem */
-  async ask<T>(method: 'GET' | 'POST' | 'PATCH' | 'PUT', path: string, form: z.ZodType<T>, body?: unknown): Promise<T> {
-    const { api, token, kind, network, signal } = this.#options;
-    const send = async (): Promise<AttemptResult> => {
-      signal.throwIfAborted();
-      const result = await this.#web.send({
-        method,
-        url: new URL(api + path),
-        network,
-        headers: { ...kind.headers, authorization: `Bearer ${token.reveal()}` },
-        body: body === undefined ? undefined : JSON.stringify(body),
-        signal,
-      });
-      signal.throwIfAborted();
-      return result;
-    };
+  async ask<T>(method: Method, path: string, form: z.ZodType<T>, body?: unknown): Promise<T> {
+    return this.#read(form, await this.#send(method, path, { body }));
+  }
+
+  /**
+   * The items of all pages of a list.
+   * @throws HostProblem, also for a list of more pages than the maximum.
+   */
+  async askAll<T>(path: string, form: z.ZodType<T>, options: ListOptions = {}): Promise<readonly T[]> {
+    const { pages = MAX_PAGES, isKept = false } = options;
+    const items: T[] = [];
+    let next: string | undefined = path;
+    for (let page = 1; next !== undefined; page++) {
+      if (page > pages) throw refusal(`${this.#host} lists more than ${pages} pages of ${withoutQuery(path)}`);
+      const read: Page<T> = isKept ? await this.#changedPage(next, form) : await this.#page(next, form);
+      items.push(...read.items);
+      next = read.next;
+    }
+    return items;
+  }
+
+  async #page<T>(path: string, form: z.ZodType<T>): Promise<Page<T>> {
+    return this.#readPage(form, await this.#send('GET', path));
+  }
+
+  async #changedPage<T>(path: string, form: z.ZodType<T>): Promise<Page<T>> {
+    const kept = this.#pages.get(path);
+    const answer = await this.#send('GET', path, kept && { headers: { 'if-none-match': kept.tag } });
+    // A path is always read in the same form.
+    const isUnchanged = kept !== undefined && answer.status === NOT_MODIFIED;
+    const page = isUnchanged ? (kept.page as Page<T>) : this.#readPage(form, answer);
+    const tag = isUnchanged ? kept.tag : answer.headers.etag;
+    this.#pages.delete(path);
+    if (tag !== undefined) this.#pages.set(path, { tag, page });
+    const [oldest] = this.#pages.keys();
+    if (this.#pages.size > MAX_KEPT_PAGES && oldest !== undefined) this.#pages.delete(oldest);
+    return page;
+  }
+
+  #readPage<T>(form: z.ZodType<T>, answer: Answer): Page<T> {
+    return { items: this.#read(z.array(form), answer), next: this.#nextOf(answer) };
+  }
+
+  /** The path of the next page. The token goes to no other server, whatever the host answers. */
+  #nextOf({ headers, status }: Answer): string | undefined {
+    const [, next] = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(String(headers.link ?? '')) ?? [];
+    if (next === undefined) return undefined;
+    const api = new URL(this.#options.api);
+    const below = api.pathname.replace(/\/$/, '');
+    const url = URL.parse(next, `${this.#options.api}/`);
+    if (url?.origin === api.origin && url.pathname.startsWith(`${below}/`))
+      return url.pathname.slice(below.length) + url.search;
+    throw new HostProblem(
+      `${this.#host} continues a list outside of its API`,
+      { why: 'refused', status },
+      { hint: `Check ${this.#options.settings.api}, and whether a proxy is in between.` },
+    );
+  }
+
+  async #send(method: Method, path: string, parts: RequestParts = {}): Promise<Answer> {
+    const { signal } = this.#options;
     const isSafeToRetry = (result: AttemptResult): boolean =>
       method === 'GET' || (result.type === 'failure' && !result.sent);
-    const { result } = await sendWithRetries(send, {
+    const { result } = await sendWithRetries(() => this.#attempt(method, path, parts), {
       mayRetry: (result, attempts) =>
         pauseOf(result) !== undefined
           ? attempts < MAX_TRIES_THROTTLED
@@ -113,11 +205,34 @@ export class HostClient {
       budget: this.#budget,
       wait: ({ requested, attempts }) => this.#wait(requested, attempts),
     });
-    if (result.type === 'answer' && isSuccess(result.status)) return this.#read(form, result);
-    throw this.#problem(`${method} ${path.replace(/\?.*/, '')}`, result, isSafeToRetry(result));
+    signal.throwIfAborted();
+    const isUsable = (status: number): boolean =>
+      isSuccess(status) || (status === NOT_MODIFIED && parts.headers !== undefined);
+    if (result.type === 'answer' && isUsable(result.status)) return result;
+    throw this.#problem(`${method} ${withoutQuery(path)}`, result, isSafeToRetry(result));
   }
 
-  #read<T>(form: z.ZodType<T>, { status, body }: AttemptResult & { type: 'answer' }): T {
+  /** One attempt, repeated once with a new token if the host rejects a token that can be renewed. */
+  async #attempt(method: Method, path: string, { headers, body }: RequestParts): Promise<AttemptResult> {
+    const { api, credentials, kind, network, signal } = this.#options;
+    for (let isRenewed = false; ; isRenewed = true) {
+      const token = await credentials.token();
+      signal.throwIfAborted();
+      const result = await this.#web.send({
+        method,
+        url: new URL(api + path),
+        network,
+        headers: { ...kind.headers, ...headers, authorization: `Bearer ${token.reveal()}` },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        signal,
+      });
+      signal.throwIfAborted();
+      const isRejected = result.type === 'answer' && result.status === 401;
+      if (!isRejected || isRenewed || credentials.renew?.(token) !== true) return result;
+    }
+  }
+
+  #read<T>(form: z.ZodType<T>, { status, body }: Answer): T {
     const parsed = form.safeParse(parsedJson(body.toString('utf8')));
     if (parsed.success) return parsed.data;
     const at = parsed.error.issues[0]?.path.join('.') ?? '';
@@ -125,7 +240,7 @@ export class HostClient {
     throw new HostProblem(
       `${this.#host} did not answer as the API of a host does${where}`,
       { why: 'refused', status },
-      { hint: 'Check pull_requests.api_url, and whether a proxy or a sign-in page is in between.' },
+      { hint: `Check ${this.#options.settings.api}, and whether a proxy or a sign-in page is in between.` },
     );
   }
 
@@ -138,7 +253,7 @@ export class HostClient {
   }
 
   #problem(what: string, result: AttemptResult, isSafeToRetry: boolean): HostProblem {
-    const { redact, network, shown, token, kind } = this.#options;
+    const { redact, network, shown, credentials, rights, settings } = this.#options;
     const host = this.#host;
     const failure = { why: isSafeToRetry ? 'unreachable' : 'unclear' } as const;
     if (result.type === 'failure') {
@@ -149,27 +264,36 @@ export class HostClient {
     const limit = pauseOf(result);
     if (limit !== undefined) {
       const until = new Date(Date.now() + limit);
-      const hint = 'Try again then, or wait longer with --max-wait.';
       const message = `${host} limits requests until ${until.toISOString()}`;
-      return new HostProblem(message, { why: 'limited', until }, { hint });
+      const options =
+        settings.longestPause === undefined
+          ? {}
+          : { hint: `Try again then, or wait longer with ${settings.longestPause}.` };
+      return new HostProblem(message, { why: 'limited', until }, options);
     }
+    const { name } = credentials;
     const { status, body } = result;
     const { detail, code } = readErrorBody(body, redact);
     const summary = [status, detail ?? code].filter(Boolean).join(' ');
     if (isTemporary(result)) return new HostProblem(`${host} answered ${what} with ${summary}`, failure);
-    const needs = `The token ${token.name} needs ${kind.rights}.`;
+    const needs = `The token ${name} needs ${rights}.`;
+    const moved = [`${shown} has moved (${summary})`, `Check ${settings.repository}.`] as const;
     const [message, hint] = (
       {
-        401: [
-          `${host} rejected the token ${token.name} (${summary})`,
-          `Set ${token.name} to a valid token. It needs ${kind.rights}.`,
-        ],
+        301: moved,
+        307: moved,
+        308: moved,
+        401: [`${host} rejected the token ${name} (${summary})`, `Set ${name} to a valid token. It needs ${rights}.`],
         403: [`no permission for ${shown} (${summary})`, needs],
-        404: [`${shown} was not found (${summary})`, `Check pull_requests.repository. ${needs}`],
+        404: [`${shown} was not found (${summary})`, `Check ${settings.repository}. ${needs}`],
       } as Readonly<Record<number, readonly [string, string]>>
     )[status] ?? [`${shown}: ${summary}`];
     return new HostProblem(message, { why: 'refused', status }, hint === undefined ? {} : { hint });
   }
+}
+
+function withoutQuery(path: string): string {
+  return path.replace(/\?.*/, '');
 }
 
 /** True for an overloaded server, a gateway timeout, and temporary network failures. */
@@ -190,7 +314,7 @@ function pauseOf(result: AttemptResult): number | undefined {
 }
 
 /** Relative to the time of the response, by the host's clock. */
-function untilReset(headers: (AttemptResult & { type: 'answer' })['headers']): number | undefined {
+function untilReset(headers: Answer['headers']): number | undefined {
   const reset = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']);
   const sentAt = Date.parse(String(headers.date));
   const left = reset * 1000 - (Number.isNaN(sentAt) ? Date.now() : sentAt);

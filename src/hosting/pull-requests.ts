@@ -53,3 +53,15 @@ export interface PullRequests {
   changeComment(number: number, id: string, body: string): Promise<void>;
   removeComment(number: number, id: string): Promise<void>;
 }
+
+/** The name of the status on its host. */
+export const STATUS_NAME = 'voxform';
+
+const LONGEST_DESCRIPTION = 140;
+
+/** A description within the limit of all hosts. */
+export function shortened(description: string): string {
+  const characters = [...description];
+  if (characters.length <= LONGEST_DESCRIPTION) return description;
+  return `${characters.slice(0, LONGEST_DESCRIPTION - 1).join('')}…`;
+}

@@ -12,7 +12,7 @@ export interface Commit {
   readonly message: string;
 }
 
-/** A bare repository, changed as its host changes it, and as people do who push to it. Its history has no merges. */
+/** A bare repository, changed as its host changes it, and as people do who push to it. */
 export class BareRepository implements Disposable {
   /** Of all repositories of the host. */
   readonly root: string;
@@ -27,7 +27,7 @@ export class BareRepository implements Disposable {
     if (at !== undefined) return;
     beginRepository(
       this.folder,
-      '[core]\n\tbare = true\n[http]\n\treceivepack = true\n[uploadpack]\n\tallowFilter = true\n',
+      '[core]\n\tbare = true\n[http]\n\treceivepack = true\n[uploadpack]\n\tallowFilter = true\n\tallowAnySHA1InWant = true\n',
     );
     this.set('main', this.commitOn(undefined, { files, message: 'Begin' }));
   }
@@ -54,14 +54,14 @@ export class BareRepository implements Disposable {
   /** A new commit on another one; no branch has it yet. */
   commitOn(
     parent: string | undefined,
-    { files, message }: { readonly files: Files; readonly message: string },
+    { files, message, merged }: { readonly files: Files; readonly message: string; readonly merged?: string },
   ): string {
     const tree = new Map(parent === undefined ? [] : this.#tree(parent));
     for (const [name, text] of Object.entries(files)) {
       if (text === null) tree.delete(name);
       else tree.set(name, { mode: '100644', id: this.#objects.addBlob(text) });
     }
-    const parents = parent === undefined ? [] : [parent];
+    const parents = [parent, merged].filter((each) => each !== undefined);
     return this.#objects.addCommit({ tree: this.#objects.addTree(tree), parents, message });
   }
 
@@ -142,16 +142,21 @@ export class BareRepository implements Disposable {
     return this.#objects.tree(this.#objects.commit(commit).tree);
   }
 
-  /** A commit and all before it, the newest first. */
+  /** False for an id that is no commit of this repository. */
+  has(commit: string): boolean {
+    return this.#objects.has(commit);
+  }
+
+  /** A commit and all before it, each before its parents. */
   #history(revision: string): string[] {
-    const ids: string[] = [];
-    for (let id: string | undefined = this.#sure(revision); id !== undefined; ) {
-      ids.push(id);
-      const { parents } = this.#objects.commit(id);
-      if (parents.length > 1) throw new Error(`${id} is a merge`);
-      [id] = parents;
+    const done = new Set<string>();
+    const pending = [this.#sure(revision)];
+    for (let id = pending.at(-1); id !== undefined; id = pending.at(-1)) {
+      const next = this.#objects.commit(id).parents.find((parent) => !done.has(parent));
+      if (next !== undefined) pending.push(next);
+      else done.add(pending.pop() ?? '');
     }
-    return ids;
+    return [...done].reverse();
   }
 
   [Symbol.dispose](): void {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { type Exchange, FakeHost, type Send } from '../ci-kit/fake-host.ts';
@@ -7,6 +8,9 @@ export const REPOSITORY = 'acme/voices';
 export const TOKEN = 'token-that-may-write-0123456789';
 /** That may read, and open nothing. */
 export const READER = 'token-that-may-read-9876543210';
+
+/** The user of all tokens without another one. */
+export const MACHINE = 'voxform-bot';
 
 /** What goes wrong once, with the first request that fits. */
 export interface Fault {
@@ -26,23 +30,89 @@ export interface Fault {
   act?(): void;
 }
 
+export type Permission = 'admin' | 'write' | 'read' | 'none';
+
+export interface FakeReview {
+  readonly id: number;
+  readonly user: string;
+  state: 'APPROVED' | 'CHANGES_REQUESTED' | 'COMMENTED' | 'DISMISSED';
+  readonly commit: string;
+  readonly at: string;
+}
+
+export interface FakeComment {
+  readonly id: number;
+  readonly user: string;
+  /** App that wrote it. */
+  readonly app?: number | undefined;
+  body: string;
+}
+
 export interface FakeRequest {
   readonly number: number;
   readonly branch: string;
+  /** Undefined if the user is deleted. */
+  author: string | undefined;
+  /** Owner of the repository of its branch, if that is another one. */
+  readonly fork: string | undefined;
+  /** Newest commit of a branch in a fork. */
+  forkHead: string | undefined;
   base: string;
   title: string;
   body: string;
   state: 'open' | 'closed' | 'merged';
   /** Newest commit of the branch, when it was closed or merged. */
   closedAt?: string | undefined;
+  mergedBy?: MergeMethod;
+  /** Commit of the base with its changes. */
+  mergedAs?: string;
+  /** Commits of a merged request, which are now part of its base. */
+  commits?: readonly string[];
+  readonly reviews: FakeReview[];
+  readonly comments: FakeComment[];
+  /** Its heads, with the times of their pushes. */
+  readonly versions: { readonly head: string; readonly at: string }[];
+}
+
+type NewRequest = Pick<FakeRequest, 'branch' | 'base' | 'title' | 'body'> & Partial<FakeRequest>;
+
+export type MergeMethod = 'merge' | 'squash' | 'rebase';
+
+export interface FakePush {
+  readonly id: number;
+  /** Undefined for the repository itself. */
+  readonly fork: string | undefined;
+  readonly branch: string;
+  readonly user: string;
+  readonly kind: 'push' | 'force_push' | 'branch_creation' | 'branch_deletion';
+  readonly commit: string;
+  readonly at: string;
+}
+
+export interface FakeStatus {
+  readonly sha: string;
+  readonly state: string;
+  readonly description: string;
+  readonly url: string | undefined;
+  readonly name: string;
 }
 
 export interface Call {
   readonly method: string;
   /** Below the address of the API, without the query. */
   readonly path: string;
+  readonly query: string;
   // biome-ignore lint/suspicious/noExplicitAny: What a test looks into.
   readonly body: any;
+  /** Of the answer; undefined if a fault took it away. */
+  status?: number;
+}
+
+/** Who sent a call. */
+export interface Caller {
+  readonly login: string;
+  readonly mayWrite: boolean;
+  readonly app?: number | undefined;
 }
 
 /** A host of one repository, in which all that its API does can be seen. */
@@ -56,6 +126,23 @@ export abstract class CodeHostFake extends FakeHost {
     [TOKEN, true],
     [READER, false],
   ]);
+
+  /** By token, the user; those of others belong to the machine user. */
+  readonly logins = new Map([[READER, 'reader']]);
+  /** Who may do what in the repository. */
+  readonly collaborators = new Map<string, Permission>([
+    ['ann', 'write'],
+    ['bob', 'write'],
+    ['cara', 'admin'],
+    [MACHINE, 'write'],
+    ['reader', 'read'],
+  ]);
+  readonly pushes: FakePush[] = [];
+  readonly #statuses: FakeStatus[] = [];
+  /** By commit, the user to whom its author is linked; null if there is none. */
+  readonly #authors = new Map<string, string | null>();
+  readonly #users: string[] = [];
+  #seconds = Date.parse('2026-01-31T09:30:00Z') / 1000;
 
   /** @param at the folder of a repository that is there already. */
   constructor(files: Files, at?: string) {
@@ -73,26 +160,140 @@ export abstract class CodeHostFake extends FakeHost {
     return this.calls.filter(({ method }) => method !== 'GET');
   }
 
-  /** A person merges a request, as one commit. */
-  merge(number: number): void {
+  /** A person opens a request, from a new branch if there is none. */
+  openRequest({
+    branch,
+    base = 'main',
+    title = 'A change',
+    author = 'ann',
+    fork,
+    files = { [`${branch}.txt`]: 'new\n' },
+  }: {
+    readonly branch: string;
+    readonly base?: string;
+    readonly title?: string;
+    readonly author?: string;
+    /** Owner of the fork that has the branch. */
+    readonly fork?: string;
+    readonly files?: Files;
+  }): FakeRequest {
+    const made = this.newRequest({ branch, base, title, body: '', author, fork });
+    if (fork !== undefined) made.forkHead = this.repository.head(base);
+    if (this.headOf(made) === undefined) this.repository.set(branch, this.repository.head(base));
+    if (fork !== undefined || !this.pushes.some((each) => each.branch === branch)) this.push(made.number, files);
+    else made.versions.push({ head: this.headOf(made) ?? '', at: this.now() });
+    return made;
+  }
+
+  /**
+   * A person pushes a commit to the branch of a request.
+   * @param as to whom the host links the author of the commit; null if its email address is unknown.
+   */
+  push(
+    number: number,
+    files: Files,
+    { user, as, force = false }: { readonly user?: string; readonly as?: string | null; readonly force?: boolean } = {},
+  ): string {
+    const request = this.request(number);
+    const { branch, fork, base } = request;
+    const { repository } = this;
+    const parent = force ? repository.mergeBase(base, this.headOf(request) ?? '') : this.headOf(request);
+    const commit = repository.commitOn(parent, { files, message: `Change ${Object.keys(files).join(', ')}` });
+    if (fork === undefined) repository.set(branch, commit);
+    else request.forkHead = commit;
+    const pusher = user ?? request.author ?? '';
+    this.#authors.set(commit, as === undefined ? pusher : as);
+    this.notePush({ branch, fork, user: pusher, kind: force ? 'force_push' : 'push', commit });
+    request.versions.push({ head: commit, at: this.now() });
+    return commit;
+  }
+
+  notePush(push: Omit<FakePush, 'id' | 'at'>): void {
+    this.pushes.push({ ...push, id: this.nextId(), at: this.now() });
+  }
+
+  /** A person reviews the newest commit of a request; `dismiss` takes back the last review. */
+  review(number: number, user: string, act: 'approve' | 'request-changes' | 'comment' | 'dismiss'): void {
+    const { reviews, ...request } = this.request(number);
+    const last = reviews.findLast((each) => each.user === user && each.state !== 'COMMENTED');
+    if (act === 'dismiss') {
+      if (last === undefined) throw new Error(`${user} has not reviewed ${number}`);
+      last.state = 'DISMISSED';
+      return;
+    }
+    const state = ({ approve: 'APPROVED', 'request-changes': 'CHANGES_REQUESTED', comment: 'COMMENTED' } as const)[act];
+    const commit = this.headOf({ reviews, ...request }) ?? '';
+    reviews.push({ id: this.nextId(), user, state, commit, at: this.now() });
+  }
+
+  /** A person merges a request. */
+  mergeBy(number: number, method: MergeMethod): string {
     const request = this.request(number);
     const { repository } = this;
-    const [base, head] = [repository.head(request.base) ?? '', repository.head(request.branch) ?? ''];
-    const files = Object.fromEntries(
-      repository
-        .changed(repository.mergeBase(base, head), head)
-        .map((name) => [name, repository.text(head, name) ?? null]),
-    );
-    repository.push(request.base, files, request.title);
+    const [base, head] = [repository.head(request.base) ?? '', this.headOf(request) ?? ''];
+    const filesOf = (from: string, to: string): Files =>
+      Object.fromEntries(repository.changed(from, to).map((name) => [name, repository.text(to, name) ?? null]));
+    const commits = repository.commits(base, head);
+    const begin = repository.mergeBase(base, head);
+    const files = filesOf(begin, head);
+    let merged = base;
+    if (method === 'squash') merged = repository.commitOn(base, { files, message: request.title });
+    if (method === 'merge')
+      merged = repository.commitOn(base, { files, message: `Merge ${request.branch}`, merged: head });
+    if (method === 'rebase') {
+      let before = begin;
+      for (const { id, message } of commits) {
+        merged = repository.commitOn(merged, { files: filesOf(before, id), message });
+        before = id;
+      }
+    }
+    repository.set(request.base, merged);
+    request.commits = commits.map(({ id }) => id);
     request.state = 'merged';
+    request.mergedBy = method;
+    request.mergedAs = merged;
     request.closedAt = head;
+    return merged;
+  }
+
+  merge(number: number): void {
+    this.mergeBy(number, 'squash');
   }
 
   /** A person closes a request. */
   close(number: number): void {
     const request = this.request(number);
+    request.closedAt = this.headOf(request);
     request.state = 'closed';
-    request.closedAt = this.repository.head(request.branch);
+  }
+
+  closeRequest(number: number): void {
+    this.close(number);
+  }
+
+  /** A person opens a closed request again. */
+  reopen(number: number): void {
+    const request = this.request(number);
+    if (request.state !== 'closed') throw new Error(`${number} is ${request.state}`);
+    request.state = 'open';
+    request.closedAt = undefined;
+  }
+
+  /** The comments of a request, which a test may change. */
+  comments(number: number): FakeComment[] {
+    return this.request(number).comments;
+  }
+
+  /** A person comments on a request. */
+  comment(number: number, user: string, body: string): FakeComment {
+    const made = { id: this.nextId(), user, body };
+    this.comments(number).push(made);
+    return made;
+  }
+
+  /** The statuses of a commit, the oldest first. */
+  statuses(sha: string): readonly FakeStatus[] {
+    return this.#statuses.filter((each) => each.sha === sha);
   }
 
   /** A person deletes a branch: the host closes its request. */
@@ -100,6 +301,11 @@ export abstract class CodeHostFake extends FakeHost {
     for (const { number } of this.requests.filter((each) => each.branch === branch && each.state === 'open'))
       this.close(number);
     this.repository.set(branch, undefined);
+  }
+
+  /** Newest commit of a request. */
+  headOf({ closedAt, fork, forkHead, branch }: FakeRequest): string | undefined {
+    return closedAt ?? (fork === undefined ? this.repository.head(branch) : forkHead);
   }
 
   request(number: number): FakeRequest {
@@ -113,27 +319,98 @@ export abstract class CodeHostFake extends FakeHost {
     this.repository[Symbol.dispose]();
   }
 
+  protected newRequest(wanted: NewRequest): FakeRequest {
+    const made: FakeRequest = {
+      author: MACHINE,
+      fork: undefined,
+      forkHead: undefined,
+      reviews: [],
+      comments: [],
+      versions: [],
+      ...wanted,
+      number: this.nextId(),
+      state: 'open',
+    };
+    this.requests.push(made);
+    return made;
+  }
+
+  /** A second later with each call. */
+  protected now(): string {
+    return new Date(++this.#seconds * 1000).toISOString();
+  }
+
+  protected userId(login: string): number {
+    if (!this.#users.includes(login)) this.#users.push(login);
+    return 1000 + this.#users.indexOf(login);
+  }
+
+  protected authorOf(commit: string): string | null {
+    return this.#authors.get(commit) ?? null;
+  }
+
+  protected commitsOf(request: FakeRequest): readonly string[] {
+    const { base } = request;
+    return request.commits ?? this.repository.commits(base, this.headOf(request) ?? '').map(({ id }) => id);
+  }
+
+  protected addStatus(status: FakeStatus): void {
+    this.#statuses.push(status);
+  }
+
   /** Path below the API; undefined for what is none of it. */
   protected abstract pathOf(url: URL): string | undefined;
-  protected abstract work(call: Call, exchange: Exchange, mayWrite: boolean): unknown;
+  protected abstract work(call: Call, exchange: Exchange, caller: Caller): unknown;
+  /** The bodies of its own refusals. */
+  protected abstract refusal(status: 401 | 404): unknown;
+
+  protected callerOf(token: string): Caller | undefined {
+    const mayWrite = this.tokens.get(token);
+    return mayWrite === undefined ? undefined : { login: this.logins.get(token) ?? MACHINE, mayWrite };
+  }
+
+  /** Answers with a page of a list, and the address of the next one. */
+  protected page(list: readonly unknown[], { url, send }: Exchange): void {
+    const size = Math.min(Number(url.searchParams.get('per_page') ?? 30), 100);
+    const number = Number(url.searchParams.get('page') ?? 1);
+    const at = (page: number, rel: string) => {
+      const address = new URL(url);
+      address.searchParams.set('page', String(page));
+      return `<${address}>; rel="${rel}"`;
+    };
+    const pages = Math.ceil(list.length / size);
+    const links = [
+      ...(number > 1 ? [at(number - 1, 'prev')] : []),
+      ...(number < pages ? [at(number + 1, 'next'), at(pages, 'last')] : []),
+    ];
+    const headers = links.length === 0 ? {} : { link: links.join(', ') };
+    send(200, list.slice((number - 1) * size, number * size), headers);
+  }
 
   protected override rightsOf(token: string): 'none' | 'read' | 'write' {
     return this.tokens.get(token) === true ? 'write' : 'read';
   }
 
   protected override async answer(exchange: Exchange): Promise<void> {
-    const { request, response, url, send } = exchange;
+    const { request, response, url } = exchange;
     const path = this.pathOf(url);
-    if (path === undefined) return void send(404, { message: 'Not Found' });
+    if (path === undefined) return void exchange.send(404, this.refusal(404));
     const { method = 'GET' } = request;
-    const body: Call['body'] = method === 'GET' ? undefined : await json(request);
-    const call: Call = { method, path, body };
-    const fault = this.#called(call, exchange);
+    const body: Call['body'] = method === 'GET' || method === 'DELETE' ? undefined : await json(request);
+    const call: Call = { method, path, query: url.search, body };
+    const send: Send = (status, answer, headers = {}) => {
+      const tag = `W/"${hash('sha256', JSON.stringify([answer, headers.link]))}"`;
+      const isUnchanged = method === 'GET' && status === 200 && request.headers['if-none-match'] === tag;
+      call.status = isUnchanged ? 304 : status;
+      if (isUnchanged) response.writeHead(304, { etag: tag }).end();
+      else exchange.send(status, answer, { ...headers, ...(method === 'GET' && status === 200 && { etag: tag }) });
+    };
+    const fault = this.#called(call, { ...exchange, send });
     if (fault === 'answered') return;
     const lost: Send = () => request.socket.destroy() as never;
-    const mayWrite = this.tokens.get(tokenIn(request) ?? '');
-    if (mayWrite === undefined) return void send(401, { message: 'Bad credentials' });
-    this.work(call, { ...exchange, ...(fault === 'lost' && { send: lost }) }, mayWrite);
+    const caller = this.callerOf(tokenIn(request) ?? '');
+    if (caller === undefined) return void send(401, this.refusal(401));
+    this.work(call, { ...exchange, send: fault === 'lost' ? lost : send }, caller);
     if (!response.writableEnded && !request.socket.destroyed) throw new Error(`no answer to ${path}`);
   }
 
@@ -141,7 +418,7 @@ export abstract class CodeHostFake extends FakeHost {
     const { request, response } = exchange;
     const isPush = request.method === 'POST' && exchange.url.pathname.endsWith('/git-receive-pack');
     if (!isPush) return super.git(exchange);
-    const fault = this.#called({ method: 'POST', path: '/git-receive-pack', body: undefined }, exchange);
+    const fault = this.#called({ method: 'POST', path: '/git-receive-pack', query: '', body: undefined }, exchange);
     if (fault === 'answered') return;
     if (fault === 'lost') response.writeHead = () => request.socket.destroy() as never;
     await super.git(exchange);

@@ -1,6 +1,6 @@
 import type { Exchange } from '../ci-kit/fake-host.ts';
 import type { Files } from './bare-repository.ts';
-import { type Call, CodeHostFake, type FakeRequest, REPOSITORY } from './code-host-fake.ts';
+import { type Call, type Caller, CodeHostFake, type FakeRequest, REPOSITORY } from './code-host-fake.ts';
 
 const PROJECT = 42;
 
@@ -14,7 +14,11 @@ export class FakeGitlab extends CodeHostFake {
     return /^\/api\/v4(\/.*)$/.exec(pathname)?.[1];
   }
 
-  protected override work({ method, path, body }: Call, { url, send }: Exchange, mayWrite: boolean): unknown {
+  protected override refusal(status: 401 | 404): object {
+    return { message: status === 401 ? '401 Unauthorized' : '404 Not Found' };
+  }
+
+  protected override work({ method, path, body }: Call, { url, send }: Exchange, { mayWrite }: Caller): unknown {
     const base = `/projects/${encodeURIComponent(REPOSITORY)}`;
     if (path !== base && !path.startsWith(`${base}/`)) return send(404, { message: '404 Project Not Found' });
     if (method !== 'GET' && !mayWrite) return send(403, { message: '403 Forbidden' });
@@ -44,8 +48,7 @@ export class FakeGitlab extends CodeHostFake {
     }
     if (this.repository.head(branch) === undefined)
       return send(400, { message: { source_branch: ['does not exist'] } });
-    const made = { number: this.nextId(), branch, base, title, body: description, state: 'open' as const };
-    this.requests.push(made);
+    const made = this.newRequest({ branch, base, title, body: description });
     return send(201, this.#shown(made));
   }
 

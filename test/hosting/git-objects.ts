@@ -25,6 +25,10 @@ export class GitObjects {
     this.#folder = path.join(repository, 'objects');
   }
 
+  has(id: string): boolean {
+    return existsSync(this.#file(id));
+  }
+
   blob(id: string): Buffer {
     return this.#read(id);
   }

@@ -4,6 +4,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { BranchRepository } from '../../hosting/branch-repository.ts';
 import type { HostKind } from '../../hosting/code-host.ts';
 import { HostClient } from '../../hosting/host-client.ts';
+import { tokenCredentials } from '../../hosting/host-credentials.ts';
 import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import { closing } from '../../problems/closing.ts';
@@ -117,10 +118,20 @@ export async function carryOutProposal(
   if (token.isSet) redactor.add(token.reveal());
   const shown = `${repository} on ${new URL(api).host}`;
   const { redact } = redactor;
+  const credentials = tokenCredentials(
+    token,
+    `Set ${token.name} in the environment or .env, or put it into a file ${token.name} in the secrets_dir. It needs ${kind.rights}. Another name: pull_requests.token.`,
+  );
   const client = new HostClient({
     api,
     shown,
-    token,
+    credentials,
+    rights: kind.rights,
+    settings: {
+      api: 'pull_requests.api_url',
+      repository: 'pull_requests.repository',
+      longestPause: '--max-wait',
+    },
     kind,
     network: opened.network(api),
     signal,

@@ -1,0 +1,198 @@
+import { z } from 'zod';
+import { lazyObject } from '../values/described.ts';
+import { type HostClient, isMissing, refusal } from './host-client.ts';
+import { type PullRequest, type PullRequests, type Reviews, STATUS_NAME, shortened } from './pull-requests.ts';
+
+/** GitHub lists no more commits of a pull request. */
+const LISTED_COMMITS = 250;
+
+/** The pull requests of a repository on GitHub. The paths and forms are those of its REST API, version 2022-11-28. */
+export function githubPulls(client: HostClient, repository: string): PullRequests {
+  const repo = `/repos/${repository}`;
+  const pull = (number: number): string => `${repo}/pulls/${number}`;
+  const comments = `${repo}/issues/comments`;
+  let self: Promise<number> | undefined;
+
+  /** True for the records that the user or the app of the credentials wrote. */
+  async function ownership(): Promise<(comment: Comment) => boolean> {
+    const { app } = client;
+    // People can also act through an app; its own comments are those of its bot.
+    if (app !== undefined) {
+      return ({ user, performed_via_github_app: via }) => via?.id === app && user?.type === 'Bot';
+    }
+    self ??= client.ask('GET', '/user', userForm()).then(({ id }) => id);
+    self.catch(() => {
+      self = undefined;
+    });
+    const id = await self;
+    return ({ user }) => user?.id === id;
+  }
+
+  async function mayWrite(user: string): Promise<boolean> {
+    const path = `${repo}/collaborators/${encodeURIComponent(user)}/permission`;
+    const { permission } = await client.ask('GET', path, permissionForm()).catch((error: unknown) => {
+      if (isMissing(error)) return { permission: 'none' };
+      throw error;
+    });
+    // The role `maintain` is reported as `write`, and `triage` as `read`.
+    return permission === 'admin' || permission === 'write';
+  }
+
+  async function withWriteAccess(users: readonly string[]): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const user of users.toSorted()) if (await mayWrite(user)) found.push(user);
+    return found;
+  }
+
+  /** The users who pushed to a branch. Undefined if the server is too old to have this endpoint. */
+  async function pushersOf(owner: string, branch: string): Promise<readonly string[] | undefined> {
+    const query = `ref=${encodeURIComponent(`refs/heads/${branch}`)}&per_page=100`;
+    try {
+      const activities = await client.askAll(`/repos/${owner}/activity?${query}`, activityForm());
+      const pushes = activities.filter(({ activity_type: type }) => type !== 'branch_deletion');
+      return pushes.flatMap(({ actor }) => actor?.login ?? []);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      if (owner.toLowerCase() === repository.toLowerCase()) return undefined;
+      // A fork that cannot be read hides its pushers, unless no repository of the server shows them.
+      if ((await pushersOf(repository, branch)) === undefined) return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * The author of a request, everyone who pushed to its branch, and the authors and committers of its commits. GitHub links a commit to
+   * a user by its email address; other commits are known by their pushers only.
+   */
+  async function contributorsTo({ number, branch }: PullRequest): Promise<ReadonlySet<string>> {
+    const { user, head } = await client.ask('GET', pull(number), pullForm());
+    const commits = await client.askAll(`${pull(number)}/commits?per_page=100`, commitForm());
+    if (commits.length >= LISTED_COMMITS)
+      throw refusal(`#${number} of ${repository} has more commits than GitHub lists: its authors are unknown`);
+    // The repository of the branch is null if it was deleted. The commits then have to do.
+    const pushers = head.repo === null ? [] : ((await pushersOf(head.repo.full_name, branch)) ?? []);
+    const people = commits.flatMap(({ author, committer }) => [author?.login, committer?.login]);
+    return new Set([user?.login, ...pushers, ...people].filter((each) => each !== undefined));
+  }
+
+  return {
+    async openFor(base) {
+      const query = `state=open&base=${encodeURIComponent(base)}&per_page=100`;
+      const found = await client.askAll(`${repo}/pulls?${query}`, pullForm(), { isKept: true });
+      // A request that is opened while pages are read moves another one to the next page.
+      return [
+        ...new Map(found.filter((each) => each.base.ref === base).map((each) => [each.number, each])).values(),
+      ].map(requestOf);
+    },
+    get: async (number) => requestOf(await client.ask('GET', pull(number), pullForm())),
+    async mergeBase({ base, head }) {
+      // Only the first page of a comparison lists the changed files.
+      const path = `${repo}/compare/${encodeURIComponent(base)}...${head}?per_page=1&page=2`;
+      return (await client.ask('GET', path, comparisonForm())).merge_base_commit.sha;
+    },
+    async reviews(request): Promise<Reviews> {
+      const all = await client.askAll(`${pull(request.number)}/reviews?per_page=100`, reviewForm());
+      // A workflow can approve the request that contains it, so only people count.
+      const counted = all.filter(({ user, state }) => user?.type === 'User' && COUNTED_STATES.has(state));
+      const last = [...new Map(counted.map((each) => [each.user?.login ?? '', each]))];
+      const approvers = last
+        .filter(([, { state, commit_id }]) => state === 'APPROVED' && commit_id === request.head)
+        .map(([login]) => login);
+      const objectors = last.filter(([, { state }]) => state === 'CHANGES_REQUESTED').map(([login]) => login);
+      const contributors = approvers.length === 0 ? new Set<string>() : await contributorsTo(request);
+      return {
+        approvals: await withWriteAccess(approvers.filter((login) => !contributors.has(login))),
+        objections: await withWriteAccess(objectors),
+      };
+    },
+    async setStatus({ head }, { state, description, url }) {
+      await client.ask('POST', `${repo}/statuses/${head}`, z.unknown(), {
+        state,
+        description: shortened(description),
+        context: STATUS_NAME,
+        ...(url !== undefined && { target_url: url }),
+      });
+    },
+    async ownComments(number, text) {
+      const isOwn = await ownership();
+      const all = await client.askAll(`${repo}/issues/${number}/comments?per_page=100`, commentForm());
+      return all
+        .filter((each) => isOwn(each) && each.body?.includes(text))
+        .map(({ id, body }) => ({ id: String(id), body: body ?? '' }));
+    },
+    async addComment(number, body) {
+      await client.ask('POST', `${repo}/issues/${number}/comments`, z.unknown(), { body });
+    },
+    async changeComment(_, id, body) {
+      await client.ask('PATCH', `${comments}/${id}`, z.unknown(), { body });
+    },
+    async removeComment(_, id) {
+      await client.ask('DELETE', `${comments}/${id}`, z.unknown());
+    },
+  };
+}
+
+/** The states of reviews that replace an earlier review of the same user. Comments do not. */
+const COUNTED_STATES: ReadonlySet<string> = new Set(['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED']);
+
+/* GitHub answers null for deleted users and for commits without a linked user. */
+
+const userForm = lazyObject(() => ({ id: z.number(), login: z.string(), type: z.string().optional() }));
+
+const pullForm = lazyObject(() => ({
+  number: z.number(),
+  html_url: z.url({ protocol: /^https?$/ }),
+  title: z.string(),
+  state: z.string(),
+  user: userForm().nullable(),
+  merged_at: z.string().nullable(),
+  merge_commit_sha: z.string().nullable(),
+  head: z.object({ ref: z.string(), sha: z.string(), repo: z.object({ full_name: z.string() }).nullable() }),
+  base: z.object({ ref: z.string(), repo: z.object({ full_name: z.string() }) }),
+}));
+
+const comparisonForm = lazyObject(() => ({ merge_base_commit: z.object({ sha: z.string() }) }));
+
+const reviewForm = lazyObject(() => ({
+  user: userForm().nullable(),
+  state: z.string(),
+  commit_id: z.string().nullable(),
+}));
+
+const permissionForm = lazyObject(() => ({ permission: z.string() }));
+
+const activityForm = lazyObject(() => ({ activity_type: z.string(), actor: userForm().nullable() }));
+
+/** An empty object stands for a user without an account. */
+const linkedUserForm = lazyObject(() => ({ login: z.string().optional() }));
+
+const commitForm = lazyObject(() => ({
+  author: linkedUserForm().nullable(),
+  committer: linkedUserForm().nullable(),
+}));
+
+const commentForm = lazyObject(() => ({
+  id: z.number(),
+  body: z.string().optional(),
+  user: userForm().nullable(),
+  performed_via_github_app: z.object({ id: z.number() }).nullish(),
+}));
+
+type Comment = z.infer<ReturnType<typeof commentForm>>;
+
+function requestOf(found: z.infer<ReturnType<typeof pullForm>>): PullRequest {
+  const { number, html_url: url, title, state, user, merged_at, merge_commit_sha, head, base } = found;
+  const isMerged = merged_at !== null;
+  return {
+    number,
+    url,
+    title,
+    state: state === 'open' ? 'open' : isMerged ? 'merged' : 'closed',
+    author: user?.login ?? '',
+    base: base.ref,
+    branch: head.ref,
+    head: head.sha,
+    isFork: head.repo?.full_name !== base.repo.full_name,
+    mergedAs: isMerged ? (merge_commit_sha ?? undefined) : undefined,
+  };
+}

@@ -1,0 +1,441 @@
+import { describe, expect, it } from 'vitest';
+import { githubPulls } from '../../src/hosting/github-pulls.ts';
+import { HostClient, HostProblem } from '../../src/hosting/host-client.ts';
+import { tokenCredentials } from '../../src/hosting/host-credentials.ts';
+import { hostKinds } from '../../src/hosting/index.ts';
+import type { CommitState, CommitStatus, PullRequests } from '../../src/hosting/pull-requests.ts';
+import { Secret } from '../../src/values/value.ts';
+import { type CodeHostFake, READER, REPOSITORY, TOKEN } from './code-host-fake.ts';
+import { type HostName, hosts } from './drift-project.ts';
+
+const names = ['github'] as const satisfies readonly HostName[];
+
+const SHA = /^[0-9a-f]{40}$/;
+const ABSENT = '0123456789abcdef0123456789abcdef01234567';
+
+function clientFor(name: HostName, host: CodeHostFake, { token = TOKEN, longestPause = 0 } = {}): HostClient {
+  const kind = hostKinds[name];
+  return new HostClient({
+    api: kind.apiOf(new URL(host.url)),
+    shown: 'acme/voices',
+    credentials: tokenCredentials(new Secret('HOST_TOKEN', token), 'Set HOST_TOKEN.'),
+    rights: kind.pullRights,
+    settings: { api: 'pull_requests.api', repository: 'git' },
+    kind,
+    network: {},
+    signal: new AbortController().signal,
+    longestPause,
+    redact: (text) => text,
+    onNotice: () => undefined,
+  });
+}
+
+async function scene<Name extends HostName>(name: Name) {
+  const host = (await hosts[name].start({ 'a.txt': 'a\n' })) as InstanceType<(typeof hosts)[Name]>;
+  const clients: HostClient[] = [];
+  const pullsWith = (options: { readonly token?: string; readonly longestPause?: number } = {}): PullRequests => {
+    const client = clientFor(name, host, options);
+    clients.push(client);
+    return githubPulls(client, REPOSITORY);
+  };
+  return {
+    host,
+    pullsWith,
+    pulls: pullsWith(),
+    async [Symbol.asyncDispose]() {
+      for (const client of clients) await client.close();
+      await host[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The answers to the calls that an action makes. */
+async function statusesOf(host: CodeHostFake, act: () => Promise<unknown>): Promise<readonly (number | undefined)[]> {
+  const { length } = host.calls;
+  await act();
+  return host.calls.slice(length).map(({ status }) => status);
+}
+
+describe.each(names)('pull requests on %s', (name) => {
+  it('describes open, closed and merged requests, and those from forks', async () => {
+    await using opened = await scene(name);
+    const { host, pulls } = opened;
+    const first = host.openRequest({ branch: 'feature/a', title: 'First', author: 'ann' });
+    const fork = host.openRequest({ branch: 'b', title: 'Second', author: 'mallory', fork: 'mallory' });
+    host.repository.push('release/1', { 'r.txt': 'r\n' });
+    const other = host.openRequest({ branch: 'c', base: 'release/1' });
+    const described = (request: typeof first) => ({
+      number: request.number,
+      url: expect.stringContaining(`/${request.number}`),
+      title: request.title,
+      state: request.state,
+      author: request.author,
+      base: request.base,
+      branch: request.branch,
+      head: host.headOf(request),
+      isFork: request.fork !== undefined,
+      mergedAs: request.mergedAs,
+    });
+    expect(await pulls.openFor('main')).toEqual([described(fork), described(first)]);
+    expect(await pulls.openFor('release/1')).toEqual([described(other)]);
+
+    host.close(fork.number);
+    expect(await pulls.openFor('main')).toEqual([described(first)]);
+    expect(await pulls.get(fork.number)).toEqual(described(fork));
+    host.reopen(fork.number);
+    fork.author = undefined;
+    expect(await pulls.get(fork.number)).toEqual({ ...described(fork), author: '' });
+    await expect(pulls.get(9999)).rejects.toMatchObject({ failure: { why: 'refused', status: 404 } });
+  });
+
+  it.each(['merge', 'squash', 'rebase'] as const)('names the commit of the base after a %s', async (method) => {
+    await using opened = await scene(name);
+    const { host, pulls } = opened;
+    const { number } = host.openRequest({ branch: 'b' });
+    const head = host.push(number, { 'c.txt': 'c\n' });
+    host.repository.push('main', { 'other.txt': 'o\n' });
+    const merged = host.mergeBy(number, method);
+    expect(merged).toMatch(SHA);
+    expect(await pulls.get(number)).toMatchObject({ state: 'merged', mergedAs: merged, head });
+    expect(await pulls.openFor('main')).toEqual([]);
+  });
+
+  it('finds the commit at which the branches parted', async () => {
+    await using opened = await scene(name);
+    const { host, pulls } = opened;
+    const base = host.repository.push('team/main', { 'a.txt': '1\n' });
+    const { number } = host.openRequest({ branch: 'b', base: 'team/main' });
+    host.repository.push('team/main', { 'a.txt': '2\n' });
+    expect(await pulls.mergeBase(await pulls.get(number))).toBe(base);
+  });
+
+  it('reads an unchanged list with one conditional request for each page', async () => {
+    await using opened = await scene(name);
+    const { host, pulls } = opened;
+    const made = Array.from({ length: 101 }, (_, index) => host.openRequest({ branch: `b${index}`, files: {} }));
+    expect(await statusesOf(host, () => pulls.openFor('main'))).toEqual([200, 200]);
+    expect(await statusesOf(host, () => pulls.openFor('main'))).toEqual([304, 304]);
+    expect(await pulls.openFor('main')).toHaveLength(101);
+    host.close(made[0]?.number ?? 0);
+    expect(await statusesOf(host, () => pulls.openFor('main'))).toEqual([200]);
+    expect(await pulls.openFor('main')).toHaveLength(100);
+  });
+
+  it('sends the token to no other server, and follows no redirect', async () => {
+    await using opened = await scene(name);
+    await using elsewhere = await hosts[name].start({});
+    const { host, pulls } = opened;
+    const api = hostKinds[name].apiOf(new URL(host.url));
+    const other = hostKinds[name].apiOf(new URL(elsewhere.url));
+    for (const next of [`${other}/repos?page=2`, `${host.url}/login?page=2`, `${api}/../../login`, '//x.example/y']) {
+      const headers = { link: `<${api}/x?page=1>; rel="prev", <${next}>; rel="next"` };
+      host.faults.push({ on: /./, answer: { status: 200, headers, body: [] } });
+      await expect(pulls.openFor('main'), next).rejects.toThrow('outside');
+    }
+    for (const status of [301, 302, 307, 308]) {
+      host.faults.push({ on: /./, answer: { status, headers: { location: `${other}/repos/acme/voices/pulls` } } });
+      await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'refused', status } });
+    }
+    expect(elsewhere.calls).toEqual([]);
+  });
+
+  it('refuses a list that does not end', async () => {
+    await using opened = await scene(name);
+    const { host, pulls } = opened;
+    const api = hostKinds[name].apiOf(new URL(host.url));
+    const headers = { link: `<${api}/repos/x>; rel="next"` };
+    for (let page = 0; page < 20; page++) host.faults.push({ on: /./, answer: { status: 200, headers, body: [] } });
+    await expect(pulls.openFor('main')).rejects.toThrow('pages');
+    expect(host.calls).toHaveLength(20);
+  });
+
+  it('sets one status', async () => {
+    await using opened = await scene(name);
+    const { host, pulls, pullsWith } = opened;
+    const head = host.headOf(host.openRequest({ branch: 'b' })) ?? '';
+    const url = 'https://voxform.example.com/pulls/voices/1';
+    const states: readonly CommitState[] = ['pending', 'pending', 'failure', 'pending', 'success'];
+    for (const state of states) await pulls.setStatus({ head }, { state, description: '🎙'.repeat(150), url });
+    const [last] = host.statuses(head).slice(-1);
+    expect(last).toMatchObject({ name: 'voxform', state: 'success', url });
+    expect([...(last?.description ?? '')]).toHaveLength(140);
+    await pulls.setStatus({ head }, { state: 'failure', description: 'denied', url: undefined });
+    expect(host.statuses(head).at(-1)).toMatchObject({ description: 'denied', url: undefined });
+
+    const status: CommitStatus = { state: 'success', description: '', url };
+    await expect(pulls.setStatus({ head: ABSENT }, status)).rejects.toMatchObject({ failure: { why: 'refused' } });
+    const reading = pullsWith({ token: READER });
+    await expect(reading.setStatus({ head }, status)).rejects.toMatchObject({
+      failure: { why: 'refused', status: 403 },
+      hint: `The token HOST_TOKEN needs ${hostKinds[name].pullRights}.`,
+    });
+    const stranger = pullsWith({ token: 'unknown' });
+    await expect(stranger.setStatus({ head }, status)).rejects.toMatchObject({ failure: { status: 401 } });
+  });
+
+  it('keeps its own comments, and never takes those of others for them', async () => {
+    await using opened = await scene(name);
+    const { host, pulls, pullsWith } = opened;
+    const { number } = host.openRequest({ branch: 'b' });
+    const mark = '<!-- voxform -->';
+    const forged = host.comment(number, 'mallory', `${mark}\nAll is well.`);
+    await pulls.addComment(number, 'of another program');
+    for (let index = 0; index < 120; index++) host.comment(number, 'ann', 'Looks good');
+    await pulls.addComment(number, `${mark}\nfirst`);
+    await pulls.addComment(number, `${mark}\nsecond`);
+    const own = await pulls.ownComments(number, mark);
+    expect(own.map(({ body }) => body)).toEqual([`${mark}\nfirst`, `${mark}\nsecond`]);
+    const [first = { id: '' }, second = { id: '' }] = own;
+    await pulls.changeComment(number, first.id, `${mark}\nchanged`);
+    await pulls.removeComment(number, second.id);
+    const again = pullsWith();
+    expect(await again.ownComments(number, mark)).toEqual([{ id: first.id, body: `${mark}\nchanged` }]);
+    expect(forged.body).toBe(`${mark}\nAll is well.`);
+    expect(await pullsWith({ token: READER }).ownComments(number, mark)).toEqual([]);
+    expect(host.calls.filter(({ path }) => path === '/user')).toHaveLength(3);
+
+    for (const gone of [
+      pulls.changeComment(number, second.id, mark),
+      pulls.removeComment(number, second.id),
+      pulls.addComment(9999, mark),
+    ])
+      await expect(gone).rejects.toMatchObject({ failure: { why: 'refused', status: 404 } });
+    const tooLong = pulls.addComment(number, 'x'.repeat(1_000_001));
+    await expect(tooLong).rejects.toBeInstanceOf(HostProblem);
+  });
+
+  it('names the time until which requests are limited', async () => {
+    await using opened = await scene(name);
+    const { host, pulls } = opened;
+    host.faults.push({ on: /./, answer: { status: 429, headers: { 'retry-after': '3600' } } });
+    const problem = await pulls.openFor('main').catch((error: unknown) => error);
+    expect(problem).toMatchObject({ failure: { why: 'limited' }, hint: undefined });
+    const { failure } = problem as HostProblem;
+    expect(failure.why === 'limited' && failure.until.getTime() - Date.now()).toBeGreaterThan(3_500_000);
+  });
+
+  it('repeats no write whose outcome is unknown', async () => {
+    await using opened = await scene(name);
+    const { host, pulls } = opened;
+    const { number } = host.openRequest({ branch: 'b' });
+    host.faults.push({ on: /POST/, answer: 'lost' });
+    await expect(pulls.addComment(number, 'once')).rejects.toMatchObject({ failure: { why: 'unclear' } });
+    expect(host.comments(number)).toHaveLength(1);
+  });
+
+  describe('reviews', () => {
+    const cases: readonly {
+      readonly reason: string;
+      act(host: CodeHostFake, number: number): void;
+      readonly approvals?: readonly string[];
+      readonly objections?: readonly string[];
+    }[] = [
+      { reason: 'nobody has reviewed', act: () => undefined },
+      {
+        reason: 'two people approved',
+        act(host, number) {
+          host.review(number, 'cara', 'approve');
+          host.review(number, 'bob', 'approve');
+        },
+        approvals: ['bob', 'cara'],
+      },
+      {
+        reason: 'a comment after an approval takes nothing back',
+        act(host, number) {
+          host.review(number, 'bob', 'approve');
+          host.review(number, 'bob', 'comment');
+        },
+        approvals: ['bob'],
+      },
+      { reason: 'a comment is no approval', act: (host, number) => host.review(number, 'bob', 'comment') },
+      { reason: 'the author approves', act: (host, number) => host.review(number, 'ann', 'approve') },
+      {
+        reason: 'the approval was dismissed',
+        act(host, number) {
+          host.review(number, 'bob', 'approve');
+          host.review(number, 'bob', 'dismiss');
+        },
+      },
+      {
+        reason: 'the approval is of an older commit',
+        act(host, number) {
+          host.review(number, 'bob', 'approve');
+          host.push(number, { 'x.txt': '1\n' });
+        },
+      },
+      {
+        reason: 'the approval was given again after a push',
+        act(host, number) {
+          host.review(number, 'bob', 'approve');
+          host.push(number, { 'x.txt': '1\n' });
+          host.review(number, 'bob', 'approve');
+        },
+        approvals: ['bob'],
+      },
+      {
+        reason: 'the approver pushed to the branch',
+        act(host, number) {
+          host.push(number, { 'x.txt': '1\n' }, { user: 'bob' });
+          host.review(number, 'bob', 'approve');
+        },
+      },
+      {
+        reason: 'the approver pushed a commit in the name of another user',
+        act(host, number) {
+          host.push(number, { 'x.txt': '1\n' }, { user: 'bob', as: 'ann' });
+          host.review(number, 'bob', 'approve');
+        },
+      },
+      {
+        reason: 'the push of the approver was overwritten',
+        act(host, number) {
+          host.push(number, { 'x.txt': '1\n' }, { user: 'bob', as: null });
+          host.push(number, { 'y.txt': '1\n' }, { force: true });
+          host.review(number, 'bob', 'approve');
+          host.review(number, 'cara', 'approve');
+        },
+        approvals: ['cara'],
+      },
+      {
+        reason: 'outsiders and readers have no say',
+        act(host, number) {
+          for (const user of ['mallory', 'reader']) host.review(number, user, 'approve');
+          host.review(number, 'mallory', 'request-changes');
+        },
+      },
+      {
+        reason: 'changes are requested',
+        act(host, number) {
+          host.review(number, 'bob', 'approve');
+          host.review(number, 'bob', 'request-changes');
+          host.review(number, 'cara', 'approve');
+        },
+        approvals: ['cara'],
+        objections: ['bob'],
+      },
+      {
+        reason: 'requested changes stay after a push',
+        act(host, number) {
+          host.review(number, 'bob', 'request-changes');
+          host.push(number, { 'x.txt': '1\n' });
+        },
+        objections: ['bob'],
+      },
+      {
+        reason: 'requested changes were followed by an approval',
+        act(host, number) {
+          host.review(number, 'bob', 'request-changes');
+          host.review(number, 'bob', 'approve');
+        },
+        approvals: ['bob'],
+      },
+      {
+        reason: 'a merge keeps the reviews of the head',
+        act(host, number) {
+          host.review(number, 'bob', 'approve');
+          host.mergeBy(number, 'merge');
+          host.delete('b');
+        },
+        approvals: ['bob'],
+      },
+    ];
+
+    it.each(cases)('$reason', async ({ act, approvals = [], objections = [] }) => {
+      await using opened = await scene(name);
+      const { host, pulls } = opened;
+      const { number } = host.openRequest({ branch: 'b', author: 'ann' });
+      act(host, number);
+      expect(await pulls.reviews(await pulls.get(number))).toEqual({ approvals, objections });
+    });
+
+    it('counts pushers to the branch of a fork', async () => {
+      await using opened = await scene(name);
+      const { host, pulls } = opened;
+      const { number } = host.openRequest({ branch: 'b', author: 'mallory', fork: 'mallory' });
+      host.push(number, { 'x.txt': '1\n' }, { user: 'bob', as: 'mallory' });
+      for (const user of ['bob', 'cara']) host.review(number, user, 'approve');
+      expect(await pulls.reviews(await pulls.get(number))).toEqual({ approvals: ['cara'], objections: [] });
+    });
+  });
+});
+
+describe('reviews on github', () => {
+  async function reviewed() {
+    const opened = await scene('github');
+    const { host, pulls } = opened;
+    const { number } = host.openRequest({ branch: 'b', author: 'ann' });
+    return { ...opened, number, reviews: async () => pulls.reviews(await pulls.get(number)) };
+  }
+
+  it('counts no bots, as a workflow could approve the request that contains it', async () => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.collaborators.set('github-actions[bot]', 'write');
+    host.review(number, 'github-actions[bot]', 'approve');
+    expect(await reviews()).toEqual({ approvals: [], objections: [] });
+  });
+
+  it('counts no outsiders in a public repository, and no users who are gone', async () => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.permissionOfOthers = 'read';
+    host.review(number, 'mallory', 'approve');
+    host.faults.push({ on: /collaborators/, answer: { status: 404 } });
+    host.review(number, 'bob', 'approve');
+    expect(await reviews()).toEqual({ approvals: [], objections: [] });
+  });
+
+  it('takes the commits alone from a server that shows no pushes', async () => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.hasActivity = false;
+    host.push(number, { 'x.txt': '1\n' }, { user: 'bob', as: 'bob' });
+    for (const user of ['bob', 'cara']) host.review(number, user, 'approve');
+    expect(await reviews()).toEqual({ approvals: ['cara'], objections: [] });
+  });
+
+  it.each(['/activity', '/commits', '/reviews', '/permission'])(
+    'approves nothing if %s cannot be read',
+    async (part) => {
+      await using opened = await reviewed();
+      const { host, number, reviews } = opened;
+      host.review(number, 'bob', 'approve');
+      host.faults.push({ on: new RegExp(`${part} `), answer: { status: 403 } });
+      await expect(reviews()).rejects.toMatchObject({ failure: { why: 'refused', status: 403 } });
+    },
+  );
+
+  it('approves nothing if a fork hides its pushes', async () => {
+    await using opened = await scene('github');
+    const { host, pulls } = opened;
+    const { number } = host.openRequest({ branch: 'b', author: 'mallory', fork: 'mallory' });
+    host.review(number, 'bob', 'approve');
+    host.faults.push({ on: /mallory.*activity/, answer: { status: 404 } });
+    await expect(pulls.reviews(await pulls.get(number))).rejects.toMatchObject({ failure: { status: 404 } });
+  });
+
+  it('approves nothing if a request has more commits than are listed', async () => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.request(number).commits = Array(250).fill(host.repository.head('b'));
+    host.review(number, 'bob', 'approve');
+    await expect(reviews()).rejects.toThrow('more commits');
+  });
+});
+
+it('waits for a secondary limit of github only as long as it may', async () => {
+  await using opened = await scene('github');
+  const { host, pullsWith } = opened;
+  const limited = {
+    status: 403,
+    body: {
+      message: 'You have exceeded a secondary rate limit.',
+      documentation_url:
+        'https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits',
+    },
+  };
+  host.faults.push({ on: /./, answer: limited });
+  await expect(pullsWith().openFor('main')).rejects.toMatchObject({ failure: { why: 'limited' } });
+  host.faults.push({ on: /./, answer: { ...limited, headers: { 'retry-after': '1' } } });
+  expect(await pullsWith({ longestPause: 5000 }).openFor('main')).toEqual([]);
+});
