@@ -73,10 +73,7 @@ describe('a record that metadata.id names', () => {
     await w.apply([agent('a')]);
     const id = await w.idOf('Agent/a');
     const planned = at(await w.plan([agent('a'), agent('b', {}, { id })]), 'Agent/b');
-    expect(planned).toMatchObject({
-      action: 'blocked',
-      reason: `the record ${id} is already managed as Agent/a`,
-    });
+    expect(planned).toMatchObject({ action: 'blocked', reason: `the record ${id} is already managed as Agent/a` });
   });
 
   it('is not taken over silently where the state has another record', async () => {
@@ -100,10 +97,7 @@ describe('a record that metadata.id names', () => {
     await w.apply([agent('a', { llm_config: { api_key: secret() } })]);
     const id = await w.idOf('Agent/a');
     const desired = [agent('b', { name: 'a', llm_config: { api_key: secret() } }, { id })];
-    expect(at(await w.plan(desired), 'Agent/b')).toMatchObject({
-      action: 'noop',
-      previous_address: 'Agent/a',
-    });
+    expect(at(await w.plan(desired), 'Agent/b')).toMatchObject({ action: 'noop', previous_address: 'Agent/a' });
     await w.apply(desired);
     expect([...(await w.state()).resources.keys()]).toEqual(['Agent/b']);
   });
@@ -285,10 +279,7 @@ describe('what is left out of a run', () => {
     w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
     const desired = [agent('a'), agent('b'), user('ada', { role: 'member', agent_ids: [ref('Agent/a')] })];
     const selection = { targets: ['WorkspaceUser/ada'], labels: {} };
-    expect(outcomes(await w.apply(desired, { selection }))).toEqual({
-      'Agent/a': 'done',
-      'WorkspaceUser/ada': 'done',
-    });
+    expect(outcomes(await w.apply(desired, { selection }))).toEqual({ 'Agent/a': 'done', 'WorkspaceUser/ada': 'done' });
   });
 
   it('can be named by labels, and a name that nothing has is refused with the nearest', async () => {

@@ -177,11 +177,7 @@ export class Bench implements AsyncDisposable {
     return this.#connected(options, (client) =>
       this.#inSession(async (session) => {
         const saved = reread(plan);
-        const { desired: _, ...request } = this.#request([], {
-          ...planOptions(options),
-          client,
-          state: session.state,
-        });
+        const { desired: _, ...request } = this.#request([], { ...planOptions(options), client, state: session.state });
         const planned = await revalidatePlan({ ...request, saved, secret: this.#secret });
         return this.#carryOut(planned, { session, client, options });
       }),

@@ -44,10 +44,7 @@ describe('a record that is missing', () => {
     expect(w.writes).toEqual([]);
     const since = '2030-01-01T00:00:00.000Z';
     const planned = at(await w.plan(resources), address);
-    expect(planned).toMatchObject({
-      missing_since: since,
-      reason: expect.stringContaining(`since ${since}`),
-    });
+    expect(planned).toMatchObject({ missing_since: since, reason: expect.stringContaining(`since ${since}`) });
     expect(stepTexts(planned)?.join(' ')).toContain(`voxform apply --allow-recreate ${address}`);
     expect(actionsIn(await w.drift(resources))).toEqual([`blocked ${address}`]);
   });
@@ -97,11 +94,7 @@ describe('a record that is missing', () => {
     const renamed = [stood, number('m', { number: '0049 301' })];
     if (each.reason === 'late') w.emulator.world.showLater(id, 3);
     const plan = await w.plan(renamed, { allowRecreate: each.allowRecreate });
-    expect(at(plan, 'PhoneNumber/m')).toMatchObject({
-      action: each.at,
-      id,
-      previous_address: 'PhoneNumber/n',
-    });
+    expect(at(plan, 'PhoneNumber/m')).toMatchObject({ action: each.at, id, previous_address: 'PhoneNumber/n' });
     expect(plan.summary.forget).toBe(0);
     await w.apply(renamed, { allowRecreate: each.allowRecreate });
     for (let run = 0; run < 3; run += 1) await w.apply(renamed);

@@ -30,14 +30,8 @@ describe('an agent that was deleted behind a reference', () => {
   const reason = expect.stringContaining('it refers to Agent/a, which has a new record');
 
   it.each([
-    {
-      how: 'and its ids with it',
-      delete: (w: Bench, id: string) => w.emulator.dashboard.remove('agents', id),
-    },
-    {
-      how: 'and its ids were kept',
-      delete: (w: Bench, id: string) => w.emulator.world.agents.delete(id),
-    },
+    { how: 'and its ids with it', delete: (w: Bench, id: string) => w.emulator.dashboard.remove('agents', id) },
+    { how: 'and its ids were kept', delete: (w: Bench, id: string) => w.emulator.world.agents.delete(id) },
   ])('is no change of the manifest: $how', async ({ delete: remove }) => {
     const { w, old, userId } = await referring();
     remove(w, old);

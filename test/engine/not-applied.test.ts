@@ -38,9 +38,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'noop', not_applied: [TEMPERATURE], changes: [] });
     expect(at(plan, 'Agent/a').reason).not.toBe('in sync');
     expect(plan.warnings).toEqual([{ address: 'Agent/a', ...STANDS }]);
-    expect(await w.plan(withTemperature(0.2), { refresh: false })).toMatchObject({
-      warnings: plan.warnings,
-    });
+    expect(await w.plan(withTemperature(0.2), { refresh: false })).toMatchObject({ warnings: plan.warnings });
     const drift = await w.drift(withTemperature(0.2));
     expect(actionsIn(drift)).toEqual([]);
     expect(drift.warnings).toEqual(plan.warnings);
@@ -151,10 +149,7 @@ describe('a field that the platform keeps as it was', () => {
 
   it('is said after an update that adopts, and not sent again', async () => {
     const w = await Bench.open({ ignoredByPut: { fields: [TEMPERATURE] } });
-    const { id } = await w.client.agents.create({
-      name: 'a',
-      llm_config: { model: 'm', temperature: 0.7 },
-    });
+    const { id } = await w.client.agents.create({ name: 'a', llm_config: { model: 'm', temperature: 0.7 } });
     const desired = [agent('a', { llm_config: { model: 'n', temperature: 0.2 } }, { id })];
     w.requests();
     const report = await w.apply(desired);
@@ -162,10 +157,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(w.writes).toEqual([`PUT /api/v1/agents/${id}`]);
     for (let run = 0; run < 3; run += 1) await w.apply(desired);
     expect(w.writes).toHaveLength(1);
-    expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({
-      action: 'noop',
-      not_applied: [TEMPERATURE],
-    });
+    expect(at(await w.plan(desired), 'Agent/a')).toMatchObject({ action: 'noop', not_applied: [TEMPERATURE] });
   });
 
   it('is not what an adopted or a rendered value is', async () => {
@@ -196,9 +188,7 @@ describe('right after an update', () => {
   });
 
   it('reads nothing more where the answer shows what was sent, nor after a create', async () => {
-    const w = await Bench.open({
-      shows: { read: ['call_config', 'prompt_config'], update: ['prompt_config'] },
-    });
+    const w = await Bench.open({ shows: { read: ['call_config', 'prompt_config'], update: ['prompt_config'] } });
     await w.apply(everything(60_000));
     expect(reads(w)).toBe(0);
     await w.apply(everything(60_000, 'q'));

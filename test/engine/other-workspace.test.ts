@@ -29,10 +29,7 @@ describe('a record of another workspace', () => {
     const id = await w.idOf(address);
     moveAway(w, collection, id);
     const rest = desired.filter((each) => each.address !== address);
-    const { plan } = await w.apply([...rest, changed, agent('b')], {
-      allowRecreate: ['all'],
-      allowReplace: [address],
-    });
+    const { plan } = await w.apply([...rest, changed, agent('b')], { allowRecreate: ['all'], allowReplace: [address] });
     expect(at(plan, address)).toMatchObject({
       action: 'blocked',
       reason: `its record ${id} belongs to workspace ANOTHER, not to the selected one`,
@@ -48,10 +45,7 @@ describe('a record of another workspace', () => {
     expect(await w.drift(desired)).toMatchObject({
       summary: { blocked: 0, noop: 3 },
       warnings: [
-        {
-          address: 'Webhook/h',
-          message: `its record ${id} belongs to workspace ANOTHER, not to the selected one`,
-        },
+        { address: 'Webhook/h', message: `its record ${id} belongs to workspace ANOTHER, not to the selected one` },
       ],
     });
   });

@@ -93,10 +93,7 @@ describe('a key that may not list users', () => {
     ['knowledge bases', [USERS, NUMBERS], [NUMBERS, KNOWLEDGE]],
   ])('applies where it may list %s', async (_, hidden, read) => {
     const w = await refusing(hidden);
-    expect(outcomes(await w.apply(agents(2), verified(w)))).toEqual({
-      'Agent/a10': 'done',
-      'Agent/a11': 'done',
-    });
+    expect(outcomes(await w.apply(agents(2), verified(w)))).toEqual({ 'Agent/a10': 'done', 'Agent/a11': 'done' });
     expect(reads(w).slice(1)).toEqual(read);
   });
 
@@ -187,18 +184,8 @@ describe('what waits for its turn to be sent when the run halts', () => {
   }
 
   it.each([
-    {
-      reason: '3 creates in a row are unknown',
-      fault: { cut: 'after' },
-      sent: 3,
-      pending: 3,
-    },
-    {
-      reason: 'the platform refuses the API key',
-      fault: { status: 401 },
-      sent: 1,
-      pending: 0,
-    },
+    { reason: '3 creates in a row are unknown', fault: { cut: 'after' }, sent: 3, pending: 3 },
+    { reason: 'the platform refuses the API key', fault: { status: 401 }, sent: 1, pending: 0 },
     { reason: 'the run was interrupted', fault: { delayMs: 0 }, sent: 1, pending: 0 },
   ] as const)('is not sent, and leaves no question: $reason', async ({ reason, fault, sent, pending }) => {
     const w = await Bench.open();
@@ -252,16 +239,8 @@ mixed.isMixed = true;
 it.each([
   { limit: 'none', options: { concurrency: 'auto' }, sent: 16 },
   { limit: 'concurrency', options: { concurrency: 4 }, sent: 4 },
-  {
-    limit: 'the concurrency of all runs',
-    options: { concurrency: 'auto', shared: new JointLimit(2) },
-    sent: 2,
-  },
-  {
-    limit: 'its half, with other platforms',
-    options: { concurrency: 'auto', shared: mixed },
-    sent: 3,
-  },
+  { limit: 'the concurrency of all runs', options: { concurrency: 'auto', shared: new JointLimit(2) }, sent: 2 },
+  { limit: 'its half, with other platforms', options: { concurrency: 'auto', shared: mixed }, sent: 3 },
   { limit: 'the rate', options: { concurrency: 'auto', requestsPerSecond: 2 }, sent: 2 },
 ] as const)('only $sent creates are unknown while none is answered, limit: $limit', async ({ options, sent }) => {
   const all = Promise.withResolvers<void>();

@@ -87,10 +87,7 @@ describe('a plan that waited', () => {
   it('creates what it said', async () => {
     const w = await Bench.open();
     const desired = [number('n', { number: '+49301' }), agent('a')];
-    expect(await applyLate(w, desired, { seconds: 600 })).toEqual({
-      'Agent/a': 'done',
-      'PhoneNumber/n': 'done',
-    });
+    expect(await applyLate(w, desired, { seconds: 600 })).toEqual({ 'Agent/a': 'done', 'PhoneNumber/n': 'done' });
   });
 
   it('creates nothing that somebody created meanwhile, and lists once for all', async () => {

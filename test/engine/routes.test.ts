@@ -12,10 +12,7 @@ async function reached(numbers: number): Promise<{ w: Bench; id: string; linked:
   const id = await w.idOf('Agent/a');
   const linked: string[] = [];
   for (let index = 0; index < numbers; index++) {
-    const created = await w.client.numbers.create({
-      number: `+4930${100 + index}`,
-      nickname: `Desk ${index}`,
-    });
+    const created = await w.client.numbers.create({ number: `+4930${100 + index}`, nickname: `Desk ${index}` });
     w.emulator.dashboard.linkNumber(created.id, { inbound_agent_id: id });
     linked.push(created.id);
   }
@@ -116,20 +113,14 @@ describe('what leads to a record that changes', () => {
     expect(ofNumbers(plan)).toEqual([expect.stringMatching(/inbound or outbound.*is not known.*answered 403/)]);
     // The document does not show the form of an item.
     const body = { data: { id, numbers: ['+4930100', 4930101, null] } };
-    w.emulator.faults.add({
-      match: { method: 'GET', pattern: `/agents/${id}` },
-      fault: { status: 200, body },
-    });
+    w.emulator.faults.add({ match: { method: 'GET', pattern: `/agents/${id}` }, fault: { status: 200, body } });
     const bare = await refusedPlan();
     expect(at(bare, 'Agent/a').routes?.map(({ id, label }) => [id, label])).toEqual([
       [null, '+4930100'],
       [null, '4930101'],
     ]);
     const hiding = { data: { id } };
-    w.emulator.faults.add({
-      match: { method: 'GET', pattern: `/agents/${id}` },
-      fault: { status: 200, body: hiding },
-    });
+    w.emulator.faults.add({ match: { method: 'GET', pattern: `/agents/${id}` }, fault: { status: 200, body: hiding } });
     const hidden = await refusedPlan();
     expect(at(hidden, 'Agent/a')).not.toHaveProperty('routes');
     expect(ofNumbers(hidden)).toEqual([
@@ -151,9 +142,7 @@ describe('what leads to a record that changes', () => {
     await w.apply([talking(0.1), agent('other'), hidden]);
     expect(await labels(hidden)).toEqual(['+4930100', '+4930101 (Desk 1)']);
     expect((await w.plan([talking(0.2), agent('other'), open], { routes: true })).resources).toContainEqual(
-      expect.objectContaining({
-        routes: [expect.objectContaining({ label: '+4930100' }), expect.anything()],
-      }),
+      expect.objectContaining({ routes: [expect.objectContaining({ label: '+4930100' }), expect.anything()] }),
     );
   });
 

@@ -81,11 +81,7 @@ describe('an update of a config object', () => {
   ] as const)('is taken by a platform that $reason', async ({ behaviour }) => {
     const w = await Bench.open({ ...behaviour, put: 'replace', shows: { read: [...everything] } });
     const spec = (model: string) => ({ llm_config: { model, temperature: 0.45 } });
-    const { id } = await w.client.agents.create({
-      name: 'a',
-      ...spec('m'),
-      tts_config: { speed_alpha: 1.5 },
-    });
+    const { id } = await w.client.agents.create({ name: 'a', ...spec('m'), tts_config: { speed_alpha: 1.5 } });
     w.emulator.dashboard.edit('agents', id, { llm_config: { max_tokens: 77 } });
     const desired = [agent('a', spec('n'), { id }), webhook('hook', { retries: 2 })];
     const { changes } = at(await w.plan(desired), 'Agent/a');
@@ -244,10 +240,7 @@ describe('fields that others may move', () => {
     const [id = ''] = w.emulator.world.agents.keys();
     const stored = w.emulator.world.agents.get(id);
     if (stored === undefined) throw new Error('no agent');
-    w.emulator.world.agents.set(id, {
-      ...stored,
-      tts_config: { speed: 'fast', emotion: null, voice_id: 'v1' },
-    });
+    w.emulator.world.agents.set(id, { ...stored, tts_config: { speed: 'fast', emotion: null, voice_id: 'v1' } });
     expect(actionsIn(await w.plan(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v1' })))).toEqual([]);
 
     const report = await w.apply(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v2' }));

@@ -98,10 +98,7 @@ describe('an update of a user', () => {
     expect(read).toHaveLength(5);
     expect(at(saved, 'WorkspaceUser/ann').left_out).toEqual({ agent_ids: [deleted.id] });
     expect(saved.warnings).toEqual([
-      {
-        address: 'WorkspaceUser/ann',
-        message: `agent_ids is resent without ${deleted.id}: missing from the platform`,
-      },
+      { address: 'WorkspaceUser/ann', message: `agent_ids is resent without ${deleted.id}: missing from the platform` },
     ]);
     expect(outcomes(await w.applySaved(saved))).toEqual({ 'WorkspaceUser/ann': 'done' });
     expect(stored(w, id)?.agent_ids).toEqual(agents.filter((each) => each !== deleted.id));

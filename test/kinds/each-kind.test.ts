@@ -122,11 +122,7 @@ describe('agents', () => {
       record: { id: 'A1', version: 3, published_at: '2030-01-01T00:00:00+00:00', updated_at: null },
       standing: 'unclear',
     },
-    {
-      reason: 'when it was published is not shown',
-      record: { ...draft, version: 3 },
-      standing: 'unclear',
-    },
+    { reason: 'when it was published is not shown', record: { ...draft, version: 3 }, standing: 'unclear' },
   ])('$reason', ({ record, standing }) => {
     expect(agent.publishing?.draftStatus(record)).toBe(standing);
   });

@@ -173,10 +173,7 @@ describe('a server that keeps up, but', () => {
       latency: twenty,
       slowNoise: { deviation: 0.35, memory },
     })),
-    {
-      reason: 'stalls for a tenth of each half second',
-      latency: (time: number) => (time % 500 < 50 ? 80 : 20),
-    },
+    { reason: 'stalls for a tenth of each half second', latency: (time: number) => (time % 500 < 50 ? 80 : 20) },
   ];
   it.each(wobbling)('$reason, keeps nearly all of the first limit', ({ reason, ...server }) => {
     for (const seed of [1, 2, 3]) {

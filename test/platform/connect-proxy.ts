@@ -31,13 +31,7 @@ export async function connectProxy(to: number): Promise<ConnectProxy> {
     }
     const { pathname, search } = new URL(request.url ?? '');
     const onward = http.request(
-      {
-        port: to,
-        host: '127.0.0.1',
-        method: request.method,
-        path: pathname + search,
-        headers: request.headers,
-      },
+      { port: to, host: '127.0.0.1', method: request.method, path: pathname + search, headers: request.headers },
       (answer) => {
         response.writeHead(answer.statusCode ?? 0, answer.headers);
         answer.pipe(response);

@@ -25,10 +25,7 @@ describe('an error body', () => {
     },
     {
       reason: 'fields with lists of texts below a heading',
-      body: {
-        message: 'The given data was invalid.',
-        errors: { name: ['is too long', 'is odd'], url: ['is bad'] },
-      },
+      body: { message: 'The given data was invalid.', errors: { name: ['is too long', 'is odd'], url: ['is bad'] } },
       expected: { field: 'name', detail: 'name: is too long; name: is odd; url: is bad' },
     },
     {
@@ -44,20 +41,11 @@ describe('an error body', () => {
     {
       reason: 'a list of locations',
       body: { detail: [{ loc: ['body', 'llm_config', 'model'], msg: 'field required', type: 'missing' }] },
-      expected: {
-        code: 'missing',
-        field: 'llm_config.model',
-        detail: 'llm_config.model: field required',
-      },
+      expected: { code: 'missing', field: 'llm_config.model', detail: 'llm_config.model: field required' },
     },
     {
       reason: 'problem details',
-      body: {
-        type: 'https://errors.example/limit',
-        title: 'Too long',
-        status: 422,
-        detail: 'name is over 255',
-      },
+      body: { type: 'https://errors.example/limit', title: 'Too long', status: 422, detail: 'name is over 255' },
       expected: { detail: 'name is over 255' },
     },
     {

@@ -25,16 +25,9 @@ const RECORD = { data: { id: '01A', number: '+4930123456', email: 'a@b.example' 
 describe('an endpoint', () => {
   it.each<{ line: string; call: (client: PlatformClient) => Promise<unknown>; id?: string }>([
     { line: 'GET /api/v1/agents/01A', call: (client) => client.agents.get('01A') },
-    {
-      line: 'GET /api/v1/agents/a%2Fb%3Fc%20%25',
-      call: (client) => client.agents.get('a/b?c %'),
-      id: 'a/b?c %',
-    },
+    { line: 'GET /api/v1/agents/a%2Fb%3Fc%20%25', call: (client) => client.agents.get('a/b?c %'), id: 'a/b?c %' },
     { line: 'POST /api/v1/agents {"name":"a"}', call: (client) => client.agents.create({ name: 'a' }) },
-    {
-      line: 'PUT /api/v1/agents/01A {"name":"b"}',
-      call: (client) => client.agents.update('01A', { name: 'b' }),
-    },
+    { line: 'PUT /api/v1/agents/01A {"name":"b"}', call: (client) => client.agents.update('01A', { name: 'b' }) },
     { line: 'GET /api/v1/agents/01A/versions/3', call: (client) => client.agents.version('01A', 3) },
     { line: 'GET /api/v1/agents/01A/versions/latest', call: (client) => client.agents.latestVersion('01A') },
     {
@@ -104,11 +97,7 @@ describe('a list', () => {
     const calls = await collect(client.calls.list({ date_from: '2030-01-01', date_to: null }));
     expect(calls.map(({ id }) => id)).toEqual(['01C', '01D']);
     expect(seen.map(({ method, url, body }) => ({ method, url, body: JSON.parse(body) }))).toEqual([
-      {
-        method: 'GET',
-        url: '/api/v1/call-histories',
-        body: { per_page: 100, date_from: '2030-01-01', date_to: null },
-      },
+      { method: 'GET', url: '/api/v1/call-histories', body: { per_page: 100, date_from: '2030-01-01', date_to: null } },
       {
         method: 'GET',
         url: '/api/v1/call-histories',
@@ -142,11 +131,7 @@ describe('a list', () => {
     const { url, seen } = await listenHttp((request, response) => {
       const isTaken = isQueryTaken && request.headers['content-length'] === undefined;
       const { status, type, body } = isTaken
-        ? {
-            status: 200,
-            type: 'application/json',
-            body: '{"data":[{"id":"01A"}],"meta":{"next_cursor":null}}',
-          }
+        ? { status: 200, type: 'application/json', body: '{"data":[{"id":"01A"}],"meta":{"next_cursor":null}}' }
         : refusal;
       response.writeHead(status, { 'content-type': type }).end(body);
     });
@@ -182,19 +167,14 @@ describe('a list', () => {
   it('of invoices whose cursor is ignored is an error, not a loop', async () => {
     const page = { data: [{ id: 'in_1' }] };
     const { client } = await clientFor(page, page, page);
-    expect(await failureFrom(collect(client.invoices.list()))).toMatchObject({
-      reason: 'cursor-loop',
-    });
+    expect(await failureFrom(collect(client.invoices.list()))).toMatchObject({ reason: 'cursor-loop' });
   });
 
   const many = (count: number, from = 1) => Array.from({ length: count }, (_, index) => ({ id: from + index }));
 
   it.each<{ reason: string; meta: unknown; cursor?: string }>([
     { reason: 'a size that is text', meta: { per_page: '100', next_cursor: 'n' } },
-    {
-      reason: 'a previous cursor of another form',
-      meta: { next_cursor: 'n', prev_cursor: {}, previous_cursor: 4 },
-    },
+    { reason: 'a previous cursor of another form', meta: { next_cursor: 'n', prev_cursor: {}, previous_cursor: 4 } },
     { reason: 'nothing but the cursor', meta: { next_cursor: 'n' } },
     { reason: 'a cursor that is a number', meta: { per_page: 100, next_cursor: 17 }, cursor: '17' },
     { reason: 'a page that is not full', meta: { per_page: 100, next_cursor: 'n' } },
@@ -210,11 +190,7 @@ describe('a list', () => {
   it.each<{ reason: string; data: unknown[]; meta?: unknown }>([
     { reason: 'an empty cursor and fewer records', data: many(1), meta: { per_page: 2, next_cursor: '' } },
     { reason: 'no cursor and fewer records than a page has', data: many(19), meta: { per_page: 20 } },
-    {
-      reason: 'the same with a size that is text',
-      data: many(19),
-      meta: { per_page: '20', next_cursor: false },
-    },
+    { reason: 'the same with a size that is text', data: many(19), meta: { per_page: '20', next_cursor: false } },
     { reason: 'no records and no meta', data: [] },
   ])('with $reason ends', async ({ data, meta }) => {
     const { client, seen } = await clientFor({ data, meta });
@@ -242,10 +218,7 @@ describe('a list', () => {
 
 describe('the list of users, for which no paging is promised,', () => {
   const people = (from: number, count: number) =>
-    Array.from({ length: count }, (_, index) => ({
-      id: `01U${from + index}`,
-      email: `${from + index}@a.example`,
-    }));
+    Array.from({ length: count }, (_, index) => ({ id: `01U${from + index}`, email: `${from + index}@a.example` }));
   const path = '/api/v1/workspaces/ws%201/users';
 
   it.each([
@@ -287,16 +260,10 @@ describe('the list of users, for which no paging is promised,', () => {
       const isSized = request.url?.includes('per_page') ?? false;
       response.statusCode = isSized ? status : 200;
       const isFirst = !request.url?.includes('cursor');
-      const body = {
-        data: isFirst ? people(1, 2) : people(3, 1),
-        meta: { next_cursor: isFirst ? 'n' : null },
-      };
+      const body = { data: isFirst ? people(1, 2) : people(3, 1), meta: { next_cursor: isFirst ? 'n' : null } };
       response.setHeader('content-type', 'application/json').end(JSON.stringify(isSized ? {} : body));
     });
-    const client = createClient({
-      transport: openTransport({ baseUrl: url }).transport,
-      workspaceId: 'ws 1',
-    });
+    const client = createClient({ transport: openTransport({ baseUrl: url }).transport, workspaceId: 'ws 1' });
     expect(await collect(client.users.list())).toEqual(people(1, 3));
     expect(lines(seen)).toEqual([`GET ${path}?per_page=100`, `GET ${path}`, `GET ${path}?cursor=n`]);
   });
@@ -308,15 +275,10 @@ describe('the list of invoices', () => {
       const query = new URL(request.url ?? '', 'http://x.example').searchParams;
       response.statusCode = query.has('limit') ? 422 : 200;
       const after = Number(query.get('starting_after')?.slice(3) ?? 0);
-      const data = Array.from({ length: Math.min(10, 23 - after) }, (_, index) => ({
-        id: `in_${after + index + 1}`,
-      }));
+      const data = Array.from({ length: Math.min(10, 23 - after) }, (_, index) => ({ id: `in_${after + index + 1}` }));
       response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }));
     });
-    const client = createClient({
-      transport: openTransport({ baseUrl: url }).transport,
-      workspaceId: 'ws 1',
-    });
+    const client = createClient({ transport: openTransport({ baseUrl: url }).transport, workspaceId: 'ws 1' });
     expect(await collect(client.invoices.list())).toHaveLength(23);
     expect(seen.filter(({ url }) => url?.includes('limit='))).toHaveLength(1);
   });
@@ -325,10 +287,7 @@ describe('the list of invoices', () => {
     const { url, seen } = await listenHttp((_, response) => {
       response.writeHead(422, { 'content-type': 'application/json' }).end('{}');
     });
-    const client = createClient({
-      transport: openTransport({ baseUrl: url }).transport,
-      workspaceId: 'ws 1',
-    });
+    const client = createClient({ transport: openTransport({ baseUrl: url }).transport, workspaceId: 'ws 1' });
     expect(await failureFrom(collect(client.invoices.list()))).toMatchObject({ status: 422 });
     expect(seen).toHaveLength(2);
   });

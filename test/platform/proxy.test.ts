@@ -76,12 +76,7 @@ describe('requests through a proxy', () => {
     });
     await using proxy = await connectProxy(server.port);
     const settings = through(proxy.port, 'ann:p%40ss-word@');
-    const { transport } = openTransport({
-      baseUrl: PLATFORM,
-      proxy: settings,
-      ca: identity.cert,
-      concurrency: 2,
-    });
+    const { transport } = openTransport({ baseUrl: PLATFORM, proxy: settings, ca: identity.cert, concurrency: 2 });
     for (let round = 0; round < 3; round++) await transport.send(GET);
     await Promise.all([transport.send(GET), transport.send(GET), transport.send(GET)]);
     expect(seen).toEqual(Array(6).fill(`GET ${GET.path} platform.example.com false`));
@@ -125,41 +120,22 @@ describe('requests through a proxy', () => {
   it('have a POST unknown where the tunnel broke after it was sent', async () => {
     await using server = await secureServer(identity, (request) => request.socket.destroy());
     await using proxy = await connectProxy(server.port);
-    const { transport, events } = openTransport({
-      baseUrl: PLATFORM,
-      proxy: through(proxy.port),
-      ca: identity.cert,
-    });
+    const { transport, events } = openTransport({ baseUrl: PLATFORM, proxy: through(proxy.port), ca: identity.cert });
     const error = await failureFrom(transport.send(POST));
     expect(error.outcome).toBe('lost');
     expect(events).toHaveLength(1);
   });
 
   it.each([
-    {
-      status: 407,
-      given: '',
-      tries: 1,
-      message: 'requires a user name and a password (407); set them in HTTPS_PROXY',
-    },
+    { status: 407, given: '', tries: 1, message: 'requires a user name and a password (407); set them in HTTPS_PROXY' },
     {
       status: 407,
       given: 'ann:hunter2hunter2@',
       tries: 1,
       message: 'rejected the user name and password in HTTPS_PROXY (407)',
     },
-    {
-      status: 403,
-      given: '',
-      tries: 1,
-      message: 'did not connect to platform.example.com:443: 403 Forbidden',
-    },
-    {
-      status: 302,
-      given: '',
-      tries: 1,
-      message: 'did not connect to platform.example.com:443: 302 Found',
-    },
+    { status: 403, given: '', tries: 1, message: 'did not connect to platform.example.com:443: 403 Forbidden' },
+    { status: 302, given: '', tries: 1, message: 'did not connect to platform.example.com:443: 302 Found' },
     {
       status: 502,
       given: '',

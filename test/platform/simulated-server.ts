@@ -91,17 +91,7 @@ export function simulate(
     const end = isRefused ? time + server.latency(time) / 4 : answered;
     const stamp = limit.stamp(time);
     const flight = inFlight.begin();
-    running.push({
-      start: time,
-      end,
-      stamp,
-      flight,
-      burst,
-      sort: isSlow ? 'slow' : 'quick',
-      isRefused,
-      lapse,
-      hangs,
-    });
+    running.push({ start: time, end, stamp, flight, burst, sort: isSlow ? 'slow' : 'quick', isRefused, lapse, hangs });
   };
 
   while (left > 0 || running.length > 0) {
@@ -129,12 +119,7 @@ export function simulate(
     }
     if (!next.isRefused) {
       refusals = 0;
-      limit.answered(next.stamp, {
-        sort: next.sort,
-        milliseconds: time - next.start,
-        at: time,
-        inFlight: mean,
-      });
+      limit.answered(next.stamp, { sort: next.sort, milliseconds: time - next.start, at: time, inFlight: mean });
       continue;
     }
     left++;

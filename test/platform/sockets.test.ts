@@ -41,10 +41,7 @@ describe('over a socket', () => {
     expect(seen).toHaveLength(1);
     expect(seen[0]).toMatchObject({ method: 'GET', url: '/api/v1/call-histories' });
     expect(JSON.parse(seen[0]?.body ?? '')).toEqual(body);
-    expect(seen[0]?.headers).toMatchObject({
-      authorization: `Bearer ${API_KEY}`,
-      'content-type': 'application/json',
-    });
+    expect(seen[0]?.headers).toMatchObject({ authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' });
   });
 
   it('a write is not sent while it has no permission, which may end while it connects', async () => {
@@ -327,10 +324,7 @@ describe('a redirect', () => {
     });
     const { transport } = openTransport({ baseUrl: url });
     for (const request of [GET, PUT, POST]) {
-      expect(await failureFrom(transport.send(request))).toMatchObject({
-        reason: 'redirect',
-        outcome: 'not-done',
-      });
+      expect(await failureFrom(transport.send(request))).toMatchObject({ reason: 'redirect', outcome: 'not-done' });
     }
     expect(seen).toHaveLength(3);
     expect(elsewhere.seen).toEqual([]);

@@ -27,11 +27,7 @@ describe('a request', () => {
       .get(PATH)
       .reply(200, { data: { id: '01A' } }, { 'x-request-id': 'r-1' });
     const { transport, events } = openTransport();
-    expect(await transport.send(GET)).toEqual({
-      status: 200,
-      body: { data: { id: '01A' } },
-      requestId: 'r-1',
-    });
+    expect(await transport.send(GET)).toEqual({ status: 200, body: { data: { id: '01A' } }, requestId: 'r-1' });
     expect(events).toEqual([{ method: 'GET', path: PATH, status: 200, attempt: 1, milliseconds: 0 }]);
   });
 
@@ -41,11 +37,7 @@ describe('a request', () => {
       .get('/api/v1/call-histories')
       .reply(200, { data: [] });
     const { transport } = openTransport();
-    const answer = await transport.send({
-      method: 'GET',
-      path: '/api/v1/call-histories',
-      body: { per_page: 100 },
-    });
+    const answer = await transport.send({ method: 'GET', path: '/api/v1/call-histories', body: { per_page: 100 } });
     expect(answer.body).toEqual({ data: [] });
   });
 
@@ -185,11 +177,7 @@ describe('a POST', () => {
   it.each([
     { reason: 'empty', body: '', problem: 'the response is empty' },
     { reason: 'blank', body: ' \n', problem: 'the response is empty' },
-    {
-      reason: 'cut off',
-      body: '{"data":{"id":"01',
-      problem: 'the response is invalid or truncated JSON',
-    },
+    { reason: 'cut off', body: '{"data":{"id":"01', problem: 'the response is invalid or truncated JSON' },
     {
       reason: 'a page',
       body: '<html><head><title>Sign\u001b[31m in</title></head></html>',
@@ -378,12 +366,7 @@ describe('what no request can carry', () => {
       key: API_KEY,
       message: 'base_url has a query or a fragment',
     },
-    {
-      reason: 'the API path',
-      baseUrl: 'https://a.example/api/v1/',
-      key: API_KEY,
-      message: 'base_url ends in /api/v1',
-    },
+    { reason: 'the API path', baseUrl: 'https://a.example/api/v1/', key: API_KEY, message: 'base_url ends in /api/v1' },
     { reason: 'an empty key', baseUrl: BASE_URL, key: '', message: 'the API key PLATFORM_KEY is empty' },
     {
       reason: 'a key with a line break',

@@ -5,10 +5,7 @@ import { Join, Reference, Secret, Unset, type Value } from '../../src/values/val
 /** Names of fields, those included that JavaScript or our own value forms treat in a special way. */
 export const key: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: fc.stringMatching(/^[a-z_]{1,4}$/) },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('__proto__', 'constructor', 'toString', '1', '$ref', '$literal', '$x'),
-  },
+  { weight: 1, arbitrary: fc.constantFrom('__proto__', 'constructor', 'toString', '1', '$ref', '$literal', '$x') },
 );
 
 const leaf: fc.Arbitrary<null | boolean | number | string> = fc.oneof(
@@ -44,11 +41,7 @@ const special: fc.Arbitrary<Secret | Reference | Unset> = fc.oneof(
 );
 
 const join: fc.Arbitrary<Join> = fc
-  .record({
-    part: special,
-    others: fc.array(fc.oneof(fc.string(), special), { maxLength: 2 }),
-    separator: fc.string(),
-  })
+  .record({ part: special, others: fc.array(fc.oneof(fc.string(), special), { maxLength: 2 }), separator: fc.string() })
   .map(({ part, others, separator }) => new Join([...others, part], separator));
 
 /** Values as manifests make them: what begins with a dollar sign is plain, because it was a literal. */

@@ -14,11 +14,7 @@ describe('a secret is struck out', () => {
   it.each([
     { reason: 'as it is', text: SECRET },
     { reason: 'in JSON', text: JSON.stringify({ a: SECRET }).slice(6, -2) },
-    {
-      reason: 'in JSON inside JSON',
-      text: JSON.stringify(JSON.stringify({ a: 'kö"y-12345' })),
-      secret: 'kö"y-12345',
-    },
+    { reason: 'in JSON inside JSON', text: JSON.stringify(JSON.stringify({ a: 'kö"y-12345' })), secret: 'kö"y-12345' },
     { reason: 'in JSON as PHP writes it', text: 'sk\\/live+9\\"\\u00e9\\\\Z&=?x7' },
     { reason: 'in a path', text: encodeURIComponent(SECRET) },
     {

@@ -39,14 +39,8 @@ describe('the forms of a value', () => {
   });
 
   it('hold the names of secrets and never their text', () => {
-    const from = {
-      a: new Secret('KEY', 'plain text'),
-      b: new Join(['x', new Secret('KEY', 'plain text')], '-'),
-    };
-    expect(toForms(from)).toEqual({
-      a: { $secret: 'KEY' },
-      b: { $join: ['x', { $secret: 'KEY' }], separator: '-' },
-    });
+    const from = { a: new Secret('KEY', 'plain text'), b: new Join(['x', new Secret('KEY', 'plain text')], '-') };
+    expect(toForms(from)).toEqual({ a: { $secret: 'KEY' }, b: { $join: ['x', { $secret: 'KEY' }], separator: '-' } });
   });
 
   it('tell a literal from a form', () => {

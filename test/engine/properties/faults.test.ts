@@ -39,18 +39,10 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   fc.oneof(
     {
       weight: 2,
-      arbitrary: step('declare', {
-        which: fc.constantFrom('before', 'after', 'nothing', 'renamed', 'renumbered'),
-      }),
+      arbitrary: step('declare', { which: fc.constantFrom('before', 'after', 'nothing', 'renamed', 'renumbered') }),
     },
-    {
-      weight: 3,
-      arbitrary: step('fault', { method: methods, fault: faults }),
-    },
-    {
-      weight: 1,
-      arbitrary: step('answer with another agent', { method: methods, index: fc.nat(3) }),
-    },
+    { weight: 3, arbitrary: step('fault', { method: methods, fault: faults }) },
+    { weight: 1, arbitrary: step('answer with another agent', { method: methods, index: fc.nat(3) }) },
     {
       weight: 1,
       arbitrary: step('ignore updates', {
@@ -125,11 +117,7 @@ async function take(each: Step, project: Project): Promise<void> {
       return;
     }
     case 'fault':
-      faults.add({
-        match: { method: each.method },
-        times: each.method === 'POST' ? 1 : 9,
-        fault: each.fault,
-      });
+      faults.add({ match: { method: each.method }, times: each.method === 'POST' ? 1 : 9, fault: each.fault });
       return;
     case 'answer with another agent': {
       const other = world.agents.get(agentAt(each.index) ?? '');
@@ -285,20 +273,11 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
       late,
       steps,
       async ({ before, after }, behaviour, showsNewAfterReads, taken) => {
-        const workspace = {
-          ...before,
-          invited: before.invited.map((each) => ({ role: 'member' as const, ...each })),
-        };
+        const workspace = { ...before, invited: before.invited.map((each) => ({ role: 'member' as const, ...each })) };
         await using bench = await Bench.start({ ...behaviour, showsNewAfterReads });
         bench.secrets = SECRETS;
         prepare(bench, workspace);
-        const project: Project = {
-          bench,
-          before: workspace,
-          after,
-          desired: workspace.manifests,
-          others: new Set(),
-        };
+        const project: Project = { bench, before: workspace, after, desired: workspace.manifests, others: new Set() };
         for (const each of taken) {
           await take(each, project);
           await checkNothingIsLost(project);

@@ -9,10 +9,7 @@ const ROOTS = { llm_config: ['provider', 'model', 'region'], tts_config: ['voice
 
 const configOf = (keys: readonly string[]) =>
   fc.dictionary(fc.constantFrom(...keys), fc.constantFrom('one', 'two'), { maxKeys: 3 });
-const configs = fc.record({
-  llm_config: configOf(ROOTS.llm_config),
-  tts_config: configOf(ROOTS.tts_config),
-});
+const configs = fc.record({ llm_config: configOf(ROOTS.llm_config), tts_config: configOf(ROOTS.tts_config) });
 
 it('sends all that is known to a platform that replaces, and names the objects of which anything else is erased', async () => {
   await fc.assert(
@@ -47,10 +44,7 @@ it('sends all that is known to a platform that replaces, and names the objects o
         const stored = bench.emulator.world.agents.get(id);
         for (const root of ['llm_config', 'tts_config'] as const) {
           const isShown = read.includes(root);
-          expect(stored?.[root]).toEqual({
-            ...(spec('wild')[root] as JsonObject),
-            ...(isShown && theirs[root]),
-          });
+          expect(stored?.[root]).toEqual({ ...(spec('wild')[root] as JsonObject), ...(isShown && theirs[root]) });
           const isErased = !isShown && Object.keys(theirs[root] ?? {}).length > 0;
           if (isErased) expect(warned).toContain(`This resends all of ${root}: `);
         }

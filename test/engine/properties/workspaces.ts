@@ -127,11 +127,7 @@ const webhookSpecs = some({
   timeout: fc.integer({ min: 1, max: 9 }),
 }).chain((rest) => urls.map((url): JsonObject => ({ url, ...rest })));
 
-const numberSpecs = some({
-  nickname: words,
-  inbound_agent_id: link,
-  outbound_agent_id: link,
-});
+const numberSpecs = some({ nickname: words, inbound_agent_id: link, outbound_agent_id: link });
 
 const userSpecs = some({
   role: fc.constantFrom(...userRoles),
@@ -195,10 +191,7 @@ export const workspaces: fc.Arbitrary<Workspace> = fc
           manifest(`Agent/${name}`, parts.hasKeys ? spec : withoutKey(spec)),
         ),
         ...parts.numbers.map((spec, index) =>
-          manifest(`PhoneNumber/n${index}`, {
-            number: parts.numberTexts[index] ?? '',
-            ...withoutDangling(spec, has),
-          }),
+          manifest(`PhoneNumber/n${index}`, { number: parts.numberTexts[index] ?? '', ...withoutDangling(spec, has) }),
         ),
         ...parts.webhooks.map((spec, index) => manifest(`Webhook/w${index}`, spec)),
         ...parts.users.map(({ spec }, index) =>

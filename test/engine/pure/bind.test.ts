@@ -71,11 +71,7 @@ describe('binding resources to their past', () => {
   it('gives no past to two, whatever they claim and in whatever order', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const claims = fc.uniqueArray(
-      fc.record({
-        name,
-        previous: fc.array(name, { maxLength: 2 }),
-        id: fc.option(fc.constantFrom('A1', 'A2')),
-      }),
+      fc.record({ name, previous: fc.array(name, { maxLength: 2 }), id: fc.option(fc.constantFrom('A1', 'A2')) }),
       { selector: (claim) => claim.name },
     );
     fc.assert(

@@ -74,13 +74,7 @@ const rows: Row[] = [
     kept: true,
     verdict: 'kept',
   },
-  {
-    reason: 'the same, hidden by now',
-    recorded: D,
-    baseline: OLD,
-    kept: true,
-    verdict: 'kept?',
-  },
+  { reason: 'the same, hidden by now', recorded: D, baseline: OLD, kept: true, verdict: 'kept?' },
   {
     reason: 'the same, and by now the platform has what was sent',
     recorded: D,
@@ -114,13 +108,7 @@ const rows: Row[] = [
     ignoreDrift: true,
     verdict: 'ignored',
   },
-  {
-    reason: 'D = R and O differs from B = D',
-    recorded: D,
-    observed: FOREIGN,
-    baseline: D,
-    verdict: 'drift',
-  },
+  { reason: 'D = R and O differs from B = D', recorded: D, observed: FOREIGN, baseline: D, verdict: 'drift' },
   {
     reason: 'D = R and O differs from the rendering',
     recorded: D,
@@ -128,13 +116,7 @@ const rows: Row[] = [
     baseline: RENDERED,
     verdict: 'drift',
   },
-  {
-    reason: 'only the manifest moved',
-    recorded: OLD,
-    observed: OLD,
-    baseline: OLD,
-    verdict: 'manifest',
-  },
+  { reason: 'only the manifest moved', recorded: OLD, observed: OLD, baseline: OLD, verdict: 'manifest' },
   {
     reason: 'only the manifest moved, away from a rendering',
     recorded: OLD,
@@ -151,13 +133,7 @@ const rows: Row[] = [
   { reason: 'both moved', recorded: OLD, observed: FOREIGN, baseline: OLD, verdict: 'both' },
   { reason: 'a field that is new in the manifest', observed: OLD, verdict: 'manifest' },
   { reason: 'null is a value', desired: null, recorded: D, observed: D, baseline: D, verdict: 'manifest' },
-  {
-    reason: 'a shown null is a value',
-    recorded: D,
-    observed: null,
-    baseline: D,
-    verdict: 'drift',
-  },
+  { reason: 'a shown null is a value', recorded: D, observed: null, baseline: D, verdict: 'drift' },
   { reason: 'null shown and null desired', desired: null, observed: null, verdict: 'equal' },
   // O hidden
   { reason: 'hidden, D = R', recorded: D, verdict: 'equal?' },
@@ -258,12 +234,7 @@ const rows: Row[] = [
     recorded: fingerprint('sk-old'),
     verdict: 'manifest?',
   },
-  {
-    reason: 'plain text was sent where now a secret is',
-    desired: secret,
-    recorded: 'sk-secret',
-    verdict: 'manifest?',
-  },
+  { reason: 'plain text was sent where now a secret is', desired: secret, recorded: 'sk-secret', verdict: 'manifest?' },
   {
     reason: 'a secret that is shown as it is',
     desired: secret,
@@ -352,14 +323,7 @@ const rows: Row[] = [
     verdict: 'drift',
   },
   // ignore_drift
-  {
-    reason: 'others may move it',
-    ignoreDrift: true,
-    recorded: D,
-    observed: FOREIGN,
-    baseline: D,
-    verdict: 'ignored',
-  },
+  { reason: 'others may move it', ignoreDrift: true, recorded: D, observed: FOREIGN, baseline: D, verdict: 'ignored' },
   {
     reason: 'others may move it, and the manifest was edited',
     ignoreDrift: true,
@@ -389,12 +353,7 @@ const rows: Row[] = [
     observed: FOREIGN,
     verdict: 'ignored',
   },
-  {
-    reason: 'others may move it, and it is found hidden',
-    ignoreDrift: true,
-    adopting: true,
-    verdict: 'equal?',
-  },
+  { reason: 'others may move it, and it is found hidden', ignoreDrift: true, adopting: true, verdict: 'equal?' },
   {
     reason: 'others may move it, it is hidden, and the manifest was edited',
     ignoreDrift: true,
@@ -414,12 +373,7 @@ const rows: Row[] = [
     published: D,
     verdict: 'manifest',
   },
-  {
-    reason: 'what was sent counts more than what is published',
-    recorded: OLD,
-    published: D,
-    verdict: 'manifest?',
-  },
+  { reason: 'what was sent counts more than what is published', recorded: OLD, published: D, verdict: 'manifest?' },
   // References to what does not exist yet
   {
     reason: 'an id that nobody knows is no id that is shown',
@@ -427,12 +381,7 @@ const rows: Row[] = [
     observed: 'A1',
     verdict: 'manifest',
   },
-  {
-    reason: 'an id that nobody knows is not null',
-    desired: unresolved,
-    recorded: null,
-    verdict: 'manifest?',
-  },
+  { reason: 'an id that nobody knows is not null', desired: unresolved, recorded: null, verdict: 'manifest?' },
   {
     reason: 'an id that nobody knows is not what is published',
     desired: unresolved,

@@ -50,22 +50,8 @@ describe('the differences of a record', () => {
     );
     expect(changes).toEqual([
       { path: 'name', before: 'Eve', after: 'Ada', cause: 'manifest', verified: true, sensitive: false },
-      {
-        path: 'tts_config.emotion',
-        before: 'calm',
-        after: null,
-        cause: 'manifest',
-        verified: true,
-        sensitive: false,
-      },
-      {
-        path: 'tts_config.speed',
-        before: null,
-        after: 'fast',
-        cause: 'manifest',
-        verified: true,
-        sensitive: false,
-      },
+      { path: 'tts_config.emotion', before: 'calm', after: null, cause: 'manifest', verified: true, sensitive: false },
+      { path: 'tts_config.speed', before: null, after: 'fast', cause: 'manifest', verified: true, sensitive: false },
     ]);
   });
 
@@ -160,10 +146,7 @@ describe('the differences of a record', () => {
 
   it('name a record that is yet to be created', () => {
     const spec = { email: 'ada@example.com', agent_ids: ['A1', ref('Agent/new')] };
-    const { changes } = differences(spec, {
-      kind: userKind,
-      record: { email: 'ada@example.com', agent_ids: [] },
-    });
+    const { changes } = differences(spec, { kind: userKind, record: { email: 'ada@example.com', agent_ids: [] } });
     expect(changes).toMatchObject([
       { path: 'agent_ids', before: [], after: ['A1', { unknown_until_apply: 'Agent/new' }] },
     ]);
@@ -324,13 +307,7 @@ describe('state entry and comparison together', () => {
   it('are stable: a second refresh leaves the state entry as it is', () => {
     fc.assert(
       fc.property(spec, shown, shown, (sent, answer, look) => {
-        const facts = {
-          kind: agentKind,
-          carried: [],
-          adopted: false,
-          fingerprints,
-          driftIgnored: new Set<string>(),
-        };
+        const facts = { kind: agentKind, carried: [], adopted: false, fingerprints, driftIgnored: new Set<string>() };
         const first = stateEntryOf({
           ...facts,
           record: { id: 'R1', ...json(answer) },
@@ -384,11 +361,7 @@ describe('state entry and comparison together', () => {
 
 describe('what a create shows', () => {
   it('lists every field without a before, secrets as fingerprints, and what a person sets afterwards', () => {
-    const leaves = leavesOf(numberKind, {
-      number: '+49301',
-      nickname: secret,
-      inbound_agent_id: ref('Agent/a'),
-    });
+    const leaves = leavesOf(numberKind, { number: '+49301', nickname: secret, inbound_agent_id: ref('Agent/a') });
     expect(creationOf(numberKind, leaves, fingerprints)).toEqual([
       {
         path: 'inbound_agent_id',

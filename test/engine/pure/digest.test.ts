@@ -28,10 +28,7 @@ describe('the digest of what a record shows', () => {
     { reason: 'what is shown of a write-only field', record: withLlm({ api_key: '***' }) },
     { reason: 'a write-only field no longer shown', record: withLlm({ api_key: undefined }) },
     { reason: 'absence told as null', record: { ...agent, tts_config: null } },
-    {
-      reason: 'the order of keys',
-      record: Object.fromEntries(Object.entries(agent).reverse()) as ShownRecord,
-    },
+    { reason: 'the order of keys', record: Object.fromEntries(Object.entries(agent).reverse()) as ShownRecord },
   ])('does not count $reason', ({ record }) => {
     expect(digest(record)).toBe(digest(agent));
   });

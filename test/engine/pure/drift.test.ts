@@ -15,11 +15,7 @@ function drift(resources: readonly PlannedResource[], gone: readonly string[] = 
     document: plan(resources, {
       warnings: [
         ...resources.map(({ address }) => ({ address, message: 'something' })),
-        ...resources.map(({ address }) => ({
-          address,
-          message: 'resent',
-          may_erase: ['llm_config.api_key'],
-        })),
+        ...resources.map(({ address }) => ({ address, message: 'resent', may_erase: ['llm_config.api_key'] })),
         { address: null, message: 'of the whole run' },
       ],
       guards: [{ guard: 'large_change', message: 'many' }],
@@ -61,11 +57,7 @@ describe('drift', () => {
 
   it.each<PlannedResource>([
     resource('Agent/a', { action: 'create', id: null, changes: [edited] }),
-    resource('WorkspaceUser/a', {
-      action: 'manual',
-      id: null,
-      steps: [inDashboard('In the dashboard, invite …')],
-    }),
+    resource('WorkspaceUser/a', { action: 'manual', id: null, steps: [inDashboard('In the dashboard, invite …')] }),
   ])('is nothing that was never applied: $action', (planned) => {
     const found = drift([planned]);
     expect(found.resources).toEqual([]);
@@ -74,13 +66,7 @@ describe('drift', () => {
 
   it.each(['forget', 'adopt', 'unknown', 'replace', 'noop'] as const)('is no proposal to %s', (action) => {
     const found = drift([
-      resource('Agent/a', {
-        action,
-        changes: [edited],
-        steps: [inDashboard('do')],
-        desired: {},
-        observed_digest: 'd',
-      }),
+      resource('Agent/a', { action, changes: [edited], steps: [inDashboard('do')], desired: {}, observed_digest: 'd' }),
     ]);
     expect(found.resources).toEqual([resource('Agent/a', { reason: 'no drift' })]);
     expect(hasDrift(found)).toBe(false);

@@ -12,9 +12,7 @@ const resources: fc.Arbitrary<Resource[]> = fc
     const name = (index: number): string => `a${(index * 7) % 17}`;
     const all = edges.map((targets, index) =>
       agent(name(index), {
-        llm_config: {
-          tools: targets.filter((target) => target < index).map((target) => ref(`Agent/${name(target)}`)),
-        },
+        llm_config: { tools: targets.filter((target) => target < index).map((target) => ref(`Agent/${name(target)}`)) },
       }),
     );
     return fc.shuffledSubarray(all, { minLength: all.length });

@@ -58,9 +58,7 @@ describe('one resource', () => {
       reason: 'nobody looked, and its record was missing the last time',
       world: {
         resources: [agent('a')],
-        state: stateOf({
-          'Agent/a': entryOf({ name: 'old' }, { missing_since: '2030-01-01T00:00:00.000Z' }),
-        }),
+        state: stateOf({ 'Agent/a': entryOf({ name: 'old' }, { missing_since: '2030-01-01T00:00:00.000Z' }) }),
         observed: observedOf({ 'Agent/a': 'remembered' }),
       },
       address: 'Agent/a',
@@ -78,10 +76,7 @@ describe('one resource', () => {
     },
     {
       reason: 'metadata.id names what is not there',
-      world: {
-        resources: [agent('a', {}, { id: 'X1' })],
-        observed: observedOf({ 'Agent/a': 'missing' }),
-      },
+      world: { resources: [agent('a', {}, { id: 'X1' })], observed: observedOf({ 'Agent/a': 'missing' }) },
       address: 'Agent/a',
       planned: { action: 'blocked', id: null },
     },
@@ -119,18 +114,13 @@ describe('one resource', () => {
       reason: 'a user is not in the workspace',
       world: { resources: [user('ada')] },
       address: 'WorkspaceUser/ada',
-      planned: {
-        action: 'manual',
-        steps: [inDashboard('In the dashboard, invite ada@example.com to the workspace.')],
-      },
+      planned: { action: 'manual', steps: [inDashboard('In the dashboard, invite ada@example.com to the workspace.')] },
     },
     {
       reason: 'a user has no role and the manifest gives none',
       world: {
         resources: [user('ada', { modules: ['agents'] })],
-        observed: observedOf({
-          'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', role: null, modules: [] },
-        }),
+        observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', role: null, modules: [] } }),
       },
       address: 'WorkspaceUser/ada',
       planned: { action: 'blocked', id: 'U1' },
@@ -139,9 +129,7 @@ describe('one resource', () => {
       reason: 'a user is taken in as they are while others give them agents, one of which is yet to come',
       world: {
         resources: [agent('new'), user('ada', { agent_ids: [ref('Agent/new')] }, { ignoreDrift: ['agent_ids'] })],
-        observed: observedOf({
-          'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', agent_ids: ['A1'] },
-        }),
+        observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', agent_ids: ['A1'] } }),
       },
       address: 'WorkspaceUser/ada',
       planned: { action: 'adopt', id: 'U1', changes: [], depends_on: ['Agent/new'] },
@@ -260,9 +248,7 @@ describe('one resource', () => {
     const { document } = plan({
       resources: [agent('a')],
       state: stateOf({ 'Agent/a': entryOf(recorded) }),
-      observed: observedOf({
-        'Agent/a': { id: 'R1', name: 'a', llm_config: { model: 'm', api_key: '***' } },
-      }),
+      observed: observedOf({ 'Agent/a': { id: 'R1', name: 'a', llm_config: { model: 'm', api_key: '***' } } }),
     });
     expect(document.resources[0]).toMatchObject({
       action: 'noop',
@@ -274,16 +260,8 @@ describe('one resource', () => {
   });
 
   it('is not forgotten where it is only out of scope, or renamed', () => {
-    const state = stateOf({
-      'Agent/a': entryOf({ name: 'a' }),
-      'Agent/old': entryOf({ name: 'b' }, { id: 'R2' }),
-    });
-    const narrowed = plan({
-      resources: [agent('b')],
-      state,
-      scope: new Set(['Agent/b']),
-      alsoDeclared: ['Agent/a'],
-    });
+    const state = stateOf({ 'Agent/a': entryOf({ name: 'a' }), 'Agent/old': entryOf({ name: 'b' }, { id: 'R2' }) });
+    const narrowed = plan({ resources: [agent('b')], state, scope: new Set(['Agent/b']), alsoDeclared: ['Agent/a'] });
     expect(narrowed.document.resources.map(({ address }) => address)).toEqual(['Agent/b']);
     const renamed = plan({ resources: [agent('a'), agent('b', {}, { previousNames: ['old'] })], state });
     expect(renamed.document.summary.forget).toBe(0);
@@ -307,10 +285,7 @@ describe('one resource', () => {
       action: 'blocked',
       reason: 'the record R1 is already managed as PhoneNumber/old',
     });
-    expect(at(found, 'PhoneNumber/b')).toMatchObject({
-      action: 'blocked',
-      previous_address: 'PhoneNumber/old',
-    });
+    expect(at(found, 'PhoneNumber/b')).toMatchObject({ action: 'blocked', previous_address: 'PhoneNumber/old' });
   });
 
   it('has one address: a record that two mean is not taken by both', () => {
@@ -335,10 +310,7 @@ describe('one resource', () => {
   });
 
   it('names every record where a name that is referred to is not the name of one', () => {
-    const observed = {
-      ...observedOf({}),
-      lookups: new Map([['KnowledgeBase', new Map([['FAQ', ['K1', 'K2']]])]]),
-    };
+    const observed = { ...observedOf({}), lookups: new Map([['KnowledgeBase', new Map([['FAQ', ['K1', 'K2']]])]]) };
     const spec = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
     expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(UserError);
     expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow('2 records have that name: K1, K2');
@@ -385,12 +357,7 @@ const webhooks = fc
   .record({ name, timeout: fc.constantFrom(1, 2), options })
   .map((each) => webhook(each.name, { timeout: each.timeout }, each.options));
 const users = fc
-  .record({
-    name,
-    role: fc.constantFrom('owner', 'member'),
-    agents: fc.array(name, { maxLength: 2 }),
-    options,
-  })
+  .record({ name, role: fc.constantFrom('owner', 'member'), agents: fc.array(name, { maxLength: 2 }), options })
   .map((each) =>
     user(each.name, { role: each.role, agent_ids: each.agents.map((one) => ref(`Agent/${one}`)) }, each.options),
   );
@@ -432,14 +399,12 @@ const entries: fc.Arbitrary<[string, ResourceEntry][]> = fc.uniqueArray(
 );
 
 const pendings: fc.Arbitrary<[string, PendingCreate][]> = fc.uniqueArray(
-  fc.constantFrom('Agent/a', 'Agent/left', 'PhoneNumber/b', 'Webhook/c').map((address): [string, PendingCreate] => [
-    address,
-    {
-      since: '2030-01-01T00:00:00Z',
-      recorded: {},
-      ...(address.startsWith('P') && { natural_key: '49301' }),
-    },
-  ]),
+  fc
+    .constantFrom('Agent/a', 'Agent/left', 'PhoneNumber/b', 'Webhook/c')
+    .map((address): [string, PendingCreate] => [
+      address,
+      { since: '2030-01-01T00:00:00Z', recorded: {}, ...(address.startsWith('P') && { natural_key: '49301' }) },
+    ]),
   { maxLength: 2, selector: ([address]) => address },
 );
 
@@ -532,25 +497,14 @@ function frozen<T>(value: T): T {
 }
 
 describe('deciding before everything is observed', () => {
-  const state = stateOf({
-    'Agent/a': entryOf({ name: 'a' }),
-    'Agent/b': entryOf({ name: 'b' }, { id: 'R2' }),
-  });
+  const state = stateOf({ 'Agent/a': entryOf({ name: 'a' }), 'Agent/b': entryOf({ name: 'b' }, { id: 'R2' }) });
   const observed = observedOf({ 'Agent/a': { id: 'R1', name: 'a' } });
 
   it.each<{ reason: string; world: World; early: readonly string[] }>([
-    {
-      reason: 'nothing else has a say',
-      world: { resources: [agent('a')], state, observed },
-      early: ['Agent/a'],
-    },
+    { reason: 'nothing else has a say', world: { resources: [agent('a')], state, observed }, early: ['Agent/a'] },
     {
       reason: 'the record has changed',
-      world: {
-        resources: [agent('a')],
-        state,
-        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'other' } }),
-      },
+      world: { resources: [agent('a')], state, observed: observedOf({ 'Agent/a': { id: 'R1', name: 'other' } }) },
       early: ['Agent/a'],
     },
     { reason: 'the record is new', world: { resources: [agent('c')], state, observed }, early: [] },
@@ -570,11 +524,7 @@ describe('deciding before everything is observed', () => {
     },
     {
       reason: 'it refers to another one',
-      world: {
-        resources: [agent('a', { webhook_id: ref('Agent/b') }), agent('b')],
-        state,
-        observed,
-      },
+      world: { resources: [agent('a', { webhook_id: ref('Agent/b') }), agent('b')], state, observed },
       early: [],
     },
     {

@@ -69,10 +69,7 @@ describe('a rename that the manifest does not tell', () => {
   });
 
   it.each([
-    {
-      reason: 'another prompt on the same model',
-      resources: [agent('new', spec('New', 'Sell shoes.'.repeat(9)))],
-    },
+    { reason: 'another prompt on the same model', resources: [agent('new', spec('New', 'Sell shoes.'.repeat(9)))] },
     { reason: 'another kind', resources: [webhook('old')] },
   ])('is none: $reason', ({ resources }) => {
     expect(warnings({ resources, state: state({ 'Agent/old': recorded('Old') }) })).toEqual([]);

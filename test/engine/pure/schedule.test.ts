@@ -181,11 +181,7 @@ describe('running a graph', () => {
   });
 
   it('is done at once with nothing to do', async () => {
-    const results = await runGraph([], {
-      concurrency: () => 1,
-      halted: () => undefined,
-      run: async () => done,
-    });
+    const results = await runGraph([], { concurrency: () => 1, halted: () => undefined, run: async () => done });
     expect(results.size).toBe(0);
   });
 });

@@ -33,11 +33,7 @@ describe('what a run is about', () => {
 
   it.each([
     { reason: 'a target alone', targets: ['Agent/a'], addresses: ['Agent/a'] },
-    {
-      reason: 'a glob of what the state alone has',
-      targets: ['*/l*'],
-      addresses: ['Agent/left', 'Agent/lost'],
-    },
+    { reason: 'a glob of what the state alone has', targets: ['*/l*'], addresses: ['Agent/left', 'Agent/lost'] },
     {
       reason: 'a glob with all that its matches refer to',
       targets: ['PhoneNumber/*'],
@@ -50,20 +46,11 @@ describe('what a run is about', () => {
     },
     { reason: 'what only the state knows', targets: ['Agent/left'], addresses: ['Agent/left'] },
     { reason: 'an open create', targets: ['Agent/lost'], addresses: ['Agent/lost'] },
-    {
-      reason: 'nothing that is only looked up',
-      targets: ['WorkspaceUser/ada'],
-      addresses: ['WorkspaceUser/ada'],
-    },
+    { reason: 'nothing that is only looked up', targets: ['WorkspaceUser/ada'], addresses: ['WorkspaceUser/ada'] },
     { reason: 'a resource by the name that it had before', targets: ['Agent/old'], addresses: ['Agent/new'] },
     { reason: 'several', targets: ['Agent/a', 'Agent/left'], addresses: ['Agent/a', 'Agent/left'] },
     { reason: 'labels', targets: [], labels: { team: 'support' }, addresses: ['Agent/a', 'Agent/b'] },
-    {
-      reason: 'labels, all of them',
-      targets: [],
-      labels: { team: 'support', tier: 'one' },
-      addresses: ['Agent/a'],
-    },
+    { reason: 'labels, all of them', targets: [], labels: { team: 'support', tier: 'one' }, addresses: ['Agent/a'] },
     {
       reason: 'labels and a target beside them',
       targets: ['Agent/left'],

@@ -160,11 +160,7 @@ describe('a masked value', () => {
 
 describe('the texts that need fingerprints', () => {
   it('are those shown where a secret is or was', () => {
-    const spec = {
-      name: 'Ada',
-      prompt_config: { prompt: secret },
-      llm_config: { api_key: secret, tools: [1] },
-    };
+    const spec = { name: 'Ada', prompt_config: { prompt: secret }, llm_config: { api_key: secret, tools: [1] } };
     const texts = textsToMask(agentKind, {
       leaves: leavesOf(agentKind, spec),
       record: {

@@ -21,11 +21,7 @@ describe('the reason of an update', () => {
   const recorded = { name: 'a', 'tts_config.speed': 'fast', 'tts_config.emotion': 'calm' };
   const state = stateOf({ 'Agent/a': entryOf(recorded) });
   it.each([
-    {
-      reason: 'the manifest changed',
-      spec: { tts_config: { speed: 'slow', emotion: 'calm' } },
-      record: seen,
-    },
+    { reason: 'the manifest changed', spec: { tts_config: { speed: 'slow', emotion: 'calm' } }, record: seen },
     {
       reason: 'the platform drifted from the manifest',
       spec: { tts_config: { speed: 'fast', emotion: 'calm' } },

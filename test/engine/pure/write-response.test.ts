@@ -16,16 +16,8 @@ function warnings(kind: Kind, spec: Spec, answer: object): string[] {
 describe('the answer to a write', () => {
   it.each<{ reason: string; spec: Spec; answer: object }>([
     { reason: 'as it was sent', spec: { name: 'Ada' }, answer: { name: 'Ada' } },
-    {
-      reason: 'a config object that the answer leaves out',
-      spec: { llm_config: { model: 'm' } },
-      answer: {},
-    },
-    {
-      reason: 'a config object shown as null',
-      spec: { llm_config: { model: 'm' } },
-      answer: { llm_config: null },
-    },
+    { reason: 'a config object that the answer leaves out', spec: { llm_config: { model: 'm' } }, answer: {} },
+    { reason: 'a config object shown as null', spec: { llm_config: { model: 'm' } }, answer: { llm_config: null } },
     {
       reason: 'a set in another order',
       spec: { llm_config: { knowledge_base_ids: ['K1', 'K2'] } },
