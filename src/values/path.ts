@@ -17,7 +17,7 @@ export function flatten(
   const leaves = new Map<LeafPath, Value>();
   const visit = (value: Value, path: string): void => {
     if (isObject(value) && !isSpecial(value) && (path === '' || !isOpaque(path))) {
-      for (const key of Object.keys(value)) visit(value[key] as Value, path === '' ? key : below(path, key));
+      for (const key of Object.keys(value)) visit(value[key] as Value, path === '' ? key : `${path}.${key}`);
     } else leaves.set(path, value);
   };
   visit(spec, '');
@@ -46,30 +46,13 @@ export function unflatten<T>(leaves: Iterable<readonly [LeafPath, T]>): Record<s
 }
 
 /** The maximum number of cached paths, far more than the kinds have. */
-const MAX_KEPT = 10_000;
-const belowPath = new Map<LeafPath, Map<string, LeafPath>>();
+const MAX_CACHED = 10_000;
 const keysOfPath = new Map<LeafPath, readonly string[]>();
-let kept = 0;
-
-/** The path of a key in the object at a path: the same string each time, so lookups are fast. */
-function below(path: LeafPath, key: string): LeafPath {
-  const known = belowPath.get(path);
-  const made = known?.get(key);
-  if (made !== undefined) return made;
-  const joined = `${path}.${key}`;
-  if (++kept > MAX_KEPT) {
-    belowPath.clear();
-    kept = 0;
-  }
-  if (known === undefined) belowPath.set(path, new Map([[key, joined]]));
-  else known.set(key, joined);
-  return joined;
-}
 
 function keysOf(path: LeafPath): readonly string[] {
   const known = keysOfPath.get(path);
   if (known !== undefined) return known;
-  if (keysOfPath.size >= MAX_KEPT) keysOfPath.clear();
+  if (keysOfPath.size >= MAX_CACHED) keysOfPath.clear();
   const keys = path.split('.');
   keysOfPath.set(path, keys);
   return keys;

@@ -6,25 +6,9 @@ import type { Value } from '../../values/value.ts';
 
 const PLAIN: FieldRule = {};
 
-/** Looked up several times for each field of each record. */
-const rulesByPath = new WeakMap<KindSchema, Map<LeafPath, FieldRule>>();
-/** The maximum number of cached paths per kind, far more than a kind has. */
-const MAX_CACHED = 10_000;
-
 /** The rule of a leaf. A rule for a config object applies to all its leaves. */
 export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
-  let rules = rulesByPath.get(kind);
-  if (rules === undefined) {
-    rules = new Map();
-    rulesByPath.set(kind, rules);
-  }
-  let rule = rules.get(path);
-  if (rule === undefined) {
-    if (rules.size >= MAX_CACHED) rules.clear();
-    rule = kind.fields[path] ?? kind.fields[rootOf(path)] ?? PLAIN;
-    rules.set(path, rule);
-  }
-  return rule;
+  return kind.fields[path] ?? kind.fields[rootOf(path)] ?? PLAIN;
 }
 
 export function leavesOf(kind: KindSchema, spec: { readonly [key: string]: Value }): Map<LeafPath, Value> {
