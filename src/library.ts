@@ -3,7 +3,7 @@
  */
 
 export type { ApplyEvent, ResourceResult } from './engine/apply/apply-report.ts';
-export type { ReadProgress } from './engine/observe/read-counter.ts';
+export type { ReadProgress } from './engine/observe/read-records.ts';
 export type { Action } from './engine/plan/plan-actions.ts';
 export type {
   PlanDocument,

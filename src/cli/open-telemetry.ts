@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
-import type { RequestEvent } from '../platform/transport-options.ts';
+import type { RequestEvent } from '../platform/transport.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';

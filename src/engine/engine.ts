@@ -1,9 +1,9 @@
 import { bindDesired } from './decide/bind.ts';
 import { makePlan, type Plan } from './decide/make-plan.ts';
-import { missingAmong } from './observe/missing-records.ts';
 import { observe, observeOptions, type PlanRequest, type Snapshot } from './observe/observe.ts';
 import { planWithPublications } from './observe/plan-publications.ts';
 import { planWithRoutes } from './observe/plan-routes.ts';
+import { missingAmong } from './observe/read-all.ts';
 import type { ObserveOptions } from './observe/read-records.ts';
 
 export { apply } from './apply/apply-resources.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
+import { withDigest } from '../engine/plan/plan-digest.ts';
 import { isNotApplied, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
-import { withDigest } from '../engine/plan/saved-plan.ts';
 import { NO_REQUEST } from '../operator/drift-request.ts';
 import { resultsOf, runResult } from '../operator/last-run.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';

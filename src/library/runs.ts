@@ -1,10 +1,10 @@
 import type { ApplyEvent } from '../engine/apply/apply-report.ts';
 import { driftOf, hasDrift } from '../engine/decide/drift-view.ts';
 import type { PlanResult } from '../engine/engine.ts';
-import type { ReadProgress } from '../engine/observe/read-counter.ts';
-import { parseSavedPlan } from '../engine/plan/parse-saved-plan.ts';
+import type { ReadProgress } from '../engine/observe/read-records.ts';
+import { withDigest } from '../engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { withDigest } from '../engine/plan/saved-plan.ts';
+import { parseSavedPlan } from '../engine/plan/saved-plan.ts';
 import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';

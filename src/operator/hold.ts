@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { approvalDigest } from '../engine/plan/approval-digest.ts';
+import { approvalDigest } from '../engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { denials } from '../policies/waivers.ts';
 import type { ApplyWindow } from '../project/watch-schema.ts';

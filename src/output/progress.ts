@@ -1,5 +1,5 @@
 import type { ApplyEvent } from '../engine/apply/apply-report.ts';
-import type { ReadProgress } from '../engine/observe/read-counter.ts';
+import type { ReadProgress } from '../engine/observe/read-records.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { Style } from './style.ts';
 import { truncate } from './text-width.ts';

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { AttemptResult } from './exchange.ts';
-import { isSuccess, REFUSAL_BYTES } from './exchange.ts';
+import { type AttemptResult, isSuccess, REFUSAL_BYTES } from './exchange.ts';
 
 type Answer = AttemptResult & { readonly type: 'answer' };
 

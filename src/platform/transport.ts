@@ -3,22 +3,29 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dispatcher } from 'undici';
 import { Redactor } from '../values/redactor.ts';
+import type { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { limitFor } from './choose-limit.ts';
 import type { WritePermission } from './client.ts';
-import { mostAtOnce } from './concurrency-limit.ts';
+import { type Concurrency, mostAtOnce } from './concurrency-limit.ts';
 import { bearer, parseBaseUrl } from './connection.ts';
 import { decodeJson } from './decode-json.ts';
-import type { AttemptResult } from './exchange.ts';
-import { Exchange, isSuccess } from './exchange.ts';
-import { aborted, type FailedCall, failureOf, malformed, pauseTooLongError, requestIdOf } from './failure.ts';
+import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
+import {
+  aborted,
+  type FailedCall,
+  failureOf,
+  malformed,
+  notSentError,
+  pauseTooLongError,
+  requestIdOf,
+} from './failure.ts';
 import { inflated } from './inflate.ts';
-import { Connections } from './joint-limit.ts';
+import { Connections, type JointLimit } from './joint-limit.ts';
 import { InFlight, LoadControl } from './load-control.ts';
-import { Permits } from './permits.ts';
 import { oneLine } from './plain-text.ts';
 import type { RequestOutcome } from './platform-error.ts';
-import { secretsOf } from './proxy.ts';
+import { type ProxySettings, secretsOf } from './proxy.ts';
 import {
   backoff,
   isClosedLocalPort,
@@ -28,10 +35,52 @@ import {
   pauseOfRefusal,
   sendWithRetries,
 } from './retry.ts';
-import { type Permit, Throttle, type Wait } from './throttle.ts';
-import type { TransportOptions } from './transport-options.ts';
+import { PauseTooLong, type Permit, Throttle, type Wait } from './throttle.ts';
 
-export type { RequestEvent, TransportOptions } from './transport-options.ts';
+export interface TransportOptions {
+  /** http or https; may have a path. */
+  readonly baseUrl: string;
+  readonly apiKey: Secret;
+  readonly proxy?: ProxySettings | undefined;
+  /** PEM certificates that are trusted besides Node's own. */
+  readonly ca?: string | undefined;
+  /** The number of concurrent requests, each on its own connection. */
+  readonly concurrency: Concurrency;
+  /** The limit shared with other clients, if any. */
+  readonly shared?: JointLimit | undefined;
+  readonly requestsPerSecond: number | null;
+  /** The timeout of one attempt, from connecting to the last byte of the response. */
+  readonly timeoutSeconds: number;
+  /** The longest pause that the platform may ask for; 300 by default. */
+  readonly maxWaitSeconds?: number | undefined;
+  /** The maximum size of a response; 64 MiB by default. */
+  readonly maxBodyBytes?: number | undefined;
+  /** Aborts everything, including requests in flight. */
+  readonly signal?: AbortSignal | undefined;
+  /** Redacts texts of the platform. The API key is always redacted. */
+  readonly redact?: ((text: string) => string) | undefined;
+  /** Called after every attempt. */
+  readonly onRequest?: ((event: RequestEvent) => void) | undefined;
+  /** Called with one line when a pause of more than a minute begins. */
+  readonly onNotice?: ((text: string) => void) | undefined;
+  /** Between 0 and 1: the spread of pauses. */
+  readonly random?: (() => number) | undefined;
+  /** Milliseconds since 1970. */
+  readonly now?: (() => number) | undefined;
+  readonly wait?: Wait | undefined;
+}
+
+export interface RequestEvent {
+  readonly method: Method;
+  /** Path and query, without the path of the base URL. */
+  readonly path: string;
+  readonly status?: number | undefined;
+  /** Starts at 1. */
+  readonly attempt: number;
+  readonly milliseconds: number;
+  /** Why the response is incomplete: a reason of `PlatformError`. */
+  readonly error?: string | undefined;
+}
 
 export interface TransportRequest {
   readonly method: Method;
@@ -67,7 +116,6 @@ export class Transport {
   readonly #connections: Connections;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
-  readonly #permits: Permits;
   readonly #loadControl: LoadControl;
   readonly #origin: string;
   readonly #host: string;
@@ -121,9 +169,6 @@ export class Transport {
       now: this.#now,
       wait: this.#wait,
     });
-    const { shared } = options;
-    const { origin } = base;
-    this.#permits = new Permits({ throttle: this.#throttle, shared, origin, stop: this.#stop.signal });
     this.#loadControl = new LoadControl({
       throttle: this.#throttle,
       longestPause: this.#maxWaitSeconds * 1000,
@@ -131,10 +176,10 @@ export class Transport {
       random: this.#random,
       onNotice: options.onNotice,
     });
-    const { concurrency, proxy, ca } = options;
+    const { concurrency, proxy, ca, shared } = options;
     const connectMilliseconds = this.#limits.timeoutMilliseconds;
     const connecting = { connections: mostAtOnce(concurrency), connectMilliseconds, proxy, ca };
-    this.#connections = new Connections(origin, connecting, shared);
+    this.#connections = new Connections(base.origin, connecting, shared);
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
@@ -150,8 +195,8 @@ export class Transport {
     };
     let outcome: RequestOutcome = 'not-done';
     const send = async (attempt: number): Promise<AttemptResult> => {
-      const permit = await this.#permits.take(() => this.#failed(call, outcome, attempt - 1), {
-        again: attempt > 1,
+      const permit = await this.#takePermit(() => this.#failed(call, outcome, attempt - 1), {
+        isRetry: attempt > 1,
         cancelWrites: outcome === 'lost' ? undefined : request.cancelWrites,
         permission: request.permission,
       });
@@ -203,6 +248,48 @@ export class Transport {
     if (this.#stop.signal.aborted) throw aborted(failed());
   }
 
+  /** @throws PlatformError if the request must no longer be sent. */
+  async #takePermit(
+    failed: () => FailedCall,
+    { isRetry, cancelWrites, permission }: Pick<TransportRequest, 'cancelWrites' | 'permission'> & { isRetry: boolean },
+  ): Promise<Permit> {
+    const stop = this.#stop.signal;
+    if (stop.aborted) throw aborted(failed());
+    if (cancelWrites?.aborted) throw notSentError(failed());
+    try {
+      const permit = await this.#throttle.take(isRetry, cancelWrites);
+      try {
+        cancelWrites?.throwIfAborted();
+        await this.#options.shared?.take(this.#origin, cancelWrites === undefined ? [stop] : [stop, cancelWrites]);
+      } catch (error) {
+        this.#throttle.release();
+        throw error;
+      }
+      try {
+        if (permission?.mayWrite === false) {
+          await permission.renew().catch((error: unknown) => {
+            throw notSentError(failed(), error);
+          });
+        }
+        cancelWrites?.throwIfAborted();
+        return permit;
+      } catch (error) {
+        this.#releasePermit();
+        throw error;
+      }
+    } catch (error) {
+      if (error instanceof PauseTooLong) throw pauseTooLongError(failed(), error.milliseconds, error.status);
+      if (stop.aborted) throw aborted(failed());
+      if (cancelWrites?.aborted) throw notSentError(failed());
+      throw error;
+    }
+  }
+
+  #releasePermit(): void {
+    this.#options.shared?.release(this.#origin);
+    this.#throttle.release();
+  }
+
   async #attempt(call: OpenCall, attempt: number, permit: Permit): Promise<AttemptResult> {
     const startedAt = this.#now();
     const exchange = new Exchange({ ...this.#limits, permission: call.permission });
@@ -235,7 +322,7 @@ export class Transport {
       return result;
     } finally {
       this.#underWay[place] = undefined;
-      this.#permits.release();
+      this.#releasePermit();
     }
   }
 

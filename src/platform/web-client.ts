@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { VERSION } from '../version.ts';
 import { Pools } from './connection.ts';
-import type { AttemptResult } from './exchange.ts';
-import { Exchange } from './exchange.ts';
+import { type AttemptResult, Exchange } from './exchange.ts';
 import { inflated } from './inflate.ts';
 import type { ProxySettings } from './proxy.ts';
 

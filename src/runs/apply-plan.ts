@@ -2,8 +2,8 @@ import { type ApplyEvent, type ApplyReport, type ResourceResult, renamedBy } fro
 import { apply } from '../engine/apply/apply-resources.ts';
 import type { LostCreates } from '../engine/apply/writing.ts';
 import type { PlanResult } from '../engine/engine.ts';
-import { approvalDigest } from '../engine/plan/approval-digest.ts';
 import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
+import { approvalDigest } from '../engine/plan/plan-digest.ts';
 import type { PlanDocument, PlannedResource, Violation } from '../engine/plan/plan-document.ts';
 import { verifyWorkspace } from '../kinds/verify-workspace.ts';
 import type { Guard } from '../problems/next-step.ts';

@@ -1,7 +1,6 @@
 import type { Observation } from '../engine/decide/observed.ts';
 import { eachConcurrently } from '../engine/observe/each-concurrently.ts';
-import { type OnReadProgress, ReadCounter } from '../engine/observe/read-counter.ts';
-import { getRecord, readList, unlisted } from '../engine/observe/read-records.ts';
+import { getRecord, type OnReadProgress, ReadCounter, readList, unlisted } from '../engine/observe/read-records.ts';
 import { addClause, gatherMentions, type MentionsById } from '../engine/observe/search-candidates.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';

@@ -1,4 +1,4 @@
-import type { OnReadProgress } from '../engine/observe/read-counter.ts';
+import type { OnReadProgress } from '../engine/observe/read-records.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Secret } from '../values/value.ts';
 import { discoverEach, idsInState, type KnownId, type Missed } from './discover.ts';

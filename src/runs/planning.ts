@@ -1,6 +1,6 @@
 import { type PlanResult, planFor } from '../engine/engine.ts';
 import { ReadAhead } from '../engine/observe/read-ahead.ts';
-import type { OnReadProgress } from '../engine/observe/read-counter.ts';
+import type { OnReadProgress } from '../engine/observe/read-records.ts';
 import { dashboardOf, withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { RevalidateInput } from '../engine/revalidate-plan.ts';

@@ -2,7 +2,7 @@ import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import type { AnswerMemory } from '../platform/answer-memory.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
-import type { RequestEvent } from '../platform/transport-options.ts';
+import type { RequestEvent } from '../platform/transport.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { LocalPaths } from '../project/local-paths.ts';

@@ -38,9 +38,9 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   );
 }
 
-/** The same text for equal JSON values: for digests and for comparing as a set. */
-export function canonicalJson(value: Json): string {
-  return JSON.stringify(sortKeys(value));
+/** The same text for equal JSON values: for digests and for comparing as a set. A key without a value counts as absent. */
+export function canonicalJson(value: unknown): string {
+  return JSON.stringify(sortKeys(value as Json));
 }
 
 /** The same value with the keys of all objects in code-unit order. */

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
+import { withDigest } from '../../src/engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
-import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { reportFormatNames } from '../../src/output/formats/index.ts';
 import { VERSION } from '../../src/version.ts';
 import { step } from '../step.ts';

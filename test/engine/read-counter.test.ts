@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ReadCounter, type ReadProgress } from '../../src/engine/observe/read-counter.ts';
+import { ReadCounter, type ReadProgress } from '../../src/engine/observe/read-records.ts';
 
 it('takes no more reads to be in flight than are sent at once', async () => {
   const told: ReadProgress[] = [];

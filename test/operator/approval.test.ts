@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
-import { approvalDigest } from '../../src/engine/plan/approval-digest.ts';
+import { approvalDigest } from '../../src/engine/plan/plan-digest.ts';
 import { systemClock } from '../../src/operator/clock.ts';
 import { GracefulShutdown } from '../../src/operator/graceful-shutdown.ts';
 import { LastGoodManifests } from '../../src/operator/last-good-manifests.ts';

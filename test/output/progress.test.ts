@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ApplyEvent } from '../../src/engine/apply/apply-report.ts';
-import type { ReadProgress } from '../../src/engine/observe/read-counter.ts';
+import type { ReadProgress } from '../../src/engine/observe/read-records.ts';
 import { createProgress, createRateMeter, type Progress, type ProgressOptions } from '../../src/output/progress.ts';
 import { evil, forged, plainStyle } from './sample-styles.ts';
 

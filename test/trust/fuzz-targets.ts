@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { withDigest } from '../../src/engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
 import { planDocument } from '../../src/engine/plan/plan-schema.ts';
-import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { isObject } from '../../src/values/json.ts';
 import type { FuzzGround } from './fuzz-ground.ts';
 import type { CommandResult } from './in-process.ts';

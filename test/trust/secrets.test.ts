@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { withDigest } from '../../src/engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../src/engine/plan/plan-document.ts';
-import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import type { Misbehaviour } from './echo-platform.ts';
 import { API_KEY, everySecret, leakIn, places } from './planted-secrets.ts';
 import { SecretWorkspace } from './secret-workspace.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { withDigest } from '../../src/engine/plan/plan-digest.ts';
 import type { PlanDocument, PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { withDigest } from '../../src/engine/plan/saved-plan.ts';
 import { SecretWorkspace } from './secret-workspace.ts';
 
 type Change = (resource: PlannedResource) => object;

@@ -142,7 +142,7 @@ export async function fleetShow(context: Context, flags: ShowFlags): Promise<voi
   const found = await withFleet(context, flags, (control) => control.plan(address));
   if (found === undefined) throw new UserError(`no plan of ${address} waits for approval`);
   const { planDocument } = await import('../../engine/plan/plan-schema.ts');
-  const { approvalDigest } = await import('../../engine/plan/approval-digest.ts');
+  const { approvalDigest } = await import('../../engine/plan/plan-digest.ts');
   const { report } = await import('./report.ts');
   const plan = planDocument.parse(found);
   await report(context, { ...flags, reach: { member: address }, isSaved: true }, planReport(plan));

@@ -1,7 +1,7 @@
 import { stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { withDigest } from '../../engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { withDigest } from '../../engine/plan/saved-plan.ts';
 import { replaceFile } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';

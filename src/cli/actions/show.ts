@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { parseSavedPlan } from '../../engine/plan/parse-saved-plan.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { parseAddress } from '../../manifests/resource.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';

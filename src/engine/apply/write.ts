@@ -8,13 +8,11 @@ import type { PendingCreate } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
 import { type Leaves, rootOf } from '../../values/path.ts';
 import { fromForms, type Value, withReferences } from '../../values/value.ts';
-import { createBody, sentAtCreate, updateBody } from '../decide/body.ts';
+import { createBody, driftIgnored, resentFields, sentAtCreate, standIn, updateBody } from '../decide/body.ts';
 import { digestOf, isComplete } from '../decide/compare.ts';
 import type { Observation } from '../decide/observed.ts';
-import { driftIgnored, resentFields, standIn } from '../decide/resent.ts';
 import { differencesFromSent, shownBy } from '../decide/write-response.ts';
-import { readAfterUpdate } from './after-update.ts';
-import { displacedBy, orphaned, saveRecord } from './save-record.ts';
+import { displacedBy, orphaned, readAfterUpdate, saveRecord } from './save-record.ts';
 import { MissingReference, type ResourceWrite, UnexpectedAnswer, UnrecordedIntent } from './writing.ts';
 
 /**

@@ -1,11 +1,18 @@
-import type { Kind } from '../../kinds/kind.ts';
+import type { z } from 'zod';
+import type { Kind, PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
+import { idKey, namedId } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
-import { type Json, type JsonObject, setOwn } from '../../values/json.ts';
-import { isUnder, type LeafPath, type Leaves, unflatten } from '../../values/path.ts';
-import { revealed } from '../../values/value.ts';
-import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
-import { driftIgnored, isWritable, type ResendInput, resentFields, sentRoots } from './resent.ts';
+import { isObject, type Json, type JsonObject, setOwn } from '../../values/json.ts';
+import { isUnder, type LeafPath, type Leaves, rootOf, unflatten, valueAt } from '../../values/path.ts';
+import { isTainted, revealed } from '../../values/value.ts';
+import type { Remark } from '../plan/plan-document.ts';
+import type { Facts } from './decision.ts';
+import type { Differences } from './differences.ts';
+import { fieldSchema, fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
+import type { KnownRecords, NamedRecord } from './known-records.ts';
+import { resendMessage } from './resend-message.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
+import { brief } from './write-response.ts';
 
 export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
   return new Map([...leaves].filter(([path]) => ruleOf(kind, path).notAtCreate !== true));
@@ -58,4 +65,184 @@ function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> 
     if (!free.has(path)) yield [path, revealed(value)];
     else if (!isShown) yield [path, plainOf(recordedOf(entry, path)) ?? revealed(value)];
   }
+}
+
+interface Deliverable {
+  readonly leaves: Leaves;
+  /** The fields that differ according to the plan. */
+  readonly changed: readonly LeafPath[];
+  readonly ignoreDrift: readonly LeafPath[];
+}
+
+/** An update, with the current record. */
+export interface ResendInput extends Deliverable {
+  readonly kind: Kind;
+  readonly record: ShownRecord;
+  /** Replaces config objects that the record hides; only during an import, and only if the draft has no unpublished changes. */
+  readonly published: ShownRecord | undefined;
+}
+
+/** The published version that may replace hidden objects of a record. */
+export function standIn(published: PublishedRecord | undefined): ShownRecord | undefined {
+  return published?.ahead === false ? published.record : undefined;
+}
+
+interface ResentFields {
+  readonly values: ReadonlyMap<LeafPath, Json>;
+  /** For each field whose shown value requests do not accept: a clause that asks for it in the manifest. */
+  readonly problems: readonly string[];
+}
+
+/**
+ * The fields that an update sends as the platform shows them, in a form that requests accept. A null or an empty text that requests do
+ * not accept is left out: there is no value to lose.
+ */
+export function resentFields(facts: ResendInput): ResentFields {
+  const { kind, leaves } = facts;
+  const values = new Map<LeafPath, Json>();
+  const problems: string[] = [];
+  for (const [path, value] of shownFields(facts)) {
+    const schema = fieldSchema(kind, path);
+    if (schema === undefined ? value !== null : takes(schema, value)) values.set(path, value as Json);
+    else if ((value ?? '') !== '') {
+      const which = isTainted(leaves.get(path) ?? null) ? '' : ` ${brief(value as Json)}`;
+      problems.push(`the API does not accept the shown ${path}${which}, which the update resends: set spec.${path}`);
+    } else if (kind.alwaysSent?.[path] === 'required')
+      problems.push(`the platform shows no ${path}, and every update must send one: set spec.${path}`);
+  }
+  return { values, problems };
+}
+
+function takes(schema: z.ZodType, value: unknown): boolean {
+  return value !== undefined && schema.safeParse(value).success;
+}
+
+function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown]> {
+  const { kind, leaves, record, published } = facts;
+  const free = driftIgnored(facts);
+  for (const root of sentRoots(facts)) {
+    if (!isConfigObject(kind, root)) continue;
+    const base = record[root] ?? published?.[root];
+    for (const [key, value] of Object.entries(isObject(base) ? base : {})) {
+      const path = `${root}.${key}`;
+      // The shown value of a write-only field may be a mask. Sending it would overwrite the real value.
+      if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
+    }
+    for (const path of free) {
+      const value = [record, published].map((each) => shownAt(kind, each, path)).find((each) => each !== undefined);
+      if (isUnder(path, root) && value !== undefined) yield [path, value];
+    }
+  }
+  for (const field of fieldsAsObserved(kind, facts)) yield [field, record[field]];
+}
+
+/** The top-level fields with a change. */
+export function sentRoots({ kind, changed }: Pick<ResendInput, 'kind' | 'changed'>): readonly string[] {
+  return [...new Set(changed.filter((path) => isWritable(kind, path)).map(rootOf))].sort();
+}
+
+/** The fields that every update must carry, and that this one sends as observed. */
+function fieldsAsObserved(
+  kind: Kind,
+  { record, ...facts }: Deliverable & { readonly record: ShownRecord | undefined },
+): readonly LeafPath[] {
+  const free = driftIgnored(facts);
+  return Object.keys(kind.alwaysSent ?? {}).filter(
+    (field) => !facts.leaves.has(field) || (free.has(field) && record?.[field] !== undefined),
+  );
+}
+
+/** Leaves that are sent as observed because others may change them and the manifest did not. */
+export function driftIgnored({ leaves, changed, ignoreDrift }: Deliverable): ReadonlySet<LeafPath> {
+  const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
+  return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
+}
+
+export function isWritable(kind: Kind, path: LeafPath): boolean {
+  const rule = ruleOf(kind, path);
+  return !rule.immutable && !rule.manual;
+}
+
+interface OmittedIds {
+  /** By field: ids that an update does not send again. */
+  readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
+  readonly warnings: readonly string[];
+  /** Records that the update would refer to and that this run did not read. */
+  readonly unchecked: readonly NamedRecord[];
+}
+
+/** Ids of missing records in fields that are resent as observed: the platform would refuse them. */
+export function omittedIdsOf(
+  kind: Kind,
+  facts: Deliverable & { readonly record: ShownRecord | undefined },
+  { missing, seen }: Pick<KnownRecords, 'missing' | 'seen'>,
+): OmittedIds {
+  const ids: Record<LeafPath, string[]> = {};
+  const warnings: string[] = [];
+  const unchecked: NamedRecord[] = [];
+  for (const field of fieldsAsObserved(kind, facts)) {
+    const refersTo = kind.fields[field]?.refersTo;
+    const shown = valueAt(facts.record, field);
+    if (refersTo === undefined || !Array.isArray(shown)) continue;
+    const named = shown.filter((id) => typeof id === 'string');
+    const missingIds = named.filter((id) => missing.has(idKey(refersTo, id)));
+    const open = named.filter((id) => !missingIds.includes(id) && !seen.has(idKey(refersTo, id)));
+    unchecked.push(...open.map((id) => ({ kind: refersTo, id })));
+    if (missingIds.length === 0) continue;
+    ids[field] = missingIds;
+    const names = missingIds.map((id) => namedId(id, missing.get(idKey(refersTo, id))));
+    warnings.push(`${field} is resent without ${names.join(', ')}: missing from the platform`);
+  }
+  return { ids, warnings, unchecked };
+}
+
+export const AHEAD_WARNING =
+  'Hidden fields were compared with the latest published version; the draft is newer, so they may differ.';
+
+export interface UpdateFacts {
+  readonly facts: Facts;
+  readonly record: ShownRecord | undefined;
+  readonly published: PublishedRecord | undefined;
+  readonly differences: Differences;
+  readonly adopting: boolean;
+}
+
+/**
+ * Warns of fields that an update may erase: neither declared nor shown, in objects that it sends.
+ * @param roots the top-level fields that the update sends.
+ */
+export function updateWarnings(
+  { facts, record, published, differences, adopting }: UpdateFacts,
+  roots: ReadonlySet<string>,
+): Remark[] {
+  const messages = releaseWarnings(facts.kind, record, differences);
+  if (adopting && published?.ahead) messages.push(AHEAD_WARNING);
+  const warnings = messages.map((message): Remark => ({ message }));
+  const released = new Set(differences.released);
+  for (const root of roots) {
+    const base = { [root]: record?.[root] ?? standIn(published)?.[root] };
+    const unseen = fieldsOf(facts.kind, root).filter(
+      (path) => !facts.leaves.has(path) && !released.has(path) && shownAt(facts.kind, base, path) === undefined,
+    );
+    if (unseen.length > 0) warnings.push(resendWarning(facts.kind, unseen));
+  }
+  return warnings;
+}
+
+/** Secrets first, because nobody can restore them. */
+function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
+  const rank = (path: LeafPath): number => {
+    const { writeOnly, costly } = ruleOf(kind, path);
+    return writeOnly ? 0 : costly ? 1 : 2;
+  };
+  const fields = unseen.toSorted((a, b) => rank(a) - rank(b));
+  return { message: resendMessage(fields), may_erase: fields };
+}
+
+export function releaseWarnings(kind: Kind, record: ShownRecord | undefined, { released }: Differences): string[] {
+  const hidden = released.filter((path) => shownAt(kind, record, path) === undefined);
+  return hidden.map(
+    (path) =>
+      `${path} left the manifest and is not sent again. The platform does not show it, and may erase it when ${rootOf(path)} is resent.`,
+  );
 }

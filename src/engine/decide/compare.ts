@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
-import type { FieldRule } from '../../manifests/kind-schema.ts';
+import type { FieldRule, KindSchema } from '../../manifests/kind-schema.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../../values/json.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
 import { hasReference, isTainted, revealed, type Value } from '../../values/value.ts';
@@ -111,7 +111,7 @@ export function isFingerprint(value: unknown): value is { readonly $fingerprint:
 
 /** The form in which values of a field are compared. */
 export function normalised(rule: FieldRule, value: unknown): unknown {
-  if (rule.set && Array.isArray(value)) return [...new Set(value.map((item) => canonicalJson(item as Json)))].sort();
+  if (rule.set && Array.isArray(value)) return [...new Set(value.map((item) => canonicalJson(item)))].sort();
   if (rule.normalise && (typeof value === 'string' || typeof value === 'number')) return rule.normalise(value);
   return value;
 }
@@ -132,6 +132,35 @@ export function digestOf(
   };
   const seen = Object.keys(kind.spec.shape).map((root) => [root, strip(record[root], root) ?? null]);
   return createHmac('sha256', salt)
-    .update(canonicalJson(JSON.parse(JSON.stringify([record.id, seen])) as Json))
+    .update(canonicalJson([record.id, seen]))
     .digest('base64url');
+}
+
+/** How well a record matches expected values. */
+export interface Evidence {
+  readonly agrees: readonly LeafPath[];
+  readonly differs: readonly LeafPath[];
+}
+
+/** The number of candidates offered for one resource. */
+export const MAX_OFFERED = 3;
+
+/** Compares shown values with expected ones. Hidden fields count neither way. */
+export function evidenceOf(
+  kind: KindSchema,
+  expected: Iterable<readonly [LeafPath, unknown]>,
+  shownAt: (path: LeafPath) => unknown,
+): Evidence {
+  const agrees: LeafPath[] = [];
+  const differs: LeafPath[] = [];
+  for (const [path, value] of expected) {
+    const shown = shownAt(path);
+    if (shown !== undefined) (sameValue(ruleOf(kind, path), value, shown) ? agrees : differs).push(path);
+  }
+  return { agrees: agrees.sort(), differs: differs.sort() };
+}
+
+/** Matching fields minus differing ones; likely if above zero. */
+export function likelihood({ agrees, differs }: Evidence): number {
+  return agrees.length - differs.length;
 }

@@ -4,12 +4,11 @@ import type { Orphan } from '../../state/state-document.ts';
 import { writes } from '../plan/plan-actions.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
-import { decideExisting, type FoundBy } from './decide-existing.ts';
+import { decideExisting, type FoundBy, manualSteps } from './decide-existing.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
 import type { Candidate } from './observed.ts';
 import { publishSteps } from './publication.ts';
-import { manualSteps } from './wording.ts';
 
 /** Decides the action for one declared resource. Pure. */
 export function decide(facts: Facts): Decision {

@@ -1,7 +1,7 @@
 import type { PublishedRecord, ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import type { Evidence } from './match-evidence.ts';
+import type { Evidence } from './compare.ts';
 
 export interface Observed {
   readonly records: ReadonlyMap<Address, Observation>;

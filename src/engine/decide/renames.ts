@@ -6,7 +6,7 @@ import type { ResourceEntry } from '../../state/state-document.ts';
 import { canonicalJson, isObject, type Json } from '../../values/json.ts';
 import type { PlannedResource, PlanWarning } from '../plan/plan-document.ts';
 import type { Bound } from './bind.ts';
-import { evidenceOf, likelihood } from './match-evidence.ts';
+import { evidenceOf, likelihood } from './compare.ts';
 
 type Known = ReadonlyMap<Address, Pick<ResourceEntry, 'recorded'>>;
 

@@ -140,7 +140,7 @@ export function recordsSecret(entry: ResourceEntry | undefined): boolean {
 
 /** The text of a shown value for its fingerprint. */
 export function maskable(shown: unknown): string {
-  return typeof shown === 'string' ? shown : canonicalJson(shown as Json);
+  return typeof shown === 'string' ? shown : canonicalJson(shown);
 }
 
 /** The plain value of a remembered one; undefined if it is secret. */

@@ -1,27 +1,82 @@
-import { createHash } from 'node:crypto';
 import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import { checkSpec } from '../../manifests/check-spec.ts';
 import { type Address, parseAddress } from '../../manifests/resource.ts';
+import type { NextStep } from '../../problems/next-step.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { canonicalJson, type Json } from '../../values/json.ts';
+import { isDeeperThan, isObject } from '../../values/json.ts';
 import { unflatten } from '../../values/path.ts';
 import { fromForms, Secret, specials, Unset, type Value } from '../../values/value.ts';
+import { PLAN_FORMAT_VERSION } from './plan-actions.ts';
+import { digestOfPlan } from './plan-digest.ts';
 import type { PlanDocument, PlannedResource } from './plan-document.ts';
+import { planDocument } from './plan-schema.ts';
 
-/** Adds a digest of the plan, which detects an edited or truncated file. */
-export function withDigest(document: PlanDocument): PlanDocument {
-  const { digest: _, ...rest } = document;
-  return { ...rest, digest: digestOfPlan(rest) };
+/** The maximum depth of a plan. Manifests nest less than half as deep. */
+const DEEPEST = 250;
+
+const NEWER = 'Use that version, or plan again with this one.';
+
+/** The first bytes of files by common encryption tools. */
+const ENCRYPTED =
+  /^(?:-----BEGIN (?:PGP MESSAGE|AGE ENCRYPTED FILE)|age-encryption\.org|\$ANSIBLE_VAULT|Salted__|U2FsdGVkX1)/;
+
+/**
+ * Parses a saved plan.
+ * @throws UserError with its own message for each case: encrypted, not JSON, not a plan, another format, a newer version, edited.
+ */
+export function parseSavedPlan(
+  text: string,
+  { file, version }: { readonly file: string; readonly version: string },
+): PlanDocument {
+  const next: readonly NextStep[] = [{ action: 'save_plan' }];
+  const encrypted = () => new UserError(`${file} is encrypted`, { hint: 'Decrypt it first.' });
+  if (ENCRYPTED.test(text)) throw encrypted();
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (cause) {
+    throw new UserError(`${file} is not a saved plan: it is not JSON`, { next, cause });
+  }
+  if (isObject(data) && isObject(data.sops)) throw encrypted();
+  if (!isObject(data) || typeof data.format_version !== 'number' || !Array.isArray(data.resources)) {
+    throw new UserError(`${file} is not a saved plan`, { next });
+  }
+  const madeBy = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
+  if (data.format_version !== PLAN_FORMAT_VERSION) {
+    throw new UserError(
+      `${file} has plan format ${data.format_version}; this version of voxform reads format ${PLAN_FORMAT_VERSION}`,
+      data.format_version < PLAN_FORMAT_VERSION ? { next } : { hint: NEWER },
+    );
+  }
+  if (madeBy !== undefined && isNewer(madeBy, version)) {
+    throw new UserError(`${file} was made by voxform ${madeBy}; this is voxform ${version}`, { hint: NEWER });
+  }
+  if (isDeeperThan(data, DEEPEST)) {
+    throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { next });
+  }
+  if (data.digest === undefined || data.digest !== digestOfPlan(data)) {
+    throw new UserError(`${file} was edited, redacted or damaged since it was made`, { next });
+  }
+  const parsed = planDocument.safeParse(data);
+  if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { next, cause: parsed.error });
+  // Keeps the order of the fields.
+  return data as unknown as PlanDocument;
 }
 
-export function digestOfPlan(plan: object): string {
-  const rest: Record<string, unknown> = { ...plan };
-  delete rest.digest;
-  // Converts to JSON first: a plan in memory and one from a file must give the same text.
-  return createHash('sha256')
-    .update(canonicalJson(JSON.parse(JSON.stringify(rest)) as Json))
-    .digest('base64url');
+/** Compares versions of three numbers. An invalid version is not newer. */
+function isNewer(a: string, b: string): boolean {
+  const [left, right] = [numbersOf(a), numbersOf(b)];
+  for (const [index, number] of left.entries()) {
+    const other = right[index] ?? 0;
+    if (number !== other) return number > other;
+  }
+  return false;
+}
+
+function numbersOf(version: string): number[] {
+  const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version);
+  return match === null ? [] : match.slice(1).map(Number);
 }
 
 /**

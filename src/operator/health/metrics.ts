@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { actions, writes } from '../../engine/plan/plan-actions.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
-import type { RequestEvent } from '../../platform/transport-options.ts';
+import type { RequestEvent } from '../../platform/transport.ts';
 import type { KeptRequest } from '../../runs/drift-request/keep-request.ts';
 import { type RunReport, runResults } from '../run-report.ts';
 

@@ -1,4 +1,4 @@
-import { withDigest } from '../../engine/plan/saved-plan.ts';
+import { withDigest } from '../../engine/plan/plan-digest.ts';
 import { PLANS_FORMAT_VERSION, type PlansDocument } from '../../runs/plans-document.ts';
 import { VERSION } from '../../version.ts';
 import { applyJson } from '../apply-json.ts';

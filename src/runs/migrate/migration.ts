@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { ApplyEvent, ApplyReport } from '../../engine/apply/apply-report.ts';
 import { type PlanResult, planFor } from '../../engine/engine.ts';
-import type { OnReadProgress } from '../../engine/observe/read-counter.ts';
+import type { OnReadProgress } from '../../engine/observe/read-records.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';

@@ -1,6 +1,5 @@
-import { isComplete, normalised } from '../../engine/decide/compare.ts';
+import { type Evidence, evidenceOf, isComplete, normalised } from '../../engine/decide/compare.ts';
 import { leavesOf, ruleOf, shownAt } from '../../engine/decide/field-rules.ts';
-import { type Evidence, evidenceOf } from '../../engine/decide/match-evidence.ts';
 import type { Kind } from '../../kinds/kind.ts';
 import type { Resource } from '../../manifests/resource.ts';
 import { canonicalJson, type Json } from '../../values/json.ts';

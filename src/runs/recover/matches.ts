@@ -1,4 +1,4 @@
-import { type Evidence, MAX_OFFERED } from '../../engine/decide/match-evidence.ts';
+import { type Evidence, MAX_OFFERED } from '../../engine/decide/compare.ts';
 import { uniqueIds } from '../../engine/decide/references.ts';
 import { kindNamed } from '../../kinds/index.ts';
 import type { Kind } from '../../kinds/kind.ts';

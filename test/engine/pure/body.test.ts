@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BodyFacts, createBody, sentAtCreate, updateBody } from '../../../src/engine/decide/body.ts';
+import { type BodyFacts, createBody, resentFields, sentAtCreate, updateBody } from '../../../src/engine/decide/body.ts';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
-import { resentFields } from '../../../src/engine/decide/resent.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
 import { Secret, type Value } from '../../../src/values/value.ts';

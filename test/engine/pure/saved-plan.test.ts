@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseSavedPlan } from '../../../src/engine/plan/parse-saved-plan.ts';
+import { withDigest } from '../../../src/engine/plan/plan-digest.ts';
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
-import { withDigest } from '../../../src/engine/plan/saved-plan.ts';
+import { parseSavedPlan } from '../../../src/engine/plan/saved-plan.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { isObject, type Json } from '../../../src/values/json.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
