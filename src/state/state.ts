@@ -1,3 +1,4 @@
+import { type Address, idKey, kindOf } from '../manifests/resource.ts';
 import type { Orphan, PendingCreate, ResourceEntry } from './state-document.ts';
 
 /** The state of one workspace: the document with the journal merged. */
@@ -12,6 +13,11 @@ export interface State {
   readonly resources: ReadonlyMap<string, ResourceEntry>;
   readonly pending: ReadonlyMap<string, PendingCreate>;
   readonly orphans: readonly Orphan[];
+}
+
+/** By kind and id: the addresses of all managed records. */
+export function managedRecords({ resources }: Pick<State, 'resources'>): Map<string, Address> {
+  return new Map([...resources].map(([address, { id }]) => [idKey(kindOf(address), id), address]));
 }
 
 /** The orphans that are not closed. */

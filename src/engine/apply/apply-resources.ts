@@ -1,9 +1,9 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
+import type { Address } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
-import type { State } from '../../state/state.ts';
+import { managedRecords, type State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
 import type { Plan } from '../decide/make-plan.ts';
@@ -152,7 +152,7 @@ export interface ApplyInput extends WriteTools {
 const TRUSTED_MILLISECONDS = 60_000;
 
 /** An apply in progress: the data that its writes share and collect. */
-export class ApplyRun {
+class ApplyRun {
   /** The reason why nothing more is started; undefined also after an interruption. */
   halted: string | undefined;
   stateError: string | undefined;
@@ -176,9 +176,7 @@ export class ApplyRun {
     this.warnings = plan.document.warnings;
     this.#input = input;
     this.#planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));
-    this.#holders = new Map(
-      [...session.state.resources].map(([address, entry]) => [idKey(kindOf(address), entry.id), address]),
-    );
+    this.#holders = managedRecords(session.state);
     this.#listed = new Map(
       [...plan.observed.lists].map(([kind, records]) => [kind, new Set(records.map(({ id }) => id))]),
     );

@@ -106,7 +106,7 @@ interface Updated {
   readonly entry: ResourceEntry | undefined;
 }
 
-export interface AfterUpdate extends ShownAfter {
+interface AfterUpdate extends ShownAfter {
   /** The record as a read after the update showed it. */
   readonly read: ShownRecord | undefined;
   /** All records of the answers, for the redactor. */

@@ -6,7 +6,7 @@ import { mask } from '../../state/fingerprint.ts';
 import type { JournalEvent } from '../../state/journal-lines.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
 import type { Json } from '../../values/json.ts';
-import { type Leaves, rootOf } from '../../values/path.ts';
+import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
 import { fromForms, type Value, withReferences } from '../../values/value.ts';
 import { createBody, driftIgnored, resentFields, sentAtCreate, standIn, updateBody } from '../decide/body.ts';
 import { digestOf, isComplete } from '../decide/compare.ts';
@@ -63,7 +63,8 @@ async function create(facts: ResourceWrite): Promise<string> {
   const leaves = sentAtCreate(kind, desiredOf(facts));
   const body = createBody(leaves);
   const replaces = planned.action === 'replace' ? (planned.id ?? undefined) : undefined;
-  if (kind.create === undefined) throw new Error(`${planned.address} cannot be created`);
+  const { create: post } = kind;
+  if (post === undefined) throw new Error(`${planned.address} cannot be created`);
 
   const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
   if (naturalKey !== undefined && (await facts.isTaken?.(naturalKey))) {
@@ -78,7 +79,7 @@ async function create(facts: ResourceWrite): Promise<string> {
     ...(replaces !== undefined && { replaces }),
   };
   await recordOrStop(facts, { type: 'creating', address: planned.address, pending });
-  const record = await answered(facts, () => kind.create?.(client, body)).catch(async (error: unknown) => {
+  const record = await answered(facts, () => post(client, body)).catch(async (error: unknown) => {
     const isConflict = error instanceof PlatformError && error.status === 409;
     const made = isConflict ? await createdEarlier(facts, naturalKey, leaves) : undefined;
     if (made === undefined) throw error;
@@ -103,7 +104,8 @@ async function update(facts: ResourceWrite): Promise<string> {
   if (seen?.status !== 'shown') throw changedSince(planned.address);
   const remembered = session.state.resources.get(planned.address);
   const entry = remembered?.id === seen.record.id ? remembered : undefined;
-  const changed = planned.changes.filter((change) => !change.manual).map((change) => change.path);
+  const isManual = (path: LeafPath): boolean => planned.changes.some((change) => change.path === path && change.manual);
+  const changed = planned.changes.map(({ path }) => path).filter((path) => !isManual(path));
   const updating = {
     kind,
     leaves,
@@ -118,16 +120,16 @@ async function update(facts: ResourceWrite): Promise<string> {
   if (problems.length > 0) throw new UserError(problems.join('; '));
   const body = updateBody(updating);
   const others = driftIgnored(updating);
-  if (kind.update === undefined) throw new Error(`${planned.address} cannot be updated`);
+  const { update: put } = kind;
+  if (put === undefined) throw new Error(`${planned.address} cannot be updated`);
 
   await recordOrStop(facts, { type: 'updating', address: planned.address, paths: changed });
-  const record = await answered(facts, () => kind.update?.(client, seen.record.id, body));
+  const record = await answered(facts, () => put(client, seen.record.id, body));
   if (record.id !== seen.record.id) {
     const problem = `it has the id ${JSON.stringify(record.id)}, but ${seen.record.id} was updated`;
     throw new UnexpectedAnswer(planned.address, problem, { hint: 'Plan again to see the record.' });
   }
-  const manual = new Set(planned.changes.filter((change) => change.manual).map((change) => change.path));
-  const written = new Map([...leaves].filter(([path]) => !manual.has(path)));
+  const written = new Map([...leaves].filter(([path]) => !isManual(path)));
   const sent = new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !others.has(path)));
   const after = await readAfterUpdate(facts, {
     before: seen.record,
@@ -167,11 +169,9 @@ async function recordOrStop({ session }: ResourceWrite, event: JournalEvent): Pr
 }
 
 /** Sends the request, and records at once if it certainly had no effect. */
-async function answered(facts: ResourceWrite, request: () => Promise<ShownRecord> | undefined): Promise<ShownRecord> {
+async function answered(facts: ResourceWrite, request: () => Promise<ShownRecord>): Promise<ShownRecord> {
   try {
-    const answer = request();
-    if (answer === undefined) throw new Error(`${facts.planned.address} cannot be written`);
-    return await answer;
+    return await request();
   } catch (error) {
     if (error instanceof PlatformError && error.outcome === 'not-done') {
       await recordOrStop(facts, { type: 'not-done', address: facts.planned.address });

@@ -1,7 +1,7 @@
 import { kindNamed, kinds } from '../../kinds/index.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
-import type { State } from '../../state/state.ts';
+import { managedRecords, type State } from '../../state/state.ts';
 import type { Orphan, PendingCreate, ResourceEntry } from '../../state/state-document.ts';
 import { keyIn } from './field-rules.ts';
 import { refuseUnknown, type Selection, scopeOf } from './scope.ts';
@@ -93,11 +93,7 @@ function releasesIn({ orphans }: State) {
 
 /** Addresses in the state that no manifest declares, by their record. */
 export function undeclaredHolders(state: State, declared: ReadonlySet<Address>): ReadonlyMap<string, Address> {
-  const holders = new Map<string, Address>();
-  for (const [address, entry] of state.resources) {
-    if (!declared.has(address)) holders.set(idKey(kindOf(address), entry.id), address);
-  }
-  return holders;
+  return new Map([...managedRecords(state)].filter(([, address]) => !declared.has(address)));
 }
 
 /** True for an existing record without recorded values. */

@@ -75,7 +75,7 @@ interface Deliverable {
 }
 
 /** An update, with the current record. */
-export interface ResendInput extends Deliverable {
+interface ResendInput extends Deliverable {
   readonly kind: Kind;
   readonly record: ShownRecord;
   /** Replaces config objects that the record hides; only during an import, and only if the draft has no unpublished changes. */
@@ -137,7 +137,7 @@ function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown
 }
 
 /** The top-level fields with a change. */
-export function sentRoots({ kind, changed }: Pick<ResendInput, 'kind' | 'changed'>): readonly string[] {
+function sentRoots({ kind, changed }: Pick<ResendInput, 'kind' | 'changed'>): readonly string[] {
   return [...new Set(changed.filter((path) => isWritable(kind, path)).map(rootOf))].sort();
 }
 
@@ -158,7 +158,7 @@ export function driftIgnored({ leaves, changed, ignoreDrift }: Deliverable): Rea
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
 }
 
-export function isWritable(kind: Kind, path: LeafPath): boolean {
+function isWritable(kind: Kind, path: LeafPath): boolean {
   const rule = ruleOf(kind, path);
   return !rule.immutable && !rule.manual;
 }

@@ -43,7 +43,7 @@ interface ComparedRecord {
   readonly found?: FoundBy | undefined;
 }
 
-export interface FoundBy {
+interface FoundBy {
   /** A clause for the plan. */
   readonly how: string;
   /** True if an unknown create of this state created it. */
@@ -66,29 +66,24 @@ export function decideExisting(facts: Facts, { record, published, found }: Compa
     fingerprints: facts.fingerprints,
     owners: facts.records.owners,
   });
-  const { notApplied, unclear } = differences;
-  const decision = compared({ facts, record, published, differences, adopting, found });
-  if (notApplied.size + unclear.length === 0) return decision;
+  const { notApplied, unclear, changes } = differences;
+  const manual = changes.filter((change) => change.manual);
+  const decision = decisionOf({ facts, record, published, differences, adopting, found, manual });
   const { planned, warnings } = decision;
   return {
     ...decision,
     planned: { ...planned, ...(notApplied.size > 0 && { not_applied: [...notApplied.keys()] }) },
-    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear).map(remark), ...warnings],
+    warnings: [...keptWarnings(notApplied), ...unclearWarnings(unclear), ...warnings],
   };
 }
 
-function compared(input: Omit<ComparedFacts, 'manual'>): Decision {
-  const { facts, differences } = input;
-  if (facts.missing.length > 0 && differences.changes.length > 0)
-    return waiting(facts, facts.missing, differences.changes);
-
-  const manual = differences.changes.filter((change) => change.manual);
-  const fixed = differences.changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
-  const writable = differences.changes.length - manual.length - fixed.length;
-  const outcome: ComparedFacts = { ...input, manual };
-  if (fixed.length > 0) return replaced(outcome, fixed);
-  if (writable > 0) return updated(outcome);
-  return settledAs(outcome);
+function decisionOf(compared: ComparedFacts): Decision {
+  const { facts, differences, manual } = compared;
+  const { changes } = differences;
+  if (facts.missing.length > 0 && changes.length > 0) return waiting(facts, facts.missing, changes);
+  const fixed = changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
+  if (fixed.length > 0) return replaced(compared, fixed);
+  return changes.length > manual.length ? updated(compared) : settledAs(compared);
 }
 
 interface ComparedFacts extends UpdateFacts {
@@ -115,12 +110,26 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   }
   const obstacle = takeoverProblem(facts, others);
   if (obstacle !== undefined) return without(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
+  const orphanWarning = { message: `${id} stays active and becomes an orphan: delete it in the dashboard` };
   if (sameKeyRecord !== undefined) {
     const how = `${fields} now names this record instead of ${id}`;
     const decision = decideExisting(facts, { record: sameKeyRecord, found: { how, isOurs: false } });
-    return { ...decision, warnings: [...decision.warnings, remark(orphanWarning(id))] };
+    return { ...decision, warnings: [...decision.warnings, orphanWarning] };
   }
-  return replacedByNew(compared, fields);
+  const reason = `${fields} cannot be updated: a new record replaces ${id}, which stays on the platform until you delete it`;
+  return {
+    planned: plannedAs(facts, 'replace', {
+      id,
+      reason,
+      changes,
+      desired: formsOf(facts.leaves),
+      ...(facts.kind.publishing !== undefined && { steps: publishSteps(facts.kind, undefined, true) }),
+      ...digest(facts, record),
+    }),
+    id: undefined,
+    settled: undefined,
+    warnings: [orphanWarning],
+  };
 }
 
 /** The reason why no record with the natural key can replace this one. */
@@ -136,32 +145,8 @@ function takeoverProblem({ kind, records, sameKeyHolder }: Facts, others: readon
   return sameKeyHolder && `names the record of ${sameKeyHolder}, which must release it first`;
 }
 
-function replacedByNew(compared: ComparedFacts, fields: string): Decision {
-  const { facts, record, differences } = compared;
-  const { kind, leaves } = facts;
-  const id = idOf(compared);
-  const reason = `${fields} cannot be updated: a new record replaces ${id}, which stays on the platform until you delete it`;
-  return {
-    planned: plannedAs(facts, 'replace', {
-      id,
-      reason,
-      changes: differences.changes,
-      desired: formsOf(leaves),
-      ...(kind.publishing !== undefined && { steps: publishSteps(kind, undefined, true) }),
-      ...digest(facts, record),
-    }),
-    id: undefined,
-    settled: undefined,
-    warnings: [remark(orphanWarning(id))],
-  };
-}
-
 function idOf({ facts, record }: ComparedFacts): string | null {
   return record?.id ?? facts.binding.entry?.id ?? null;
-}
-
-function orphanWarning(id: string | null): string {
-  return `${id} stays active and becomes an orphan: delete it in the dashboard`;
 }
 
 function updated(outcome: ComparedFacts): Decision {
@@ -284,7 +269,7 @@ function digest(facts: Facts, record: ShownRecord | undefined): Partial<PlannedR
   return { observed_digest: digestOf(facts.kind, { record, leaves: facts.leaves, salt: facts.salt }) };
 }
 
-export function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
+function updateReason(changes: readonly PlannedChange[], adopting: boolean): string {
   if (!adopting && changes.every((change) => change.not_applied)) return 'resent: the platform ignored the last update';
   const referents = referentsClause(changes);
   const others = changes.filter((change) => change.referents === undefined);
@@ -298,7 +283,7 @@ export function updateReason(changes: readonly PlannedChange[], adopting: boolea
 }
 
 /** A clause about references whose target changed, if neither the manifest nor the record itself did. */
-export function referentsClause(changes: readonly PlannedChange[]): string | undefined {
+function referentsClause(changes: readonly PlannedChange[]): string | undefined {
   const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
   if (addresses.length === 0) return undefined;
   const have = addresses.length === 1 ? 'has a new record' : 'have new records';
@@ -338,9 +323,8 @@ export function manualSteps(
 }
 
 /** Warnings about fields that were not read right after they were sent and now have another value. */
-export function unclearWarnings(paths: readonly LeafPath[]): string[] {
-  return paths.map(
-    (path) =>
-      `${path} differs, but it could not be read after the last apply: the platform or a person may have changed it.`,
-  );
+function unclearWarnings(paths: readonly LeafPath[]): Remark[] {
+  return paths.map((path) => ({
+    message: `${path} differs, but it could not be read after the last apply: the platform or a person may have changed it.`,
+  }));
 }

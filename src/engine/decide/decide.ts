@@ -1,13 +1,12 @@
 import { idKey } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
-import type { Orphan } from '../../state/state-document.ts';
+import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import { writes } from '../plan/plan-actions.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import type { Binding } from './bind.ts';
-import { decideExisting, type FoundBy, manualSteps } from './decide-existing.ts';
+import { decideExisting, manualSteps } from './decide-existing.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
-import type { Candidate } from './observed.ts';
 import { publishSteps } from './publication.ts';
 
 /** Decides the action for one declared resource. Pure. */
@@ -42,17 +41,31 @@ function decided(facts: Facts): Decision {
     const reason = `the record ${observation.record.id} is already managed as ${holder}`;
     return without(facts, 'blocked', { reason });
   }
-  const closedOrphans = closedRecord(facts);
-  if (closedOrphans !== undefined) return refusedClosed(facts, closedOrphans);
-  if (binding.pending !== undefined) {
-    if (observation.status !== 'shown' || facts.kind.naturalKeyOf === undefined) return unknownCreate(facts);
-    if (meansAnotherRecord(facts)) return createdForAnother(facts, observation.record.id);
+  const closedOrphan = closedRecord(facts);
+  if (closedOrphan !== undefined) return refusedClosed(facts, closedOrphan);
+  const { pending, resource } = binding;
+  if (pending !== undefined) {
+    if (observation.status !== 'shown' || facts.kind.naturalKeyOf === undefined) return unknownCreate(facts, pending);
+    const key = facts.kind.naturalKey?.(resource.spec)?.key;
+    if (pending.natural_key !== undefined && pending.natural_key !== key) {
+      // A decision is possible once the first record is in the state.
+      const reason = `the unknown create sent at ${pending.since} succeeded, but the manifest changed since`;
+      const address = addressInState(facts);
+      const steps: NextStep[] = [{ action: 'import', address, id: observation.record.id, reason: 'succeeded' }];
+      return without(facts, 'unknown', { reason, steps });
+    }
     const how = 'the unknown create succeeded: its record was found by its natural key';
     return decideExisting(facts, { record: observation.record, found: { how, isOurs: true } });
   }
   switch (observation.status) {
     case 'shown':
-      return decideExisting(facts, { ...observation, found: observation.successor && succeeding(binding) });
+      return decideExisting(facts, {
+        ...observation,
+        found: observation.successor && {
+          how: `its record ${binding.entry?.id} is missing, and this record has the same natural key`,
+          isOurs: false,
+        },
+      });
     case 'remembered':
       if (binding.entry?.missing_since !== undefined) return missing(facts);
       return decideExisting(facts, { record: undefined });
@@ -83,13 +96,6 @@ function refusedClosed(facts: Facts, { id, closed }: Orphan): Decision {
     { action: 'close_orphan', id, because: 'deleted' },
   ];
   return without(facts, 'blocked', { reason, steps });
-}
-
-function succeeding({ entry }: Binding): FoundBy {
-  return {
-    how: `its record ${entry?.id} is missing, and this record has the same natural key`,
-    isOurs: false,
-  };
 }
 
 /** A known record is not found: the platform may lag or fail, or the record was deleted. Only a person can decide. */
@@ -178,12 +184,22 @@ function missingSecrets({ kind, leaves }: Facts): Remark[] {
 }
 
 /** An unknown create whose record cannot be found: only a person can resolve it. */
-function unknownCreate(facts: Facts): Decision {
+function unknownCreate(facts: Facts, { since }: PendingCreate): Decision {
   const address = addressInState(facts);
   const isListed = facts.kind.naturalKeyOf !== undefined;
-  const reason = `the create sent at ${facts.binding.pending?.since} was not confirmed: the record may or may not exist`;
+  const reason = `the create sent at ${since} was not confirmed: the record may or may not exist`;
   const steps: NextStep[] = [
-    ...facts.candidates.map((candidate) => offer(candidate, address)),
+    ...facts.candidates.map(
+      ({ id, mentions, agrees, differs }): NextStep => ({
+        action: 'import',
+        address,
+        id,
+        reason: 'candidate',
+        mentions: [...mentions],
+        agrees: [...agrees],
+        differs: [...differs],
+      }),
+    ),
     { action: 'import', address, id: null, reason: isListed ? 'not_listed' : 'found' },
     { action: 'resolve_not_created', address },
   ];
@@ -193,30 +209,4 @@ function unknownCreate(facts: Facts): Decision {
 /** The address of the open create. Until an apply, a renamed resource has its earlier one. */
 function addressInState({ binding }: Facts): string {
   return binding.previousAddress ?? binding.resource.address;
-}
-
-/** True if the manifest changed since, and no longer means the record of the unknown create. */
-function meansAnotherRecord({ kind, binding: { pending, resource } }: Facts): boolean {
-  const key = kind.naturalKey?.(resource.spec)?.key;
-  return pending?.natural_key !== undefined && pending.natural_key !== key;
-}
-
-/** The create succeeded, but the manifest now means another record. A decision is possible once the first one is in the state. */
-function createdForAnother(facts: Facts, id: string): Decision {
-  const address = addressInState(facts);
-  const reason = `the unknown create sent at ${facts.binding.pending?.since} succeeded, but the manifest changed since`;
-  const steps: NextStep[] = [{ action: 'import', address, id, reason: 'succeeded' }];
-  return without(facts, 'unknown', { reason, steps });
-}
-
-function offer({ id, agrees, differs, mentions }: Candidate, address: string): NextStep {
-  return {
-    action: 'import',
-    address,
-    id,
-    reason: 'candidate',
-    mentions: [...mentions],
-    agrees: [...agrees],
-    differs: [...differs],
-  };
 }

@@ -1,7 +1,7 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
-import type { State } from '../../state/state.ts';
+import { managedRecords, type State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { lazily } from '../../values/lazily.ts';
 import type { Bound } from './bind.ts';
@@ -42,8 +42,7 @@ interface RecordSources extends Pick<Bound, 'bindings'> {
 /** Each index is built on first use: most decisions need none. */
 export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
-  const holders = new Map<string, Address>();
-  for (const [address, { id }] of state.resources) holders.set(idKey(kindOf(address), id), address);
+  const holders = managedRecords(state);
   const owners = lazily(() => {
     const found = new Map(state.orphans.map(({ kind, id, address }) => [idKey(kind, id), address]));
     for (const [key, address] of holders) found.set(key, address);

@@ -1,8 +1,9 @@
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { idKey, kindOf, type Resource } from '../../manifests/resource.ts';
+import { idKey, type Resource } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isMasked, secretTexts } from '../../state/fingerprint.ts';
+import { managedRecords } from '../../state/state.ts';
 import { isTainted } from '../../values/value.ts';
 import type { Plan } from '../decide/make-plan.ts';
 import type { PlanWarning } from '../plan/plan-document.ts';
@@ -43,9 +44,7 @@ export async function planWithRoutes(plan: Plan, desired: readonly Resource[], o
     }
   }
   if (lists.size === 0 && warnings.length === 0) return plan;
-  const addresses = new Map(
-    [...options.state.resources].map(([address, { id }]) => [idKey(kindOf(address), id), address]),
-  );
+  const addresses = managedRecords(options.state);
   for (const { address, kind, id } of plan.document.resources) {
     if (id !== null) addresses.set(idKey(kind, id), address);
   }

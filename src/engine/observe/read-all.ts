@@ -198,7 +198,7 @@ async function isMissing(kind: Kind, id: string, options: ObserveOptions): Promi
  * Orphans of these kinds that were reported missing and are shown again: one of them may be the missing record. Reads those that no list
  * shows.
  */
-export async function returnedOrphans(
+async function returnedOrphans(
   kinds: ReadonlySet<string>,
   lists: ReadonlyMap<string, readonly ShownRecord[]>,
   options: ObserveOptions,

@@ -1,8 +1,8 @@
 import type { Kind, Mention, ShownRecord } from '../../kinds/kind.ts';
-import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
+import { type Address, idKey } from '../../manifests/resource.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { isMasked } from '../../state/fingerprint.ts';
-import type { State } from '../../state/state.ts';
+import { managedRecords } from '../../state/state.ts';
 import type { PendingCreate } from '../../state/state-document.ts';
 import { evidenceOf, likelihood, MAX_OFFERED } from '../decide/compare.ts';
 import { shownAt } from '../decide/field-rules.ts';
@@ -27,7 +27,10 @@ export async function searchCandidates(
   if (kind.mentions === undefined || kind.get === undefined || lost.size === 0) return found;
   const since = new Date(Math.min(...[...lost.values()].map((pending) => Date.parse(pending.since))));
   const mentions = new Map<string, string[]>();
-  const skips = knownIds(kind, options.state);
+  const { state } = options;
+  const known = managedRecords(state);
+  const former = new Set(state.orphans.map((orphan) => idKey(orphan.kind, orphan.id)));
+  const skips = (id: string): boolean => [known, former].some((ids) => ids.has(idKey(kind.name, id)));
   for (const source of kind.mentions) {
     await gatherMentions(source.read(options.client, since), mentions, { most: MAX_MENTIONS, skips });
   }
@@ -50,12 +53,6 @@ export async function searchCandidates(
     if (candidates.length > 0) found.set(address, candidates.slice(0, MAX_OFFERED));
   }
   return found;
-}
-
-function knownIds(kind: Kind, { resources, orphans }: State): (id: string) => boolean {
-  const known = new Set([...resources].map(([address, { id }]) => idKey(kindOf(address), id)));
-  for (const orphan of orphans) known.add(idKey(orphan.kind, orphan.id));
-  return (id) => known.has(idKey(kind.name, id));
 }
 
 /** By id: clauses about the records that mention it. */

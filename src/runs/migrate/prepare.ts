@@ -6,7 +6,7 @@ import { CannotEdit } from '../../manifests/editing/change.ts';
 import type { TextEdit } from '../../manifests/editing/edit-text.ts';
 import { type LookupNames, NAME_SETTINGS } from '../../manifests/kind-schema.ts';
 import { mergePatch } from '../../manifests/layers.ts';
-import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
+import { type Address, idKey, type Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { advice, command, misuse, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
@@ -15,7 +15,7 @@ import type { Desired, ProjectConfig, WorkspaceConfig } from '../../project/proj
 import { declarationsOnce, type ReadDeclarations } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
 import { editedFile, type FileEdit } from '../../project/write-back/edit-plan.ts';
-import type { State } from '../../state/state.ts';
+import { managedRecords, type State } from '../../state/state.ts';
 import { type Json, type JsonObject, jsonEqual } from '../../values/json.ts';
 import { references } from '../../values/value.ts';
 import { OpenWorkspace, validOnly } from '../open-workspace.ts';
@@ -255,7 +255,7 @@ export function foreignIds(
 ): ReadonlySet<Address> {
   const named = resources.filter(({ id }) => id !== undefined);
   const isOf = ({ resources: known }: NamedState, { address, id }: Resource): boolean => known.get(address)?.id === id;
-  const elsewhere = new Set([...from.resources].map(([address, { id }]) => idKey(kindOf(address), id)));
+  const elsewhere = managedRecords(from);
   const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(idKey(each.kind, each.id ?? '')));
   const strange = named.filter((each) => !isOf(to, each) && !foreign.includes(each));
   const [first] = strange;

@@ -1,7 +1,7 @@
 import { kinds } from '../../kinds/index.ts';
 import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
 import type { StateSession } from '../../state/session.ts';
-import type { State } from '../../state/state.ts';
+import { managedRecords, type State } from '../../state/state.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import { type Discovering, discover, type KnownId, type Missed } from '../discover.ts';
 import { hasRecord, type Match, matchesFor, type Remembered } from './matches.ts';
@@ -120,7 +120,7 @@ export async function restore(
   session: StateSession,
   declared: ReadonlySet<Address>,
 ): Promise<void> {
-  const held = new Set([...session.state.resources].map(([address, { id }]) => idKey(kindOf(address), id)));
+  const held = managedRecords(session.state);
   const listed = new Set(session.state.orphans.map(({ kind, id }) => idKey(kind, id)));
   for (const orphan of orphans) {
     const key = idKey(orphan.kind, orphan.id);
