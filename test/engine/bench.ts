@@ -96,6 +96,14 @@ export class Bench implements AsyncDisposable {
     return bench;
   }
 
+  /** A bench after an apply. The requests so far do not count. */
+  static async applied(desired: readonly Declared[], behaviour: BehaviourPatch = {}): Promise<Bench> {
+    const bench = await Bench.open(behaviour);
+    await bench.apply(desired);
+    bench.requests();
+    return bench;
+  }
+
   /** To be taken with `await using`, where a test needs many. */
   static async start(behaviour: BehaviourPatch = {}, { onRequest, ...options }: BenchOptions = {}): Promise<Bench> {
     const folder = await mkdtemp(join(tmpdir(), 'voxform-bench-'));
@@ -181,6 +189,13 @@ export class Bench implements AsyncDisposable {
         return this.#carryOut(planned, { session, client, options });
       }),
     );
+  }
+
+  /** Applies, and returns the writes that this takes. */
+  async writesOf(desired: readonly Declared[], options?: ApplyOptions): Promise<readonly string[]> {
+    this.requests();
+    await this.apply(desired, options);
+    return this.writes;
   }
 
   import(address: string, id: string): Promise<'imported' | 'already'> {

@@ -77,8 +77,7 @@ it.each([400, 422])('a create answered %i was not done', async (status) => {
 });
 
 it('an update answered 409 was not done', async () => {
-  const w = await Bench.open();
-  await w.apply([agent('a', { llm_config: { model: 'm' } })]);
+  const w = await Bench.applied([agent('a', { llm_config: { model: 'm' } })]);
   w.emulator.faults.add({ match: { method: 'PUT' }, fault: CONFLICT });
   const report = await w.apply([agent('a', { llm_config: { model: 'n' } })]);
   expect(outcomes(report)['Agent/a']).not.toContain('may have succeeded');

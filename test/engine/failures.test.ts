@@ -146,14 +146,11 @@ describe('a create whose answer was lost', () => {
     const plan = await w.plan(desired);
     expect(actionsIn(plan)).toEqual(['unknown PhoneNumber/m', 'unknown PhoneNumber/n']);
     expect(stepTexts(at(plan, 'PhoneNumber/m'))).toEqual(['Resolve PhoneNumber/n first, then plan again.']);
-    w.requests();
-    await w.apply(desired);
-    expect(w.writes).toEqual([]);
+    expect(await w.writesOf(desired)).toEqual([]);
   });
 
   it('of a replacement loses neither the new record nor the old one', async () => {
-    const w = await Bench.open();
-    await w.apply([number('n', { number: '+49301' })]);
+    const w = await Bench.applied([number('n', { number: '+49301' })]);
     const old = await w.idOf('PhoneNumber/n');
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
     const desired = [number('n', { number: '+49302' }, { mayReplace: true })];
@@ -168,8 +165,7 @@ describe('a create whose answer was lost', () => {
   });
 
   it('of a webhook that replaces another keeps the old one, and importing the new one releases it', async () => {
-    const w = await Bench.open();
-    await w.apply([webhook('h', { timeout: 5 })]);
+    const w = await Bench.applied([webhook('h', { timeout: 5 })]);
     const old = await w.idOf('Webhook/h');
     w.emulator.faults.add({ match: post('/api/v1/webhooks'), fault: { cut: 'after' } });
     const desired = [webhook('h', { timeout: 6 }, { mayReplace: true })];
@@ -191,8 +187,9 @@ describe('an update whose answer was lost', () => {
     { cut: 'before', read: ['llm_config'], left: ['llm_config.model', 'tts_config.speed'] },
     { cut: 'before', read: [], left: ['llm_config.model', 'tts_config.speed'] },
   ] as const)('is looked at again: cut $cut, shown $read', async ({ cut, read, left }) => {
-    const w = await Bench.open({ shows: { read: [...read], update: [] } });
-    await w.apply([agent('a', { llm_config: { model: 'm' }, tts_config: { speed: 'slow' } })]);
+    const w = await Bench.applied([agent('a', { llm_config: { model: 'm' }, tts_config: { speed: 'slow' } })], {
+      shows: { read: [...read], update: [] },
+    });
     const desired = [agent('a', { llm_config: { model: 'n' }, tts_config: { speed: 'fast' } })];
     w.emulator.faults.add({ match: { method: 'PUT' }, times: 9, fault: { cut } });
     expect(outcomes(await w.apply(desired))['Agent/a']).toMatch(/^failed: /);
@@ -273,8 +270,7 @@ describe('a failure', () => {
   });
 
   it('of a key that is wrong from the start is told before anything is written', async () => {
-    const w = await Bench.open();
-    await w.apply([agent('a')]);
+    const w = await Bench.applied([agent('a')]);
     const client = w.connect({ apiKey: 'another-key' });
     const error = await failureOf(w.plan([agent('a')], { client }));
     expect(error.message).toContain('401');

@@ -25,15 +25,6 @@ describe('what only a person can do', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('adopts a user who is as the manifest says without a write', async () => {
-    const w = await Bench.open();
-    const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
-    const desired = [user('ada', { role: 'member' })];
-    expect(actionsIn(await w.plan(desired))).toEqual(['adopt WorkspaceUser/ada']);
-    await w.apply(desired);
-    expect([w.writes, await w.idOf('WorkspaceUser/ada')]).toEqual([[], id]);
-  });
-
   it('finds a user who was removed and invited again, under another id', async () => {
     const w = await Bench.open();
     const desired = [user('ada', { role: 'admin' })];
@@ -107,17 +98,6 @@ describe('what only a person can do', () => {
     expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 
-  it('refuses a name that two knowledge bases have, with both ids and the place', async () => {
-    const w = await Bench.open();
-    const ids = [1, 2].map(() => w.emulator.dashboard.addKnowledgeBase({ name: 'FAQ' }).id);
-    const desired = [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })];
-    const error = await failureOf(w.plan(desired));
-    expect(error).toBeInstanceOf(UserError);
-    expect(error.message).toBe(
-      `manifests/all.yaml:1  Agent/a refers to KnowledgeBase/FAQ, but 2 records have that name: ${ids.join(', ')}`,
-    );
-  });
-
   it('asks for a nickname and links, and sees when they are made', async () => {
     const w = await Bench.open();
     const before = [agent('a'), number('n', { number: '+49301', nickname: 'Desk' })];
@@ -175,15 +155,6 @@ describe('what only a person can do', () => {
     expect(actionsIn(await w.plan(desired))).toEqual(['manual PhoneNumber/n']);
   });
 
-  it('adopts a number that exists under another nickname, and asks for the nickname', async () => {
-    const w = await Bench.open({ numericNumbers: true });
-    const { id } = await w.client.numbers.create({ number: '0049301', nickname: 'Old' });
-    const desired = [number('n', { number: '+49301', nickname: 'New' })];
-    expect(at(await w.plan(desired), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', id, adopted: true });
-    expect(outcomes(await w.apply(desired))).toEqual({ 'PhoneNumber/n': 'done' });
-    expect(actionsIn(await w.plan(desired))).toEqual(['manual PhoneNumber/n']);
-  });
-
   it('refuses two records with the digits of one manifest, with both ids', async () => {
     const w = await Bench.open();
     const one = await w.client.numbers.create({ number: '+49301' });
@@ -193,16 +164,5 @@ describe('what only a person can do', () => {
     expect(error.message).toContain(`PhoneNumber/n matches 2 records: ${one.id}, ${two.id}`);
     const desired = [number('n', { number: '+49301' }, { id: two.id })];
     expect(at(await w.plan(desired), 'PhoneNumber/n')).toMatchObject({ action: 'adopt', id: two.id });
-  });
-
-  it('does not update a user without a role', async () => {
-    const w = await Bench.open();
-    w.emulator.dashboard.inviteUser({ email: 'ada@example.com' });
-    const desired = [user('ada', { modules: ['agents'] })];
-    const planned = at(await w.plan(desired), 'WorkspaceUser/ada');
-    expect(planned.action).toBe('blocked');
-    expect(planned.reason).toContain('set spec.role');
-    await w.apply(desired);
-    expect(w.writes).toEqual([]);
   });
 });

@@ -9,8 +9,7 @@ const desired = [agent('a'), agent('b'), agent('c')];
 
 /** What was applied, with one record that somebody deletes. */
 async function without(address: string, resources: readonly Resource[] = desired) {
-  const w = await Bench.open();
-  await w.apply(resources);
+  const w = await Bench.applied(resources);
   const id = await w.idOf(address);
   const collection = address.startsWith('Webhook') ? 'webhooks' : address.startsWith('Phone') ? 'numbers' : 'agents';
   w.emulator.dashboard.remove(collection, id);
@@ -73,8 +72,7 @@ describe('a record that is missing', () => {
   });
 
   it.each([404, 410])('is one that the platform answers with %i, and the others are applied', async (status) => {
-    const w = await Bench.open();
-    await w.apply(desired);
+    const w = await Bench.applied(desired);
     const id = await w.idOf('Agent/b');
     const fault = { status, body: { message: 'gone' } };
     w.emulator.faults.add({ match: { method: 'GET', path: `/api/v1/agents/${id}` }, times: 1000, fault });
@@ -106,9 +104,7 @@ describe('a record that is missing', () => {
     { type: 'text/plain', body: 'default backend - 404' },
     { type: 'text/html', body: '<html><title>404</title></html>' },
   ])('only for a gateway ($type) is a failed read, and creates nothing', async ({ type, body }) => {
-    const w = await Bench.open();
-    await w.apply(desired);
-    w.requests();
+    const w = await Bench.applied(desired);
     const fault = { status: 404, body, headers: { 'content-type': type } };
     w.emulator.faults.add({ match: {}, times: 1000, fault });
     await expect(w.apply(desired, { allowRecreate: ['all'], evenIfAll: true })).rejects.toMatchObject({
@@ -166,30 +162,8 @@ describe('a record that is missing', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('counts in the guard on large changes', async () => {
-    const many = Array.from({ length: 12 }, (_, index) => agent(`a${index}`));
-    const { w } = await without('Agent/a0', many);
-    for (const name of ['a1', 'a2', 'a3', 'a4', 'a5', 'a6'])
-      w.emulator.dashboard.remove('agents', await w.idOf(`Agent/${name}`));
-    const { guards } = await w.plan(many, { allowRecreate: ['all'] });
-    expect(guards).toMatchObject([{ guard: 'large_change' }]);
-    expect((await w.plan(many)).guards).toEqual([]);
-  });
-
-  it('is forgotten as what it is', async () => {
-    const { w, id } = await without('Agent/b');
-    await w.apply(desired);
-    const plan = await w.plan([agent('a'), agent('c')]);
-    expect(at(plan, 'Agent/b')).toMatchObject({
-      action: 'forget',
-      reason: 'left the manifests',
-      notices: [`${id} is missing from the platform since 2030-01-01T00:00:00.000Z`],
-    });
-  });
-
   it('after it was released blocks too', async () => {
-    const w = await Bench.open();
-    await w.apply(desired);
+    const w = await Bench.applied(desired);
     const id = await w.idOf('Agent/b');
     await w.apply([agent('a'), agent('c')]);
     w.emulator.dashboard.remove('agents', id);
@@ -245,8 +219,7 @@ describe('a record that is missing', () => {
   });
 
   it('of a released number does not stand in the way of another number with its name', async () => {
-    const w = await Bench.open();
-    await w.apply([agent('s'), number('n', { number: '+49301' })]);
+    const w = await Bench.applied([agent('s'), number('n', { number: '+49301' })]);
     await w.apply([agent('s')]);
     const plan = await w.plan([agent('s'), number('n', { number: '+49302' })]);
     expect(at(plan, 'PhoneNumber/n')).toMatchObject({ action: 'create' });
@@ -273,8 +246,7 @@ describe('a record that is missing', () => {
   });
 
   it('has the link of a number to it wait, and no step names its id', async () => {
-    const w = await Bench.open();
-    await w.apply(desired);
+    const w = await Bench.applied(desired);
     const id = await w.idOf('Agent/b');
     w.emulator.dashboard.remove('agents', id);
     const linked = [...desired, number('n', { number: '+49301', inbound_agent_id: ref('Agent/b') })];

@@ -13,9 +13,7 @@ const withTemperature = (temperature: number, model = 'm') => [agent('a', { llm_
 
 /** An agent with the temperature 0.7, and a platform that answers an update of it with 200 and keeps it. */
 async function refusing(behaviour: BehaviourPatch = {}): Promise<Bench> {
-  const w = await Bench.open({ ...behaviour, ignoredByPut: { fields: [TEMPERATURE] } });
-  await w.apply(withTemperature(0.7));
-  w.requests();
+  const w = await Bench.applied(withTemperature(0.7), { ...behaviour, ignoredByPut: { fields: [TEMPERATURE] } });
   return w;
 }
 
@@ -121,14 +119,11 @@ describe('a field that the platform keeps as it was', () => {
   });
 
   it('is found out although the answer says that it was taken', async () => {
-    const w = await Bench.open({ ignoredByPut: { fields: [TEMPERATURE], answer: 'sent' } });
-    await w.apply(withTemperature(0.7));
+    const w = await Bench.applied(withTemperature(0.7), { ignoredByPut: { fields: [TEMPERATURE], answer: 'sent' } });
     expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([]);
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').changes).toMatchObject([{ cause: 'drift' }]);
     expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([{ address: 'Agent/a', ...STANDS }]);
-    w.requests();
-    await w.apply(withTemperature(0.2));
-    expect(w.writes).toEqual([]);
+    expect(await w.writesOf(withTemperature(0.2))).toEqual([]);
   });
 
   it('may move freely where ignore_drift says so, and no mark is left', async () => {
@@ -138,13 +133,9 @@ describe('a field that the platform keeps as it was', () => {
     ];
     await w.apply(free(0.2));
     expect((await w.plan(free(0.2))).warnings).toEqual([]);
-    w.requests();
-    await w.apply(free(0.2));
-    expect(w.writes).toEqual([]);
+    expect(await w.writesOf(free(0.2))).toEqual([]);
     await w.apply(free(0.2, 'n'));
-    w.requests();
-    await w.apply(free(0.2, 'n'));
-    expect(w.writes).toEqual([]);
+    expect(await w.writesOf(free(0.2, 'n'))).toEqual([]);
   });
 
   it('is said after an update that adopts, and not sent again', async () => {
@@ -175,9 +166,9 @@ describe('right after an update', () => {
   ];
 
   it('reads once more what the answer hides and reads show, so that a later change is drift', async () => {
-    const w = await Bench.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
-    await w.apply(everything(60_000));
-    w.requests();
+    const w = await Bench.applied(everything(60_000), {
+      shows: { read: ['call_config', 'prompt_config'], update: [] },
+    });
     await w.apply(everything(90_000));
     expect(reads(w)).toBe(2);
     const [id = ''] = w.emulator.world.agents.keys();
@@ -196,8 +187,7 @@ describe('right after an update', () => {
   });
 
   it('does not take what somebody does to a field that was not sent for how the platform shows it', async () => {
-    const w = await Bench.open({ shows: { update: ['call_config', 'prompt_config'] } });
-    await w.apply(everything(60_000));
+    const w = await Bench.applied(everything(60_000), { shows: { update: ['call_config', 'prompt_config'] } });
     const [id = ''] = w.emulator.world.agents.keys();
     await w.apply(everything(60_000, 'q'), {
       between: () => void w.emulator.dashboard.edit('agents', id, { call_config: { max_call_duration_ms: 1_000 } }),
@@ -208,8 +198,9 @@ describe('right after an update', () => {
   });
 
   it('counts as done where that read fails, and the next plan says that it cannot tell', async () => {
-    const w = await Bench.open({ shows: { read: ['call_config', 'prompt_config'], update: [] } });
-    await w.apply(everything(60_000));
+    const w = await Bench.applied(everything(60_000), {
+      shows: { read: ['call_config', 'prompt_config'], update: [] },
+    });
     const fault = { match: { method: 'GET' }, times: 99, fault: { status: 500 } };
     const report = await w.apply(everything(90_000), { between: () => void w.emulator.faults.add(fault) });
     expect([...report.results.values()]).toMatchObject([{ status: 'done' }]);

@@ -92,8 +92,7 @@ describe('a record of another workspace', () => {
   });
 
   it('stops the run where it is all that is read', async () => {
-    const w = await Bench.open();
-    await w.apply([agent('a')]);
+    const w = await Bench.applied([agent('a')]);
     const id = await w.idOf('Agent/a');
     moveAway(w, 'agents', id);
     w.requests();

@@ -36,9 +36,7 @@ describe('a platform that is down', () => {
   });
 
   it('also where a plan that read nothing would replace', async () => {
-    const w = await Bench.open();
-    await w.apply([webhook('h', { timeout: 5 })]);
-    w.requests();
+    const w = await Bench.applied([webhook('h', { timeout: 5 })]);
     w.emulator.faults.add({ times: 1_000, fault: GATEWAY });
     const desired = [webhook('h', { timeout: 6 }, { mayReplace: true })];
     await failureOf(w.apply(desired, { ...verified(w), refresh: false }));

@@ -13,8 +13,7 @@ const desired = (prompt: string) => [agent('a', { prompt_config: { prompt } })];
 
 /** An agent that was applied and published. */
 async function published() {
-  const w = await Bench.open();
-  await w.apply(desired('one'));
+  const w = await Bench.applied(desired('one'));
   const [id = ''] = w.emulator.world.agents.keys();
   w.emulator.dashboard.publishAgent(id);
   return { w, id };

@@ -23,15 +23,13 @@ const methods = (w: Bench) => w.emulator.requests.map(({ method }) => method).jo
 
 describe('a plan that waited', () => {
   it('up to a minute is carried out without another look', async () => {
-    const w = await Bench.open();
-    await w.apply([agent('a')]);
+    const w = await Bench.applied([agent('a')]);
     const result = await applyLate(w, [agent('a', { name: 'b' })], { seconds: 60 });
     expect([result['Agent/a'], methods(w)]).toEqual(['done', 'PUT']);
   });
 
   it('longer looks again before each PUT', async () => {
-    const w = await Bench.open();
-    await w.apply([agent('a'), agent('b')]);
+    const w = await Bench.applied([agent('a'), agent('b')]);
     const desired = [agent('a', { name: 'x' }), agent('b', { name: 'y' })];
     const result = await applyLate(w, desired, { seconds: 61 });
     expect(Object.values(result)).toEqual(['done', 'done']);
@@ -49,8 +47,7 @@ describe('a plan that waited', () => {
   });
 
   it('writes nothing over a record that was changed or removed meanwhile', async () => {
-    const w = await Bench.open();
-    await w.apply(['a', 'b', 'c', 'd'].map((name) => agent(name)));
+    const w = await Bench.applied(['a', 'b', 'c', 'd'].map((name) => agent(name)));
     const id = async (name: string) => (await w.state()).resources.get(`Agent/${name}`)?.id ?? '';
     const [a, b] = [await id('a'), await id('b')];
     const d = await w.idOf('Agent/d');

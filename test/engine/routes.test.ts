@@ -7,8 +7,7 @@ const talking = (temperature: number) => agent('a', { llm_config: { temperature 
 
 /** An applied agent, and as many numbers as asked for that no manifest declares, each leading to it inbound. */
 async function reached(numbers: number): Promise<{ w: Bench; id: string; linked: string[] }> {
-  const w = await Bench.open();
-  await w.apply([talking(0.1), agent('other')]);
+  const w = await Bench.applied([talking(0.1), agent('other')]);
   const id = await w.idOf('Agent/a');
   const linked: string[] = [];
   for (let index = 0; index < numbers; index++) {

@@ -4,8 +4,7 @@ import { agent, user } from './resources.ts';
 
 /** A user of the workspace with two agents, the second of which nobody manages. */
 async function withAgents() {
-  const w = await Bench.open();
-  await w.apply([agent('a'), agent('b')]);
+  const w = await Bench.applied([agent('a'), agent('b')]);
   const { id } = w.emulator.dashboard.inviteUser({ email: 'ann@example.com', role: 'member' });
   const agents = [...w.emulator.world.agents.keys()];
   w.emulator.dashboard.edit('users', id, { agent_ids: agents });
@@ -24,9 +23,7 @@ describe('an update of a user', () => {
       action: 'blocked',
       reason: expect.stringContaining('set spec.role'),
     });
-    w.requests();
-    await w.apply(desired);
-    expect(w.writes).toEqual([]);
+    expect(await w.writesOf(desired)).toEqual([]);
     const withRole = [agent('a'), agent('b'), user('ann', { modules: ['analytics'], role: 'admin' })];
     await w.apply(withRole);
     expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['analytics'] });
@@ -41,9 +38,7 @@ describe('an update of a user', () => {
       action: 'blocked',
       reason: expect.stringContaining('set spec.modules'),
     });
-    w.requests();
-    await w.apply(desired({}));
-    expect(w.writes).toEqual([]);
+    expect(await w.writesOf(desired({}))).toEqual([]);
     await w.apply(desired({ modules: ['agents'] }));
     expect(stored(w, id)).toMatchObject({ role: 'admin', modules: ['agents'] });
   });
@@ -80,8 +75,7 @@ describe('an update of a user', () => {
   });
 
   it('looks at the agents that nobody manages, once each, and leaves out those that are missing', async () => {
-    const w = await Bench.open();
-    await w.apply([agent('a'), agent('b')]);
+    const w = await Bench.applied([agent('a'), agent('b')]);
     const unmanaged = await w.client.agents.create({ name: 'Unmanaged' });
     const deleted = await w.client.agents.create({ name: 'Deleted' });
     const agents = [...w.emulator.world.agents.keys()];

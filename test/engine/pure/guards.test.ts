@@ -23,9 +23,9 @@ function planned(action: Action, details: Partial<PlannedResource> = {}): Planne
 
 function tripped(
   resources: readonly PlannedResource[],
-  { managed = 0, users = [] }: { managed?: number; users?: readonly ShownRecord[] },
+  { managed = 0, users }: { managed?: number; users?: readonly ShownRecord[] | undefined },
 ): string[] {
-  const observed = { ...observedOf({}), lists: new Map([['WorkspaceUser', users]]) };
+  const observed = { ...observedOf({}), lists: new Map(users && [['WorkspaceUser', users]]) };
   const guards = { maxChangedPercent: 50, minResources: 10 };
   const isManaged = ({ adopted }: PlannedResource) => adopted !== true;
   return trippedGuards(resources, { guards, observed, managed, isManaged }).map(
@@ -44,6 +44,12 @@ describe('the guard of large changes', () => {
     {
       reason: 'updates, replacements and forgettings together',
       resources: [...times(2, 'update'), ...times(2, 'replace'), ...times(2, 'forget')],
+      managed: 10,
+      trips: true,
+    },
+    {
+      reason: 'records that are missing, and created again',
+      resources: Array.from({ length: 6 }, () => planned('create', { recreates: 'R1' })),
       managed: 10,
       trips: true,
     },
@@ -121,6 +127,12 @@ describe('the guard of owners', () => {
   it('counts what would be written, not what is blocked', () => {
     const blocked = { ...update('ada', [role('member')]), action: 'blocked' as const };
     expect(tripped([blocked], { users: [ada, bob] })).toEqual([]);
+  });
+
+  it('cannot know an owner without a refresh', () => {
+    expect(tripped([update('bob', [role('member')])], { users: undefined })).toEqual([
+      expect.stringContaining('--allow-owner-change WorkspaceUser/bob may be a workspace owner'),
+    ]);
   });
 
   it('says nothing of a workspace in which no owner is shown', () => {

@@ -15,6 +15,12 @@ import { agent, number, ref, secret, user, webhook } from '../resources.ts';
 import { entryOf, fingerprints, observedOf, stateOf } from './facts.ts';
 import { at, decidedAhead, plan, type World } from './planning.ts';
 
+const MISSING_SINCE = { missing_since: '2030-01-01T00:00:00.000Z' };
+
+function pendingAt(address: string, natural_key?: string): ReadonlyMap<string, PendingCreate> {
+  return new Map([[address, { since: '2030-01-01T00:00:00Z', recorded: {}, ...(natural_key && { natural_key }) }]]);
+}
+
 describe('one resource', () => {
   it.each<{ reason: string; world: World; address: string; planned: object }>([
     {
@@ -47,7 +53,7 @@ describe('one resource', () => {
       reason: 'its record is missing and may be created again',
       world: {
         resources: [agent('a')],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, { missing_since: '2030-01-01T00:00:00.000Z' }) }),
+        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
         observed: observedOf({ 'Agent/a': 'missing' }),
         allowRecreate: ['all'],
       },
@@ -58,7 +64,7 @@ describe('one resource', () => {
       reason: 'nobody looked, and its record was missing the last time',
       world: {
         resources: [agent('a')],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'old' }, { missing_since: '2030-01-01T00:00:00.000Z' }) }),
+        state: stateOf({ 'Agent/a': entryOf({ name: 'old' }, MISSING_SINCE) }),
         observed: observedOf({ 'Agent/a': 'remembered' }),
       },
       address: 'Agent/a',
@@ -98,7 +104,12 @@ describe('one resource', () => {
         observed: observedOf({ 'Webhook/h': { id: 'R1', url: 'https://example.com/h', timeout: 4 } }),
       },
       address: 'Webhook/h',
-      planned: { action: 'blocked', id: 'R1', changes: [{ path: 'timeout' }] },
+      planned: {
+        action: 'blocked',
+        id: 'R1',
+        changes: [{ path: 'timeout' }],
+        steps: [{ action: 'replace', address: 'Webhook/h', id: 'R1' }],
+      },
     },
     {
       reason: 'a webhook differs and may be replaced',
@@ -180,7 +191,7 @@ describe('one resource', () => {
       reason: 'a create had no clear answer and cannot be looked for',
       world: {
         resources: [agent('a')],
-        state: stateOf({}, { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) }),
+        state: stateOf({}, { pending: pendingAt('Agent/a') }),
       },
       address: 'Agent/a',
       planned: { action: 'unknown', id: null },
@@ -189,7 +200,7 @@ describe('one resource', () => {
       reason: 'the create of another one of its kind had no clear answer',
       world: {
         resources: [agent('a')],
-        state: stateOf({}, { pending: new Map([['Agent/b', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) }),
+        state: stateOf({}, { pending: pendingAt('Agent/b') }),
       },
       address: 'Agent/a',
       planned: { action: 'create' },
@@ -198,14 +209,7 @@ describe('one resource', () => {
       reason: 'the create of the same number under another address had no clear answer',
       world: {
         resources: [number('n', { number: '+49301' })],
-        state: stateOf(
-          {},
-          {
-            pending: new Map([
-              ['PhoneNumber/m', { since: '2030-01-01T00:00:00Z', recorded: {}, natural_key: '49301' }],
-            ]),
-          },
-        ),
+        state: stateOf({}, { pending: pendingAt('PhoneNumber/m', '49301') }),
       },
       address: 'PhoneNumber/n',
       planned: { action: 'unknown', steps: [{ action: 'resolve_first', address: 'PhoneNumber/m' }] },
@@ -217,10 +221,22 @@ describe('one resource', () => {
       planned: { action: 'forget', id: 'R1', source: null },
     },
     {
+      reason: 'no manifest declares it any more, and its record is missing',
+      world: {
+        resources: [],
+        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
+      },
+      address: 'Agent/a',
+      planned: {
+        action: 'forget',
+        notices: ['R1 is missing from the platform since 2030-01-01T00:00:00.000Z'],
+      },
+    },
+    {
       reason: 'no manifest declares it any more, and its create had no clear answer',
       world: {
         resources: [],
-        state: stateOf({}, { pending: new Map([['Agent/a', { since: '2030-01-01T00:00:00Z', recorded: {} }]]) }),
+        state: stateOf({}, { pending: pendingAt('Agent/a') }),
       },
       address: 'Agent/a',
       planned: { action: 'unknown', source: null },
@@ -294,9 +310,7 @@ describe('one resource', () => {
       resources: [number('a', { number: '+49301' }), number('b', { number: '+49302' })],
       state: stateOf(
         { 'PhoneNumber/left': entryOf({ number: '+49301' }) },
-        {
-          pending: new Map([['PhoneNumber/b', { since: '2030-01-01T00:00:00Z', recorded: {}, natural_key: '49301' }]]),
-        },
+        { pending: pendingAt('PhoneNumber/b', '49301') },
       ),
       observed: {
         ...observedOf({ 'PhoneNumber/a': record, 'PhoneNumber/b': record }),
@@ -313,7 +327,9 @@ describe('one resource', () => {
     const observed = { ...observedOf({}), lookups: new Map([['KnowledgeBase', new Map([['FAQ', ['K1', 'K2']]])]]) };
     const spec = { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } };
     expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(UserError);
-    expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow('2 records have that name: K1, K2');
+    expect(() => plan({ resources: [agent('a', spec)], observed })).toThrow(
+      'manifests/all.yaml:1  Agent/a refers to KnowledgeBase/FAQ, but 2 records have that name: K1, K2',
+    );
   });
 
   it('carries the fingerprints of the secrets that an apply sends, and no others', () => {

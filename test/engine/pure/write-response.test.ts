@@ -45,6 +45,9 @@ describe('the answer to a write', () => {
   it('does not warn of a number in another rendering, nor of links that were not sent', () => {
     const spec = { number: '+49 301', inbound_agent_id: 'A1' };
     expect(warnings(numberKind, spec, { number: '49301', inbound_agent_id: null })).toEqual([]);
+    expect(warnings(numberKind, { ...spec, nickname: 'Desk' }, { number: 49301, nickname: 'Other' })).toEqual([
+      'the platform changed nickname from "Desk" to "Other"',
+    ]);
   });
 
   it('names what was dropped and what was changed, in the order of the fields', () => {
