@@ -22,88 +22,66 @@ function pendingAt(address: string, natural_key?: string): ReadonlyMap<string, P
 }
 
 describe('one resource', () => {
-  it.each<{ reason: string; world: World; address: string; planned: object }>([
+  it.each<World & { reason: string; address?: string; planned: object }>([
     {
       reason: 'nothing is known of it',
-      world: { resources: [agent('a')] },
-      address: 'Agent/a',
+      resources: [agent('a')],
       planned: { action: 'create', id: null, desired: { name: 'a' } },
     },
     {
       reason: 'its record is as the manifest says',
-      world: {
-        resources: [agent('a')],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
-        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'a' } }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a')],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
+      observed: observedOf({ 'Agent/a': { id: 'R1', name: 'a' } }),
       planned: { action: 'noop', id: 'R1', changes: [] },
     },
     {
       reason: 'its record is missing',
-      world: {
-        resources: [agent('a')],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
-        observed: observedOf({ 'Agent/a': 'missing' }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a')],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
+      observed: observedOf({ 'Agent/a': 'missing' }),
       planned: { action: 'blocked', id: 'R1', missing: true },
     },
     {
       reason: 'its record is missing and may be created again',
-      world: {
-        resources: [agent('a')],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
-        observed: observedOf({ 'Agent/a': 'missing' }),
-        allowRecreate: ['all'],
-      },
-      address: 'Agent/a',
+      resources: [agent('a')],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
+      observed: observedOf({ 'Agent/a': 'missing' }),
+      allowRecreate: ['all'],
       planned: { action: 'create', id: 'R1', recreates: 'R1' },
     },
     {
       reason: 'nobody looked, and its record was missing the last time',
-      world: {
-        resources: [agent('a')],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'old' }, MISSING_SINCE) }),
-        observed: observedOf({ 'Agent/a': 'remembered' }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a')],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'old' }, MISSING_SINCE) }),
+      observed: observedOf({ 'Agent/a': 'remembered' }),
       planned: { action: 'blocked', missing_since: '2030-01-01T00:00:00.000Z' },
     },
     {
       reason: 'nobody looked',
-      world: {
-        resources: [agent('a')],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'old' }) }),
-        observed: observedOf({ 'Agent/a': 'remembered' }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a')],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'old' }) }),
+      observed: observedOf({ 'Agent/a': 'remembered' }),
       planned: { action: 'update', id: 'R1', changes: [{ path: 'name', verified: false }] },
     },
     {
       reason: 'metadata.id names what is not there',
-      world: { resources: [agent('a', {}, { id: 'X1' })], observed: observedOf({ 'Agent/a': 'missing' }) },
-      address: 'Agent/a',
+      resources: [agent('a', {}, { id: 'X1' })],
+      observed: observedOf({ 'Agent/a': 'missing' }),
       planned: { action: 'blocked', id: null },
     },
     {
       reason: 'metadata.id names a record that another resource manages',
-      world: {
-        resources: [agent('a', {}, { id: 'R1' }), agent('b')],
-        state: stateOf({ 'Agent/b': entryOf({ name: 'b' }) }),
-        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'b' }, 'Agent/b': { id: 'R1', name: 'b' } }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a', {}, { id: 'R1' }), agent('b')],
+      state: stateOf({ 'Agent/b': entryOf({ name: 'b' }) }),
+      observed: observedOf({ 'Agent/a': { id: 'R1', name: 'b' }, 'Agent/b': { id: 'R1', name: 'b' } }),
       planned: { action: 'blocked', reason: 'the record R1 is already managed as Agent/b' },
     },
     {
       reason: 'a webhook differs',
-      world: {
-        resources: [webhook('h', { timeout: 5 })],
-        state: stateOf({ 'Webhook/h': entryOf({ url: 'https://example.com/h', timeout: 4 }) }),
-        observed: observedOf({ 'Webhook/h': { id: 'R1', url: 'https://example.com/h', timeout: 4 } }),
-      },
-      address: 'Webhook/h',
+      resources: [webhook('h', { timeout: 5 })],
+      state: stateOf({ 'Webhook/h': entryOf({ url: 'https://example.com/h', timeout: 4 }) }),
+      observed: observedOf({ 'Webhook/h': { id: 'R1', url: 'https://example.com/h', timeout: 4 } }),
       planned: {
         action: 'blocked',
         id: 'R1',
@@ -113,46 +91,34 @@ describe('one resource', () => {
     },
     {
       reason: 'a webhook differs and may be replaced',
-      world: {
-        resources: [webhook('h', { timeout: 5 }, { mayReplace: true })],
-        state: stateOf({ 'Webhook/h': entryOf({ url: 'https://example.com/h', timeout: 4 }) }),
-        observed: observedOf({ 'Webhook/h': { id: 'R1', url: 'https://example.com/h', timeout: 4 } }),
-      },
-      address: 'Webhook/h',
+      resources: [webhook('h', { timeout: 5 }, { mayReplace: true })],
+      state: stateOf({ 'Webhook/h': entryOf({ url: 'https://example.com/h', timeout: 4 }) }),
+      observed: observedOf({ 'Webhook/h': { id: 'R1', url: 'https://example.com/h', timeout: 4 } }),
       planned: { action: 'replace', id: 'R1' },
     },
     {
       reason: 'a user is not in the workspace',
-      world: { resources: [user('ada')] },
-      address: 'WorkspaceUser/ada',
+      resources: [user('ada')],
       planned: { action: 'manual', steps: [inDashboard('In the dashboard, invite ada@example.com to the workspace.')] },
     },
     {
       reason: 'a user has no role and the manifest gives none',
-      world: {
-        resources: [user('ada', { modules: ['agents'] })],
-        observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', role: null, modules: [] } }),
-      },
-      address: 'WorkspaceUser/ada',
+      resources: [user('ada', { modules: ['agents'] })],
+      observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', role: null, modules: [] } }),
       planned: { action: 'blocked', id: 'U1' },
     },
     {
       reason: 'a user is taken in as they are while others give them agents, one of which is yet to come',
-      world: {
-        resources: [agent('new'), user('ada', { agent_ids: [ref('Agent/new')] }, { ignoreDrift: ['agent_ids'] })],
-        observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', agent_ids: ['A1'] } }),
-      },
+      resources: [agent('new'), user('ada', { agent_ids: [ref('Agent/new')] }, { ignoreDrift: ['agent_ids'] })],
+      observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', agent_ids: ['A1'] } }),
       address: 'WorkspaceUser/ada',
       planned: { action: 'adopt', id: 'U1', changes: [], depends_on: ['Agent/new'] },
     },
     {
       reason: 'only a link differs',
-      world: {
-        resources: [number('n', { number: '+49301', inbound_agent_id: null })],
-        state: stateOf({ 'PhoneNumber/n': entryOf({ number: '+49301' }) }),
-        observed: observedOf({ 'PhoneNumber/n': { id: 'R1', number: '49301', inbound_agent_id: 'A1' } }),
-      },
-      address: 'PhoneNumber/n',
+      resources: [number('n', { number: '+49301', inbound_agent_id: null })],
+      state: stateOf({ 'PhoneNumber/n': entryOf({ number: '+49301' }) }),
+      observed: observedOf({ 'PhoneNumber/n': { id: 'R1', number: '49301', inbound_agent_id: 'A1' } }),
       planned: {
         action: 'manual',
         steps: [inDashboard('In the dashboard, remove the inbound agent of number +49301.')],
@@ -160,11 +126,8 @@ describe('one resource', () => {
     },
     {
       reason: 'a knowledge base is missing',
-      world: {
-        resources: [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })],
-        observed: { ...observedOf({}), lookups: new Map([['KnowledgeBase', new Map([['FAQs', ['K1']]])]]) },
-      },
-      address: 'Agent/a',
+      resources: [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })],
+      observed: { ...observedOf({}), lookups: new Map([['KnowledgeBase', new Map([['FAQs', ['K1']]])]]) },
       planned: {
         action: 'manual',
         steps: [inDashboard('In the dashboard, add the knowledge base "FAQ"; did you mean "FAQs"?')],
@@ -172,12 +135,9 @@ describe('one resource', () => {
     },
     {
       reason: 'a knowledge base is missing, and others moved something meanwhile',
-      world: {
-        resources: [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'a', 'llm_config.knowledge_base_ids': ['K1'] }) }),
-        observed: observedOf({ 'Agent/a': { id: 'R1', name: 'theirs' } }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a', { llm_config: { knowledge_base_ids: [ref('KnowledgeBase/FAQ')] } })],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'a', 'llm_config.knowledge_base_ids': ['K1'] }) }),
+      observed: observedOf({ 'Agent/a': { id: 'R1', name: 'theirs' } }),
       planned: {
         action: 'manual',
         id: 'R1',
@@ -189,69 +149,49 @@ describe('one resource', () => {
     },
     {
       reason: 'a create had no clear answer and cannot be looked for',
-      world: {
-        resources: [agent('a')],
-        state: stateOf({}, { pending: pendingAt('Agent/a') }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a')],
+      state: stateOf({}, { pending: pendingAt('Agent/a') }),
       planned: { action: 'unknown', id: null },
     },
     {
       reason: 'the create of another one of its kind had no clear answer',
-      world: {
-        resources: [agent('a')],
-        state: stateOf({}, { pending: pendingAt('Agent/b') }),
-      },
-      address: 'Agent/a',
+      resources: [agent('a')],
+      state: stateOf({}, { pending: pendingAt('Agent/b') }),
       planned: { action: 'create' },
     },
     {
       reason: 'the create of the same number under another address had no clear answer',
-      world: {
-        resources: [number('n', { number: '+49301' })],
-        state: stateOf({}, { pending: pendingAt('PhoneNumber/m', '49301') }),
-      },
-      address: 'PhoneNumber/n',
+      resources: [number('n', { number: '+49301' })],
+      state: stateOf({}, { pending: pendingAt('PhoneNumber/m', '49301') }),
       planned: { action: 'unknown', steps: [{ action: 'resolve_first', address: 'PhoneNumber/m' }] },
     },
     {
       reason: 'no manifest declares it any more',
-      world: { resources: [], state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }) },
-      address: 'Agent/a',
+      resources: [],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'a' }) }),
       planned: { action: 'forget', id: 'R1', source: null },
     },
     {
       reason: 'no manifest declares it any more, and its record is missing',
-      world: {
-        resources: [],
-        state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
-      },
-      address: 'Agent/a',
-      planned: {
-        action: 'forget',
-        notices: ['R1 is missing from the platform since 2030-01-01T00:00:00.000Z'],
-      },
+      resources: [],
+      state: stateOf({ 'Agent/a': entryOf({ name: 'a' }, MISSING_SINCE) }),
+      planned: { action: 'forget', notices: ['R1 is missing from the platform since 2030-01-01T00:00:00.000Z'] },
     },
     {
       reason: 'no manifest declares it any more, and its create had no clear answer',
-      world: {
-        resources: [],
-        state: stateOf({}, { pending: pendingAt('Agent/a') }),
-      },
-      address: 'Agent/a',
+      resources: [],
+      state: stateOf({}, { pending: pendingAt('Agent/a') }),
       planned: { action: 'unknown', source: null },
     },
     {
       reason: 'it has another name now',
-      world: {
-        resources: [agent('new', {}, { previousNames: ['old'] })],
-        state: stateOf({ 'Agent/old': entryOf({ name: 'new' }) }),
-        observed: observedOf({ 'Agent/new': { id: 'R1', name: 'new' } }),
-      },
-      address: 'Agent/new',
+      resources: [agent('new', {}, { previousNames: ['old'] })],
+      state: stateOf({ 'Agent/old': entryOf({ name: 'new' }) }),
+      observed: observedOf({ 'Agent/new': { id: 'R1', name: 'new' } }),
       planned: { action: 'noop', id: 'R1', previous_address: 'Agent/old', reason: 'renamed from Agent/old' },
     },
-  ])('when $reason', ({ world, address, planned }) => {
+  ])('when $reason', ({ planned, ...world }) => {
+    const { address = world.resources[0]?.address ?? 'Agent/a' } = world;
     expect(at(plan(world), address)).toMatchObject(planned);
   });
 
@@ -516,39 +456,39 @@ describe('deciding before everything is observed', () => {
   const state = stateOf({ 'Agent/a': entryOf({ name: 'a' }), 'Agent/b': entryOf({ name: 'b' }, { id: 'R2' }) });
   const observed = observedOf({ 'Agent/a': { id: 'R1', name: 'a' } });
 
-  it.each<{ reason: string; world: World; early: readonly string[] }>([
-    { reason: 'nothing else has a say', world: { resources: [agent('a')], state, observed }, early: ['Agent/a'] },
+  it.each<World & { reason: string; early: readonly string[] }>([
+    { reason: 'nothing else has a say', resources: [agent('a')], state, observed, early: ['Agent/a'] },
     {
       reason: 'the record has changed',
-      world: { resources: [agent('a')], state, observed: observedOf({ 'Agent/a': { id: 'R1', name: 'other' } }) },
+      resources: [agent('a')],
+      state,
+      observed: observedOf({ 'Agent/a': { id: 'R1', name: 'other' } }),
       early: ['Agent/a'],
     },
-    { reason: 'the record is new', world: { resources: [agent('c')], state, observed }, early: [] },
+    { reason: 'the record is new', resources: [agent('c')], state, observed, early: [] },
     {
       reason: 'the record is gone',
-      world: { resources: [agent('a')], state, observed: observedOf({ 'Agent/a': 'missing' }) },
+      resources: [agent('a')],
+      state,
+      observed: observedOf({ 'Agent/a': 'missing' }),
       early: [],
     },
     {
       reason: 'the resource was renamed',
-      world: {
-        resources: [agent('c', {}, { previousNames: ['a'] })],
-        state,
-        observed: observedOf({ 'Agent/c': { id: 'R1', name: 'a' } }),
-      },
+      resources: [agent('c', {}, { previousNames: ['a'] })],
+      state,
+      observed: observedOf({ 'Agent/c': { id: 'R1', name: 'a' } }),
       early: [],
     },
     {
       reason: 'it refers to another one',
-      world: { resources: [agent('a', { webhook_id: ref('Agent/b') }), agent('b')], state, observed },
+      resources: [agent('a', { webhook_id: ref('Agent/b') }), agent('b')],
+      state,
+      observed,
       early: [],
     },
-    {
-      reason: 'a secret is in it',
-      world: { resources: [agent('a', { name: secret('NAME', 'a') })], state, observed },
-      early: [],
-    },
-  ])('goes as far as it can where $reason', ({ world, early }) => {
+    { reason: 'a secret is in it', resources: [agent('a', { name: secret('NAME', 'a') })], state, observed, early: [] },
+  ])('goes as far as it can where $reason', ({ early, ...world }) => {
     expect([...decidedAhead(world).keys()]).toEqual(early);
   });
 });
