@@ -54,5 +54,5 @@ export interface HostKind {
   readonly headers?: Readonly<Record<string, string>>;
   isRepository(path: string): boolean;
   open(client: HostClient, repository: string): CodeHost;
-  pulls?(client: HostClient, repository: string): PullRequests;
+  pulls(client: HostClient, repository: string): PullRequests;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
+import { gitlabPulls } from './gitlab-pulls.ts';
 
 /** GitLab: gitlab.com and self-managed servers. */
 export const gitlab: HostKind = {
@@ -37,6 +38,7 @@ export const gitlab: HostKind = {
       },
     };
   },
+  pulls: gitlabPulls,
 };
 
 const requestForm = lazyObject(() => ({

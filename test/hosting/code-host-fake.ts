@@ -226,34 +226,18 @@ export abstract class CodeHostFake extends FakeHost {
     reviews.push({ id: this.nextId(), user, state, commit, at: this.now() });
   }
 
-  /** A person merges a request. */
+  /** A person merges a request. @returns the commit of its base. */
   mergeBy(number: number, method: MergeMethod): string {
     const request = this.request(number);
     const { repository } = this;
     const [base, head] = [repository.head(request.base) ?? '', this.headOf(request) ?? ''];
-    const filesOf = (from: string, to: string): Files =>
-      Object.fromEntries(repository.changed(from, to).map((name) => [name, repository.text(to, name) ?? null]));
-    const commits = repository.commits(base, head);
-    const begin = repository.mergeBase(base, head);
-    const files = filesOf(begin, head);
-    let merged = base;
-    if (method === 'squash') merged = repository.commitOn(base, { files, message: request.title });
-    if (method === 'merge')
-      merged = repository.commitOn(base, { files, message: `Merge ${request.branch}`, merged: head });
-    if (method === 'rebase') {
-      let before = begin;
-      for (const { id, message } of commits) {
-        merged = repository.commitOn(merged, { files: filesOf(before, id), message });
-        before = id;
-      }
-    }
-    repository.set(request.base, merged);
-    request.commits = commits.map(({ id }) => id);
-    request.state = 'merged';
+    request.commits = repository.commits(base, head).map(({ id }) => id);
+    request.mergedAs = this.merged(request, method);
     request.mergedBy = method;
-    request.mergedAs = merged;
+    request.state = 'merged';
     request.closedAt = head;
-    return merged;
+    repository.set(request.base, request.mergedAs);
+    return request.mergedAs;
   }
 
   merge(number: number): void {
@@ -333,6 +317,25 @@ export abstract class CodeHostFake extends FakeHost {
     };
     this.requests.push(made);
     return made;
+  }
+
+  /** A commit with the changes of a request on top of its base. */
+  protected merged(request: FakeRequest, method: MergeMethod): string {
+    const { repository } = this;
+    const [base, head] = [repository.head(request.base) ?? '', this.headOf(request) ?? ''];
+    const filesOf = (from: string, to: string): Files =>
+      Object.fromEntries(repository.changed(from, to).map((name) => [name, repository.text(to, name) ?? null]));
+    const begin = repository.mergeBase(base, head);
+    const files = filesOf(begin, head);
+    if (method === 'squash') return repository.commitOn(base, { files, message: request.title });
+    if (method === 'merge')
+      return repository.commitOn(base, { files, message: `Merge ${request.branch}`, merged: head });
+    let [before, merged] = [begin, base];
+    for (const { id, message } of repository.commits(base, head)) {
+      merged = repository.commitOn(merged, { files: filesOf(before, id), message });
+      before = id;
+    }
+    return merged;
   }
 
   /** A second later with each call. */

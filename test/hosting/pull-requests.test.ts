@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { githubPulls } from '../../src/hosting/github-pulls.ts';
 import { HostClient, HostProblem } from '../../src/hosting/host-client.ts';
 import { tokenCredentials } from '../../src/hosting/host-credentials.ts';
 import { hostKinds } from '../../src/hosting/index.ts';
 import type { CommitState, CommitStatus, PullRequests } from '../../src/hosting/pull-requests.ts';
 import { Secret } from '../../src/values/value.ts';
 import { type CodeHostFake, READER, REPOSITORY, TOKEN } from './code-host-fake.ts';
-import { type HostName, hosts } from './drift-project.ts';
-
-const names = ['github'] as const satisfies readonly HostName[];
+import { type HostName, hostNames, hosts } from './drift-project.ts';
 
 const SHA = /^[0-9a-f]{40}$/;
 const ABSENT = '0123456789abcdef0123456789abcdef01234567';
@@ -36,7 +33,7 @@ async function scene<Name extends HostName>(name: Name) {
   const pullsWith = (options: { readonly token?: string; readonly longestPause?: number } = {}): PullRequests => {
     const client = clientFor(name, host, options);
     clients.push(client);
-    return githubPulls(client, REPOSITORY);
+    return hostKinds[name].pulls(client, REPOSITORY);
   };
   return {
     host,
@@ -56,7 +53,7 @@ async function statusesOf(host: CodeHostFake, act: () => Promise<unknown>): Prom
   return host.calls.slice(length).map(({ status }) => status);
 }
 
-describe.each(names)('pull requests on %s', (name) => {
+describe.each(hostNames)('pull requests on %s', (name) => {
   it('describes open, closed and merged requests, and those from forks', async () => {
     await using opened = await scene(name);
     const { host, pulls } = opened;
@@ -96,7 +93,9 @@ describe.each(names)('pull requests on %s', (name) => {
     host.repository.push('main', { 'other.txt': 'o\n' });
     const merged = host.mergeBy(number, method);
     expect(merged).toMatch(SHA);
-    expect(await pulls.get(number)).toMatchObject({ state: 'merged', mergedAs: merged, head });
+    // A rebase moves the branch on GitLab, and leaves it on GitHub.
+    const last = name === 'gitlab' && method === 'rebase' ? merged : head;
+    expect(await pulls.get(number)).toMatchObject({ state: 'merged', mergedAs: merged, head: last });
     expect(await pulls.openFor('main')).toEqual([]);
   });
 
@@ -420,6 +419,89 @@ describe('reviews on github', () => {
     host.request(number).commits = Array(250).fill(host.repository.head('b'));
     host.review(number, 'bob', 'approve');
     await expect(reviews()).rejects.toThrow('more commits');
+  });
+});
+
+describe('merge requests on gitlab', () => {
+  async function reviewed() {
+    const opened = await scene('gitlab');
+    const { host, pulls } = opened;
+    const { number } = host.openRequest({ branch: 'b', author: 'ann' });
+    return { ...opened, number, reviews: async () => pulls.reviews(await pulls.get(number)) };
+  }
+
+  it.each([
+    { reason: 'the last version', act: () => undefined, approvals: ['bob'] },
+    {
+      reason: 'an older version',
+      act: (host: CodeHostFake, number: number) => host.push(number, { 'x.txt': '1\n' }),
+      approvals: [],
+    },
+  ])('takes the time of an approval of $reason from the notes of an older server', async ({ act, approvals }) => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.hasApprovalTimes = false;
+    host.review(number, 'bob', 'approve');
+    act(host, number);
+    host.comment(number, 'bob', 'approved this merge request');
+    expect(await reviews()).toEqual({ approvals, objections: [] });
+  });
+
+  it('counts a push of many branches as a push to each', async () => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.notePush({ branch: '', fork: undefined, user: 'bob', kind: 'push', commit: ABSENT });
+    for (const user of ['bob', 'cara']) host.review(number, user, 'approve');
+    expect(await reviews()).toEqual({ approvals: ['cara'], objections: [] });
+  });
+
+  it('counts no tokens of the project', async () => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.collaborators.set('project_42_bot_1f2e', 'admin');
+    host.review(number, 'project_42_bot_1f2e', 'approve');
+    expect(await reviews()).toEqual({ approvals: [], objections: [] });
+  });
+
+  it('names no person of a commit as a reviewer', async () => {
+    await using opened = await reviewed();
+    const { host, number, reviews } = opened;
+    host.push(number, { 'x.txt': '1\n' }, { user: 'ann', as: 'bob' });
+    for (const user of ['bob', 'cara']) host.review(number, user, 'approve');
+    expect(await reviews()).toEqual({ approvals: ['cara'], objections: [] });
+  });
+
+  it('says that it is to be asked again while the host compares branches', async () => {
+    await using opened = await reviewed();
+    const { host, number, pulls, reviews } = opened;
+    const request = await pulls.get(number);
+    host.isComparing = true;
+    await expect(pulls.mergeBase(request)).rejects.toMatchObject({ failure: { why: 'unreachable' } });
+    host.isComparing = false;
+    host.push(number, { 'x.txt': '1\n' });
+    for (const asked of [pulls.mergeBase(request), pulls.reviews(request)])
+      await expect(asked).rejects.toMatchObject({ failure: { why: 'unreachable' } });
+    expect(await reviews()).toEqual({ approvals: [], objections: [] });
+  });
+
+  it.each(['/versions', '/approvals', '/reviewers', '/commits', '/events', '/members/all/\\d+'])(
+    'approves nothing if %s cannot be read',
+    async (part) => {
+      await using opened = await reviewed();
+      const { host, number, reviews } = opened;
+      host.review(number, 'bob', 'approve');
+      host.faults.push({ on: new RegExp(`${part} `), answer: { status: 403 } });
+      await expect(reviews()).rejects.toMatchObject({ failure: { why: 'refused', status: 403 } });
+    },
+  );
+
+  it('passes on another refusal of a status', async () => {
+    await using opened = await reviewed();
+    const { host, number, pulls } = opened;
+    const head = host.headOf(host.request(number)) ?? '';
+    host.faults.push({ on: /statuses/, answer: { status: 400, body: { message: 'bad' } } });
+    const status: CommitStatus = { state: 'success', description: '', url: undefined };
+    await expect(pulls.setStatus({ head }, status)).rejects.toMatchObject({ failure: { status: 400 } });
   });
 });
 

@@ -1,0 +1,257 @@
+import { z } from 'zod';
+import { lazyObject } from '../values/described.ts';
+import { type HostClient, HostProblem, isMissing } from './host-client.ts';
+import {
+  type CommitState,
+  type PullRequest,
+  type PullRequests,
+  type Reviews,
+  STATUS_NAME,
+  shortened,
+} from './pull-requests.ts';
+
+/** The access level of the role Developer, the lowest that may push and approve. */
+const DEVELOPER = 30;
+/** Pushes are looked for from so many days before a request was opened. */
+const DAYS_BEFORE = 90;
+const MILLISECONDS_PER_DAY = 86_400_000;
+/** The maximum number of pages with pushes to all branches of a project. */
+const MAX_PAGES_OF_PUSHES = 100;
+
+const STATES: Readonly<Record<CommitState, string>> = { pending: 'pending', success: 'success', failure: 'failed' };
+
+/** The merge requests of a project on GitLab. The paths and forms are those of its REST API, version 4. */
+export function gitlabPulls(client: HostClient, repository: string): PullRequests {
+  const project = `/projects/${encodeURIComponent(repository)}`;
+  const request = (number: number): string => `${project}/merge_requests/${number}`;
+  let self: Promise<number> | undefined;
+
+  async function ownId(): Promise<number> {
+    self ??= client.ask('GET', '/user', userForm()).then(({ id }) => id);
+    self.catch(() => {
+      self = undefined;
+    });
+    return self;
+  }
+
+  async function withWriteAccess(users: readonly User[]): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const { id, username } of users.filter((each) => !BOT.test(each.username))) {
+      const member = await client.ask('GET', `${project}/members/all/${id}`, memberForm()).catch((error: unknown) => {
+        if (isMissing(error)) return { access_level: 0, state: 'none' };
+        throw error;
+      });
+      if (member.access_level >= DEVELOPER && member.state === 'active') found.push(username);
+    }
+    return found.sort();
+  }
+
+  /** The time at which each user approved. GitLab before 18 tells it in its notes only. */
+  async function timesOf(number: number, approvals: readonly Approval[]): Promise<ReadonlyMap<string, number>> {
+    const isComplete = approvals.every(({ approved_at }) => approved_at !== undefined && approved_at !== null);
+    const notes = isComplete ? [] : await notesOf(number);
+    const noted = notes
+      .filter(({ system, body }) => system && body === 'approved this merge request')
+      .map(({ author, created_at }) => [author?.username ?? '', Date.parse(created_at)] as const);
+    const told = approvals.map(({ user, approved_at }) => [user.username, Date.parse(approved_at ?? '')] as const);
+    return new Map([...noted, ...told.filter(([, at]) => !Number.isNaN(at))]);
+  }
+
+  async function notesOf(number: number): Promise<readonly Note[]> {
+    return client.askAll(`${request(number)}/notes?sort=asc&order_by=created_at&per_page=100`, noteForm());
+  }
+
+  /** The user names of everyone who pushed to the branch of a request. */
+  async function pushersOf({
+    source_project_id: id,
+    source_branch: branch,
+    created_at,
+  }: Found): Promise<readonly string[]> {
+    // The project of the branch was deleted. The authors of the commits then have to do.
+    if (id === null) return [];
+    const begin = new Date(Date.parse(created_at) - DAYS_BEFORE * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
+    const path = `/projects/${id}/events?action=pushed&after=${begin}&per_page=100`;
+    const events = await client.askAll(path, eventForm(), { pages: MAX_PAGES_OF_PUSHES });
+    // GitLab records a push of many branches as one event without their names.
+    const isToBranch = ({ push_data: push }: z.infer<ReturnType<typeof eventForm>>): boolean =>
+      push !== undefined && push.action !== 'removed' && (push.ref ?? branch) === branch;
+    return events.filter(isToBranch).flatMap(({ author_username: name }) => name ?? []);
+  }
+
+  /** True for the author of a request, everyone who pushed to its branch, and those whose name or address its commits have. */
+  async function contributorsTo(found: Found): Promise<(user: User) => boolean> {
+    const pushers = await pushersOf(found);
+    const commits = await client.askAll(`${request(found.iid)}/commits?per_page=100`, commitForm());
+    const people = commits.flatMap((each) => [
+      each.author_name,
+      each.author_email,
+      each.committer_name,
+      each.committer_email,
+    ]);
+    const contributors = new Set<string | null | undefined>([found.author?.username, ...pushers, ...people]);
+    return ({ username, name, public_email: address }) =>
+      [username, name, address].some((each) => Boolean(each) && contributors.has(each));
+  }
+
+  return {
+    async openFor(base) {
+      const query = `state=opened&target_branch=${encodeURIComponent(base)}&per_page=100`;
+      const found = await client.askAll(`${project}/merge_requests?${query}`, requestForm(), { isKept: true });
+      // A request that is opened while pages are read moves another one to the next page.
+      return [
+        ...new Map(found.filter((each) => each.target_branch === base).map((each) => [each.iid, each])).values(),
+      ].map(requestOf);
+    },
+    get: async (number) => requestOf(await client.ask('GET', request(number), requestForm())),
+    async mergeBase({ number, head }) {
+      const { diff_refs: refs } = await client.ask('GET', request(number), requestForm());
+      if (refs?.head_sha === head && refs.base_sha !== null) return refs.base_sha;
+      throw notReady(number);
+    },
+    async reviews({ number, head }): Promise<Reviews> {
+      const [newest] = await client.askAll(`${request(number)}/versions?per_page=100`, versionForm());
+      // GitLab adds the version of a push a little later.
+      if (newest?.head_commit_sha !== head) throw notReady(number);
+      const { approved_by: all } = await client.ask('GET', `${request(number)}/approvals`, approvalsForm());
+      const reviewers = await client.askAll(`${request(number)}/reviewers?per_page=100`, reviewerForm());
+      const times = await timesOf(number, all);
+      // GitLab may keep approvals after a push.
+      const current = all.filter(({ user }) => (times.get(user.username) ?? 0) > Date.parse(newest.created_at));
+      const contributes =
+        current.length === 0
+          ? () => false
+          : await contributorsTo(await client.ask('GET', request(number), requestForm()));
+      return {
+        approvals: await withWriteAccess(current.map(({ user }) => user).filter((user) => !contributes(user))),
+        objections: await withWriteAccess(
+          reviewers.filter(({ state }) => state === 'requested_changes').map(({ user }) => user),
+        ),
+      };
+    },
+    async setStatus({ head }, { state, description, url }) {
+      const wanted = {
+        state: STATES[state],
+        name: STATUS_NAME,
+        description: shortened(description),
+        ...(url !== undefined && { target_url: url }),
+      };
+      try {
+        await client.ask('POST', `${project}/statuses/${head}`, z.unknown(), wanted);
+      } catch (error) {
+        // GitLab refuses to set a status that is pending to pending.
+        if (!(error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 400))
+          throw error;
+        const path = `${project}/repository/commits/${head}/statuses?name=${STATUS_NAME}&per_page=100`;
+        const statuses = await client.askAll(path, statusForm());
+        if (!statuses.some(({ name, status }) => name === STATUS_NAME && status === wanted.state)) throw error;
+      }
+    },
+    async ownComments(number, text) {
+      const id = await ownId();
+      const notes = await notesOf(number);
+      return notes
+        .filter(({ system, author, body }) => !system && author?.id === id && body.includes(text))
+        .map((each) => ({ id: String(each.id), body: each.body }));
+    },
+    async addComment(number, body) {
+      await client.ask('POST', `${request(number)}/notes`, z.unknown(), { body });
+    },
+    async changeComment(number, id, body) {
+      await client.ask('PUT', `${request(number)}/notes/${id}`, z.unknown(), { body });
+    },
+    async removeComment(number, id) {
+      await client.ask('DELETE', `${request(number)}/notes/${id}`, z.unknown());
+    },
+  };
+}
+
+/** The user names that GitLab gives to the bots of project and group tokens, and to service accounts. */
+const BOT = /^((project|group)_\d+_bot|service_account)(_|$)/;
+
+/** GitLab computes the diff of a push in the background. */
+function notReady(number: number): HostProblem {
+  return new HostProblem(`GitLab is still comparing the branches of !${number}`, { why: 'unreachable' });
+}
+
+const userForm = lazyObject(() => ({
+  id: z.number(),
+  username: z.string(),
+  name: z.string().optional(),
+  public_email: z.string().nullish(),
+}));
+
+type User = z.infer<ReturnType<typeof userForm>>;
+
+const requestForm = lazyObject(() => ({
+  iid: z.number(),
+  web_url: z.url({ protocol: /^https?$/ }),
+  title: z.string(),
+  state: z.string(),
+  created_at: z.string(),
+  author: userForm().nullable(),
+  target_branch: z.string(),
+  source_branch: z.string(),
+  source_project_id: z.number().nullable(),
+  project_id: z.number(),
+  sha: z.string().nullable(),
+  merge_commit_sha: z.string().nullish(),
+  squash_commit_sha: z.string().nullish(),
+  diff_refs: z.object({ base_sha: z.string().nullable(), head_sha: z.string().nullable() }).nullish(),
+}));
+
+type Found = z.infer<ReturnType<typeof requestForm>>;
+
+const versionForm = lazyObject(() => ({ head_commit_sha: z.string(), created_at: z.string() }));
+
+const approvalsForm = lazyObject(() => ({
+  approved_by: z.array(z.object({ user: userForm(), approved_at: z.string().nullish() })),
+}));
+
+type Approval = z.infer<ReturnType<typeof approvalsForm>>['approved_by'][number];
+
+const reviewerForm = lazyObject(() => ({ user: userForm(), state: z.string() }));
+
+const memberForm = lazyObject(() => ({ access_level: z.number(), state: z.string() }));
+
+const eventForm = lazyObject(() => ({
+  author_username: z.string().nullish(),
+  push_data: z.object({ action: z.string(), ref: z.string().nullable() }).optional(),
+}));
+
+const commitForm = lazyObject(() => ({
+  author_name: z.string(),
+  author_email: z.string(),
+  committer_name: z.string(),
+  committer_email: z.string(),
+}));
+
+const statusForm = lazyObject(() => ({ name: z.string(), status: z.string() }));
+
+const noteForm = lazyObject(() => ({
+  id: z.number(),
+  body: z.string(),
+  system: z.boolean(),
+  author: userForm().nullable(),
+  created_at: z.string(),
+}));
+
+type Note = z.infer<ReturnType<typeof noteForm>>;
+
+function requestOf(found: Found): PullRequest {
+  const { iid: number, web_url: url, title, state, author, source_project_id, project_id } = found;
+  const isOver = state === 'closed' || state === 'merged';
+  return {
+    number,
+    url,
+    title,
+    state: isOver ? state : 'open',
+    author: author?.username ?? '',
+    base: found.target_branch,
+    branch: found.source_branch,
+    head: found.sha ?? '',
+    isFork: source_project_id !== project_id,
+    // A merge without a merge commit moves the base to the head.
+    mergedAs:
+      state === 'merged' ? (found.merge_commit_sha ?? found.squash_commit_sha ?? found.sha ?? undefined) : undefined,
+  };
+}
