@@ -23,7 +23,7 @@ export function commentText({ marker, text, footer, limit }) {
   const rough = text.slice(0, room - RESERVE);
   const end = rough.lastIndexOf('\n');
   const kept = (end > 0 ? rough.slice(0, end) : rough).toWellFormed();
-  const note = `_Cut here: a comment holds at most ${limit.toLocaleString('en')} characters. The job has all of it._`;
+  const note = `_Cut here: a comment holds at most ${limit.toLocaleString('en')} characters._`;
   return `${marker}\n${kept}\n${closing(kept)}\n${note}\n\n${footer}\n`;
 }
 

@@ -41,6 +41,7 @@ export function fleetPage(
     reconciles: false,
     source: new FleetSource({
       database,
+      hasPulls: fleet.sources.some((source) => 'git' in source && source.pullRequests !== undefined),
       control,
       comparisons,
       closeOrphan: closingOrphans({ fleet, user: userName(env), now, log: said }),

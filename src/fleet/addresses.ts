@@ -9,6 +9,8 @@ export interface FleetRule {
   /** Milliseconds. */
   readonly interval: number;
   readonly onDrift: 'pull-request' | undefined;
+  /** The number of reviews with which a merged pull request approves its plan; undefined if only a person approves. */
+  readonly reviews: number | undefined;
 }
 
 /** `SOURCE/PROJECT:WORKSPACE`, without `/PROJECT` for a project at the root of its source. */

@@ -21,6 +21,7 @@ const methods = [
   'approve',
   'reject',
   'plan',
+  'pulls',
   'project',
   'claim',
   'release',

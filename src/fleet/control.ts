@@ -18,6 +18,7 @@ import {
   unknownAddress,
 } from './rows/decision-rows.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
+import { type ListedPull, listedPulls } from './rows/pull-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
   type FleetFigures,
@@ -66,6 +67,8 @@ export interface FleetControl {
   reject(address: string, plan: string, decision: DecisionInput): Promise<string>;
   /** The waiting, approved or last rejected plan in the form of `plan --out`, if any. */
   plan(address: string): Promise<Json | undefined>;
+  /** Pull requests with their results: open ones or all, open ones first. */
+  pulls(list: { readonly state?: 'open' | undefined }): Promise<readonly ListedPull[]>;
   /** The project of the workspace, at the version to run. */
   project(address: string): Promise<ProjectOfWorkspace>;
   /** Claims a workspace of the platform for a command, or renews the claim. */
@@ -79,6 +82,8 @@ export interface FleetControl {
   removeToken(name: string): Promise<void>;
 }
 
+/** The maximum number of listed pull requests. */
+const MOST_PULLS = 1000;
 /** The length of a plan's short id. */
 const SHORTEST = 4;
 
@@ -191,6 +196,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       await known([address]);
       return currentPlan(database, address);
     },
+    pulls: ({ state }) => listedPulls(database, { state, limit: MOST_PULLS }),
     async project(address) {
       await known([address]);
       return projectOf(database, address);

@@ -1,5 +1,7 @@
 import path from 'node:path';
+import type { z } from 'zod';
 import { parseGitAddress } from '../git/git-address.ts';
+import { type HostName, hostNames, repositoryOnHost } from '../hosting/index.ts';
 import type { Problem } from '../manifests/finding.ts';
 import { problemsIn } from '../manifests/issue-messages.ts';
 import { isForm } from '../manifests/layers.ts';
@@ -40,6 +42,19 @@ export interface GitSourceSettings extends AnySource {
   readonly ref: string;
   /** Signs the events of its host. */
   readonly webhook: Secret | undefined;
+  readonly pullRequests: PullRequestSettings | undefined;
+}
+
+/** How the fleet uses the API of a code host. */
+export interface PullRequestSettings {
+  readonly credentials:
+    | { readonly token: Secret }
+    | { readonly app: { readonly id: number; readonly privateKey: Secret } };
+  readonly host: HostName | undefined;
+  /** Address of the API, without a final slash. */
+  readonly api: string | undefined;
+  /** True if requests from forks are planned with the secrets of the workspace. */
+  readonly forks: boolean;
 }
 
 interface FolderSourceSettings extends AnySource {
@@ -61,10 +76,12 @@ export interface FleetFile {
   readonly policies: PolicySource;
   readonly timeout: number;
   readonly retention: number;
+  /** Public address of the page, without a final slash. */
+  readonly address: string | undefined;
 }
 
 /** The rule for workspaces without a matching one. */
-const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined } as const;
+const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined, reviews: undefined } as const;
 
 export function ruleOf(rules: readonly FleetRule[], address: string): Omit<FleetRule, 'pattern'> {
   return ruleFor(rules, address) ?? DEFAULT_RULE;
@@ -108,13 +125,14 @@ function check(
     problems.push(...problemsIn(parsed.error, { schema: fleetSchema, value: plain, name: 'the fleet file' }));
     return { problems };
   }
-  const { database, sources, workspaces = {}, limits = {}, policies = [], timeout, retention } = parsed.data;
-  const rules = Object.entries(workspaces).map(([pattern, { mode, interval, on_drift }]): FleetRule => {
+  const { database, sources, workspaces = {}, limits = {}, policies = [], timeout, retention, address } = parsed.data;
+  const rules = Object.entries(workspaces).map(([pattern, rule]): FleetRule => {
     return {
       pattern,
-      mode: mode ?? DEFAULT_RULE.mode,
-      interval: milliseconds(interval, DEFAULT_RULE.interval),
-      onDrift: on_drift,
+      mode: rule.mode ?? DEFAULT_RULE.mode,
+      interval: milliseconds(rule.interval, DEFAULT_RULE.interval),
+      onDrift: rule.on_drift,
+      reviews: rule.approved_by && (rule.reviews ?? 1),
     };
   });
   const settings = Object.entries(sources).map(([name, source]): SourceSettings => {
@@ -127,6 +145,7 @@ function check(
       secrets,
       allow_commands,
       webhook,
+      pull_requests,
     } = source;
     const secretSources = typeof secrets === 'string' ? undefined : secrets;
     const secretsFolder = typeof secrets === 'string' ? secrets : secrets?.flatMap((each) => folderIn(each) ?? [])[0];
@@ -139,9 +158,17 @@ function check(
     };
     return git === undefined
       ? { ...common, path: path.resolve(folder, place), interval: milliseconds(interval, 2000) }
-      : { ...common, git, ref, webhook, interval: milliseconds(interval, 30_000) };
+      : {
+          ...common,
+          git,
+          ref,
+          webhook,
+          pullRequests: pull_requests && pullRequestSettings(pull_requests),
+          interval: milliseconds(interval, 30_000),
+        };
   });
   for (const source of settings) problems.push(...sourceProblems(source, folder));
+  problems.push(...reviewProblems(rules, settings));
   problems.push(...duplicateNames(settings));
   const fleet: FleetFile = {
     folder,
@@ -152,8 +179,30 @@ function check(
     policies: { of: 'fleet', file, path: path.join(folder, file), policies },
     timeout: milliseconds(timeout, 600_000),
     retention: milliseconds(retention, 90 * 86_400_000),
+    address: address?.replace(/\/+$/, ''),
   };
   return { fleet, problems };
+}
+
+type WrittenPullRequests = NonNullable<z.infer<typeof fleetSchema>['sources'][string]['pull_requests']>;
+
+function pullRequestSettings({ token, app, host, api, forks = false }: WrittenPullRequests): PullRequestSettings {
+  // The schema requires one of both.
+  const credentials =
+    app === undefined ? { token: token as Secret } : { app: { id: app.id, privateKey: app.private_key } };
+  return { credentials, host, api: api?.replace(/\/+$/, ''), forks };
+}
+
+/** The secrets of the fleet file itself, which no project may use. */
+export function secretsOfFleet({ database, sources }: FleetFile): Secret[] {
+  const all = [database, ...sources.flatMap((source) => ('git' in source ? secretsOfSource(source) : []))];
+  return all.filter((each) => each instanceof Secret);
+}
+
+function secretsOfSource({ git, webhook, pullRequests }: GitSourceSettings) {
+  const credentials = pullRequests?.credentials;
+  if (credentials === undefined) return [git, webhook];
+  return [git, webhook, 'token' in credentials ? credentials.token : credentials.app.privateKey];
 }
 
 function folderIn(source: SecretSettings[number]): string | undefined {
@@ -192,11 +241,10 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
   const sources = isObject(document.sources)
     ? Object.fromEntries(
         Object.entries(document.sources as JsonObject).map(([name, source]) => {
-          if (!isObject(source)) return [name, source];
-          const secrets = ['git', 'webhook'].flatMap((key) =>
-            key in source ? [[key, hidden((source as JsonObject)[key] as Json, ['sources', name, key])]] : [],
-          );
-          return [name, { ...source, ...Object.fromEntries(secrets) }];
+          return [
+            name,
+            withSecretsAt(source as JsonObject, SOURCE_SECRETS, (value, at) => hidden(value, ['sources', name, ...at])),
+          ];
         }),
       )
     : document.sources;
@@ -207,6 +255,25 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
   };
 }
 
+/** Settings of a source that are secrets. */
+const SOURCE_SECRETS = [['git'], ['webhook'], ['pull_requests', 'token'], ['pull_requests', 'app', 'private_key']];
+
+function withSecretsAt(
+  value: Json,
+  paths: readonly (readonly string[])[],
+  hidden: (value: Json, at: readonly string[]) => unknown,
+  at: readonly string[] = [],
+): unknown {
+  if (paths.some((path) => path.length === 0)) return hidden(value, at);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, inner]) => {
+      const inside = paths.filter(([first]) => first === key).map(([, ...rest]) => rest);
+      return [key, inside.length === 0 ? inner : withSecretsAt(inner, inside, hidden, [...at, key])];
+    }),
+  );
+}
+
 function sourceProblems(source: SourceSettings, folder: string): Problem[] {
   if (!('git' in source)) return [];
   const { git, name } = source;
@@ -214,10 +281,14 @@ function sourceProblems(source: SourceSettings, folder: string): Problem[] {
   const text = git instanceof Secret ? (git.isSet ? git.reveal() : undefined) : git;
   if (text === undefined) return [];
   try {
-    const { credentials } = parseGitAddress(text, { cwd: folder, option: 'git' });
-    if (credentials === undefined || git instanceof Secret) return [];
-    const message = 'git: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }';
-    return [{ code: 'plain-secret', message, ...at }];
+    const { credentials, url } = parseGitAddress(text, { cwd: folder, option: 'git' });
+    if (credentials !== undefined && !(git instanceof Secret)) {
+      const message = 'git: the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }';
+      return [{ code: 'plain-secret', message, ...at }];
+    }
+    if (source.pullRequests === undefined || repositoryOnHost(url, source.pullRequests) !== undefined) return [];
+    const message = `the Git address does not tell the host and the repository of its pull requests; set host (${hostNames.join(' or ')}) and, if needed, api`;
+    return [{ code: 'unknown-host', message, path: ['sources', name, 'pull_requests'], at: 'key' }];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return [{ code: 'bad-format', message: `${error.message}. ${error.hint ?? ''}`.trim(), ...at }];
@@ -236,6 +307,17 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
     if (earlier === undefined) return [];
     const message = `${JSON.stringify(pattern)} never applies: ${JSON.stringify(earlier)} above it matches the same addresses; move it up or remove it`;
     return [{ code: 'unreachable-rule', message, ...at }];
+  });
+}
+
+/** Rules for reviews of sources that have no pull requests. */
+function reviewProblems(rules: readonly FleetRule[], sources: readonly SourceSettings[]): Problem[] {
+  return rules.flatMap(({ pattern, reviews }): Problem[] => {
+    const named = sourceIn(pattern);
+    const own = sources.filter(({ name }) => named === undefined || named === name);
+    if (reviews === undefined || own.some((each) => 'git' in each && each.pullRequests !== undefined)) return [];
+    const message = `approved_by: no source of these workspaces has pull_requests`;
+    return [{ code: 'no-pull-requests', message, path: ['workspaces', pattern, 'approved_by'], at: 'key' }];
   });
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
+import { hostNames } from '../hosting/index.ts';
 import { DRAFT, formDefinitions } from '../manifests/manifest-json-schema.ts';
 import { modes } from '../operator/workspace-status.ts';
 import { durationSetting } from '../project/duration.ts';
@@ -7,7 +8,7 @@ import { policiesSchema } from '../project/policy-schema.ts';
 import { settingsJsonSchema } from '../project/project-json-schema.ts';
 import { secretsSchema } from '../project/secret-settings.ts';
 import { hasPassword, parse } from '../state/backends/postgres/address.ts';
-import { secretSetting, secretTextSetting } from '../state/backends/settings.ts';
+import { isPlainAddress, secretSetting, secretTextSetting } from '../state/backends/settings.ts';
 import type { JsonObject } from '../values/json.ts';
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
@@ -41,6 +42,52 @@ const sourceSecrets = secretsSchema()
     { error: 'folder: expected only the placeholders {source} and {project}' },
   );
 
+const httpsAddress = z
+  .url({ protocol: /^https?$/, error: 'expected an http or https URL' })
+  .refine((text) => isPlainAddress(text) && !text.includes('?'), { error: 'expected an address without a password' });
+
+const pullRequests = z
+  .strictObject({
+    token: secretSetting('token', {
+      description: 'Token for the API of the host.',
+      examples: [{ $secret: 'GITHUB_TOKEN' }],
+    }).optional(),
+    app: z
+      .strictObject({
+        id: z
+          .int()
+          .min(1)
+          .meta({ description: 'Id of the GitHub App.', examples: [12345] }),
+        private_key: secretSetting('private_key', {
+          description: 'Its private key, in PEM.',
+          examples: [{ $secret: 'APP_KEY' }],
+        }),
+      })
+      .describe('A GitHub App in place of a token.')
+      .optional(),
+    host: z
+      .enum(hostNames)
+      .meta({ description: 'Kind of the host; default: by the Git address.', examples: ['github'] })
+      .optional(),
+    api: httpsAddress
+      .meta({
+        description: 'Address of the API of the host; default: by the Git address.',
+        examples: ['https://github.example.com/api/v3'],
+      })
+      .optional(),
+    forks: z
+      .boolean()
+      .meta({
+        description:
+          'Plan requests from forks too, with the secrets of the workspace. Default: false, which only validates them, without secrets.',
+        examples: [false],
+      })
+      .optional(),
+  })
+  .refine(({ token, app }) => (token === undefined) !== (app === undefined), { error: 'expected either token or app' })
+  .refine(({ app, host }) => app === undefined || host !== 'gitlab', { error: 'an app needs GitHub', path: ['app'] })
+  .describe('Plan the open pull or merge requests of the repository.');
+
 const source = z
   .strictObject({
     git: secretTextSetting(z.string(), {
@@ -57,6 +104,7 @@ const source = z
         'Secret of a webhook of GitHub or GitLab for POST /hooks/SOURCE. Its events make the fleet fetch the source at once.',
       examples: [{ $secret: 'VOICES_WEBHOOK' }],
     }).optional(),
+    pull_requests: pullRequests.optional(),
     path: z
       .string()
       .min(1)
@@ -115,6 +163,10 @@ const source = z
     error: 'a folder has no webhook',
     path: ['webhook'],
   })
+  .refine(({ git, pull_requests: requests }) => git !== undefined || requests === undefined, {
+    error: 'a folder has no pull requests',
+    path: ['pull_requests'],
+  })
   .describe('A Git repository or a folder with projects.');
 
 const rule = z
@@ -137,6 +189,31 @@ const rule = z
         examples: ['pull-request'],
       })
       .optional(),
+    approved_by: z
+      .enum(['pull-request'])
+      .meta({
+        description:
+          'pull-request: in mode approve, approve the plan after a merge if it is exactly the one that the merged pull request showed and its reviewers approved.',
+        examples: ['pull-request'],
+      })
+      .optional(),
+    reviews: z
+      .int()
+      .min(0)
+      .max(20)
+      .meta({
+        description: 'Minimum number of reviewers who approved the merged commit, for approved_by; default: 1.',
+        examples: [1],
+      })
+      .optional(),
+  })
+  .refine(({ mode, approved_by: by }) => by === undefined || mode === 'approve', {
+    error: 'needs mode: approve',
+    path: ['approved_by'],
+  })
+  .refine(({ approved_by: by, reviews }) => by !== undefined || reviews === undefined, {
+    error: 'needs approved_by: pull-request',
+    path: ['reviews'],
   })
   .describe('Settings of the workspaces with this address.');
 
@@ -183,6 +260,12 @@ export const fleetSchema = z
       .describe('Limits of one process.')
       .optional(),
     policies: policiesSchema().describe('Policy rules for every project, in CEL.').optional(),
+    address: httpsAddress
+      .meta({
+        description: 'Public address of the page, for links in statuses, comments and notifications.',
+        examples: ['https://voxform.example.com'],
+      })
+      .optional(),
     timeout: durationSetting('1s', '1d')
       .meta({ description: 'Maximum duration of one run; default: 10m.', examples: ['10m'] })
       .optional(),

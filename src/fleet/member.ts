@@ -28,6 +28,26 @@ export interface FleetMember extends ProjectVersion {
   readonly refused?: string | undefined;
 }
 
+/** A folder with a project file, at some version of its source. */
+export interface FoundProject extends ProjectVersion {
+  /** With slashes; `.` for the root. */
+  readonly project: string;
+  readonly file: string;
+  /** Why it cannot be used. */
+  readonly problem: string | undefined;
+  /** True for a folder that may contain projects but is too large to be searched. */
+  readonly isUnknown?: boolean | undefined;
+}
+
+export interface FoundProjects {
+  readonly commit: string | undefined;
+  readonly projects: readonly FoundProject[];
+  /** The text of a valid project file. It is not kept, because a source may have thousands. */
+  text(project: FoundProject): Promise<string>;
+  /** Called when no more texts are read. */
+  close(): Promise<void>;
+}
+
 export interface DiscoveredProject extends ProjectVersion {
   readonly project: string;
   /**
@@ -85,6 +105,8 @@ export interface Sources {
    * @throws UserError if it cannot be reached; then nothing changes.
    */
   discover(source: string, signal: AbortSignal): Promise<SourceContents>;
+  /** The projects of a repository at a commit; closed by the caller. @throws UserError if the source has no such commit. */
+  at(source: string, commit: string, signal: AbortSignal): Promise<FoundProjects>;
   /**
    * The files of a version. Fetches only what this process lacks. If the version is gone, the newest available one.
    * @throws UserError if there is none.

@@ -5,8 +5,7 @@ import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig } from '../project/project.ts';
 import { type FleetRule, fleetAddress, nameProblem, projectAddress, shownProject } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
-import type { BrokenProject, DiscoveredProject, FleetMember, SourceContents } from './member.ts';
-import type { FoundProject } from './sources/source-reader.ts';
+import type { BrokenProject, DiscoveredProject, FleetMember, FoundProject, SourceContents } from './member.ts';
 
 export interface MembersOptions {
   readonly source: string;

@@ -32,7 +32,7 @@ interface Ended {
 
 /** The outcome of a run: the status of the workspace, and the time of its next run. */
 export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended: Ended): FinishedRun {
-  const report = recorded(run.report.workspace?.isSealed ? withoutValues(run.report) : run.report);
+  const report = recorded(run.report.workspace?.isSealed ? withoutValuesIn(run.report) : run.report);
   const { job, row, now, process, timeout } = ended;
   const { hold, applied, plan, startedAt, seconds } = report;
   const result = timeout === undefined ? report.result : 'failed';
@@ -100,16 +100,18 @@ function recorded(report: RunReport): RunReport {
   return { ...report, applied };
 }
 
-/** The report of a workspace with a sealed state: the database keeps which fields change, and no values. */
-function withoutValues(report: RunReport): RunReport {
-  const { plan } = report;
-  if (plan === undefined) return report;
+function withoutValuesIn({ plan, ...report }: RunReport): RunReport {
+  return { ...report, plan: plan && withoutValues(plan) };
+}
+
+/** The plan of a workspace with a sealed state: the database keeps which fields change, and no values. */
+export function withoutValues(plan: PlanDocument): PlanDocument {
   const resources = plan.resources.map(({ desired: _, ...each }) => ({
     ...each,
     changes: each.changes.map(({ before, after, names, ...change }) => ({ ...change, sensitive: true })),
   }));
   const violations = plan.violations?.map((each) => ({ ...each, message: 'the state is sealed' }));
-  return { ...report, plan: { ...plan, resources, ...(violations && { violations }) } };
+  return { ...plan, resources, ...(violations && { violations }) };
 }
 
 /** True if a run has no news about the drift request. */
@@ -138,7 +140,8 @@ function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): Finish
   return result === 'ok' && hold === undefined ? { is: 'needless' } : undefined;
 }
 
-function documentOf(plan: PlanDocument): Json {
+/** The plan for the database. */
+export function documentOf(plan: PlanDocument): Json {
   return JSON.parse(JSON.stringify(withDigest(plan))) as Json;
 }
 

@@ -6,6 +6,7 @@ import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { setUpTables } from './database/set-up-tables.ts';
+import { type PullHost, Pulls } from './pulls/pulls.ts';
 import { Queue } from './queue.ts';
 import { severalOf, versionsInUse } from './rows/member-rows.ts';
 import {
@@ -15,6 +16,7 @@ import {
   removeProcesses,
   type ServingProcess,
 } from './rows/process-rows.ts';
+import { removeOldPulls } from './rows/pull-rows.ts';
 import { takeDue } from './rows/run-rows.ts';
 import { type SourceFetch, SourceFetcher } from './source-fetcher.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
@@ -25,6 +27,10 @@ export interface ServeOptions
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
   readonly retention: number;
+  /** The hosts of the sources whose pull requests are planned, by source. */
+  readonly pullHosts?: ReadonlyMap<string, PullHost> | undefined;
+  /** Public address of the page. */
+  readonly address?: string | undefined;
 }
 
 /** Milliseconds. */
@@ -58,6 +64,7 @@ export class FleetServer {
   readonly #cancels = new Set<() => void>();
   readonly #work = new Set<Promise<void>>();
   readonly #fetcher: SourceFetcher;
+  readonly #pulls: Pulls | undefined;
   readonly #stop = new AbortController();
   readonly #workedAt: Record<LoopName, number>;
   readonly #failures = new Map<LoopName, string>();
@@ -92,7 +99,11 @@ export class FleetServer {
   private constructor(options: ServeOptions, queue: Queue) {
     const { clock, slots } = options;
     this.#options = options;
-    this.#fetcher = new SourceFetcher({ ...options, signal: this.#stop.signal });
+    this.#fetcher = new SourceFetcher({
+      ...options,
+      signal: this.#stop.signal,
+      onFetched: (source) => this.#begin(this.#pulls?.look(source, this.#stop.signal) ?? Promise.resolve()),
+    });
     this.#timing = { ...TIMING, ...options.timing };
     this.#queue = queue;
     const sources = Object.fromEntries(options.sources.all.map(({ name, identity }) => [name, identity]));
@@ -112,6 +123,16 @@ export class FleetServer {
       ready: this.#fetcher.ready,
       onTrouble: (error) => this.#onFailure(error, 'work'),
     });
+    const { pullHosts: hosts, address } = options;
+    this.#pulls =
+      hosts &&
+      new Pulls({
+        ...options,
+        hosts,
+        address,
+        ready: this.#fetcher.ready,
+        takeSlot: () => this.#worker.takeSpareSlot(),
+      });
     this.#tickedAt = clock.now();
     this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt };
   }
@@ -129,7 +150,10 @@ export class FleetServer {
     this.#every(tick, () => this.#tick(), 'work');
     this.#every(beat, () => this.#beat(), 'beat');
     this.#every(KEEP, () => this.#keep());
-    this.#every(CLEAN_UP, () => removeOldRuns(database, retention));
+    this.#every(CLEAN_UP, async () => {
+      await removeOldRuns(database, retention);
+      await removeOldPulls(database, retention);
+    });
   }
 
   get id(): string {
@@ -154,6 +178,7 @@ export class FleetServer {
     for (const cancel of this.#cancels) cancel();
     await Promise.allSettled([
       enterProcess(database, this.#process, { isEnding: true, runs: this.#worker.runs }),
+      this.#pulls?.stop(reason),
       ...this.#work,
     ]);
     try {
@@ -171,6 +196,7 @@ export class FleetServer {
     await this.#schedule();
     // Stores results that could not be stored before, and takes jobs that others queued.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
+    await this.#pulls?.take();
     this.#onSuccess('work');
   }
 
@@ -195,6 +221,7 @@ export class FleetServer {
       await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
       await this.#worker.beat();
       await this.#fetcher.beat();
+      await this.#pulls?.beat();
       await this.#divide();
       this.#onSuccess('beat');
     } catch (error) {

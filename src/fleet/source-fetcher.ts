@@ -24,6 +24,8 @@ interface SourceFetcherOptions {
   readonly rules: readonly FleetRule[];
   readonly log: WatchLog;
   readonly signal: AbortSignal;
+  /** Called after each fetch, even if it failed. */
+  onFetched(source: string): void;
 }
 
 /** True if it found something new. Rejects if the database fails. */
@@ -134,6 +136,7 @@ export class SourceFetcher {
       return false;
     } finally {
       this.#claims.delete(claimed);
+      if (!signal.aborted) this.#options.onFetched(claimed.name);
     }
   }
 

@@ -70,6 +70,8 @@ export class Worker {
   #several: readonly (keyof RunGroups)[] = ['origin', 'source', 'project'];
   /** Groups whose last run here was not slow. */
   readonly #quick = new Set<string>();
+  /** Slots of work that is not a run. */
+  #guests = 0;
   #isStopped = false;
 
   constructor(options: WorkerOptions) {
@@ -95,6 +97,24 @@ export class Worker {
       this.#taking = undefined;
     });
     return this.#taking;
+  }
+
+  /**
+   * Takes a slot for read-only work that comes after all due runs: at most a quarter of the slots, and never the last one of several.
+   * @returns a function that frees it; undefined if none is free now. Rejects if the database fails.
+   */
+  async takeSpareSlot(): Promise<(() => void) | undefined> {
+    const { slots } = this.#options;
+    await this.take();
+    const used = this.#running.size + this.#guests;
+    const isLast = used + 1 >= slots && slots > 1;
+    if (this.#isStopped || used >= slots || isLast || this.#guests >= Math.max(1, Math.floor(slots / 4)))
+      return undefined;
+    this.#guests++;
+    return () => {
+      this.#guests--;
+      this.#later();
+    };
   }
 
   /** Sends a heartbeat for all jobs. A run whose job another process holds by now is cancelled. */
@@ -130,7 +150,7 @@ export class Worker {
         age: clock.now() - began,
       }));
       const [several, quick] = [this.#several, this.#quick];
-      const { most, without } = freeSlots(running, { slots, several, quick });
+      const { most, without } = freeSlots(running, { slots: slots - this.#guests, several, quick });
       if (most <= 0) return;
       const jobs = await queue.take(most, without);
       if (jobs.length === 0) return;

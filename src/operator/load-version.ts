@@ -15,6 +15,7 @@ import type { LocalPaths } from '../project/local-paths.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
 import { readCredentials, selectWorkspace } from '../project/select-workspace.ts';
+import type { TrustedProject } from '../project/trusted-settings.ts';
 import { fileUses } from '../project/write-back/edit-planner.ts';
 import { OpenWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
@@ -40,10 +41,15 @@ interface LoadingOptions {
   readonly local: LocalPaths | undefined;
   /** From a load in the same environment. */
   readonly last: LastLoad;
+  /** Settings of this version hold in place of those in the project file. */
+  readonly trusted?: TrustedProject | undefined;
 }
 
 /** The manifests of a version with all secrets read, or their problems. Throws only for bugs. */
-export async function loadVersion(context: RunContext, { version, local, last }: LoadingOptions): Promise<LoadResult> {
+export async function loadVersion(
+  context: RunContext,
+  { version, local, last, trusted }: LoadingOptions,
+): Promise<LoadResult> {
   const { env } = context;
   let inputs: InputFiles = {
     folders: [],
@@ -54,7 +60,7 @@ export async function loadVersion(context: RunContext, { version, local, last }:
     refuseOutside(version);
     const key = JSON.stringify([version.folder, version.checkout, context.workspace, local]);
     const load = await last.load(key, async (documents): Promise<LoadedFiles> => {
-      const project = await loadProject({ cwd: version.folder, env, local });
+      const project = await loadProject({ cwd: version.folder, env, local, trusted });
       const workspace = selectWorkspace(project, { name: context.workspace, env });
       await readCredentials([workspace], context.interrupts.requests);
       const ruleSet = await loadRules(project, context.policies);

@@ -62,6 +62,8 @@ export interface SeveralReports {
   readonly what: 'plan' | 'drift';
   readonly reports: readonly Report[];
   readonly failures: readonly WorkspaceFailure[];
+  /** Workspaces without a report that did not fail. */
+  readonly remarks?: readonly { readonly workspace: string; readonly text: string }[];
 }
 
 /** Required if there are several workspaces. */

@@ -15,6 +15,7 @@ import {
   storedState,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
+import { listedPulls, outcomeFor, plansOfPull, pullNumbered, pullProblems } from '../fleet/rows/pull-rows.ts';
 import { type FleetFigures, fleetFigures, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { plural } from '../output/plural.ts';
@@ -32,6 +33,7 @@ import {
   ORPHAN_GONE,
   type Overview,
   type PageSource,
+  type PullPages,
   ROWS_PER_PAGE,
   type RunDetail,
   type ShownImpact,
@@ -94,6 +96,8 @@ function eachOnce(lists: readonly Attention[]): Attention[] {
 
 interface FleetSourceOptions {
   readonly database: FleetDatabase;
+  /** True if a source has pull requests. */
+  readonly hasPulls?: boolean;
   readonly control: FleetControl;
   readonly closeOrphan: CloseOrphan;
   readonly comparisons: Pick<FleetComparisons, 'begin'>;
@@ -104,10 +108,12 @@ interface FleetSourceOptions {
 /** The page of a fleet, from its database: every process shows the same. */
 export class FleetSource implements PageSource {
   readonly title = 'fleet';
+  readonly pulls: PullPages | undefined;
   readonly #options: FleetSourceOptions;
 
   constructor(options: FleetSourceOptions) {
     this.#options = options;
+    if (options.hasPulls) this.pulls = pullPages(options.database);
   }
 
   only(): undefined {
@@ -148,6 +154,7 @@ export class FleetSource implements PageSource {
       comparisonsOf(database, address),
     ]);
     const { saved } = plans;
+    const merged = saved && this.pulls && (await outcomeFor(database, address));
     const detail = detailOf({
       shown,
       state: state.outside ?? state.document,
@@ -160,7 +167,12 @@ export class FleetSource implements PageSource {
       stateProblem: undefined,
       impacts: new Map(compared.map((each) => [each.resource, impactOf(each)])),
     });
-    return { ...detail, isUnread: detail.isUnread === true || state.isMoved };
+    const why = merged && ([`Pull request ${merged.source}#${merged.number}`, merged.outcome] as const);
+    return {
+      ...detail,
+      facts: why === undefined ? detail.facts : [...detail.facts, why],
+      isUnread: detail.isUnread === true || state.isMoved,
+    };
   }
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
@@ -224,6 +236,25 @@ export class FleetSource implements PageSource {
     }
     throw new UserError(ORPHAN_GONE);
   }
+}
+
+/** The number of requests in the list of the page. */
+const MOST_PULLS = 200;
+
+function pullPages(database: FleetDatabase): PullPages {
+  return {
+    async list() {
+      const [pulls, problems] = await Promise.all([
+        listedPulls(database, { limit: MOST_PULLS }),
+        pullProblems(database),
+      ]);
+      return { pulls, problems };
+    },
+    async one(source, number) {
+      const pull = await pullNumbered(database, source, number);
+      return pull && { pull, plans: await plansOfPull(database, pull) };
+    },
+  };
 }
 
 function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): ShownImpact {

@@ -8,7 +8,7 @@ import type { AccessOptions, Visitor } from './access/access.ts';
 import type { LiveUpdates } from './live.ts';
 import type { ActionName, PageSource } from './page-data.ts';
 import type { ViewContext } from './views/parts.ts';
-import { layout } from './views/site-layout.ts';
+import { layout, type Section } from './views/site-layout.ts';
 import { noteView, pageActionWords, signInView } from './views/small-views.ts';
 
 export interface SiteOptions extends AccessOptions {
@@ -40,7 +40,7 @@ export interface Follows {
 
 interface Shown {
   readonly title: string;
-  readonly section?: 'overview' | 'workspaces';
+  readonly section?: Section;
   /** Undefined for a page without live updates. */
   readonly follows?: Follows;
   readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
@@ -67,6 +67,7 @@ export class PageAnswers {
       missingTokens: tokens.missing,
       tokenOrigin: tokens.origin,
       isSingle: source.only() !== undefined,
+      hasPulls: source.pulls !== undefined,
     };
   }
 

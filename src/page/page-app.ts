@@ -10,6 +10,7 @@ import { LiveUpdates } from './live.ts';
 import { formOf, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
 import { assetPath, assets } from './views/assets.ts';
 import { pathOf } from './views/parts.ts';
+import { pullsView, pullView } from './views/pulls-view.ts';
 import { overviewView, pagesOf, workspacesView } from './views/workspaces-view.ts';
 import { workspacePath } from './workspace-path.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
@@ -129,6 +130,22 @@ export function createPage(options: SiteOptions): Page {
     const body = workspacesView(query, list, answers.context(c));
     return answers.show(c, body, { title: 'Workspaces', section: 'workspaces', follows });
   });
+  app.get('/pulls', async (c) => {
+    const { pulls } = source;
+    if (pulls === undefined) return answers.notFound(c);
+    const follows = answers.follow();
+    const { pulls: listed, problems } = await pulls.list();
+    const body = pullsView(listed, problems, answers.context(c));
+    return answers.show(c, body, { title: 'Pull requests', section: 'pulls', follows });
+  });
+  app.get('/pulls/:source/:number{[0-9]{1,9}}', async (c) => {
+    const follows = answers.follow();
+    const found = await source.pulls?.one(c.req.param('source'), Number(c.req.param('number')));
+    if (found === undefined) return answers.gone(c, 'This pull request is not known.', '/pulls');
+    const { pull, plans } = found;
+    const title = `${pull.source}#${pull.number}`;
+    return answers.show(c, pullView(pull, plans, answers.context(c)), { title, section: 'pulls', follows });
+  });
   addWorkspaceRoutes(app, { source, access, answers });
   app.notFound((c) => answers.notFound(c));
   app.onError((error, c) => {
@@ -158,7 +175,8 @@ function methodsOf(c: PageContext): string | undefined {
   const { pathname } = new URL(c.req.url);
   if (pathname === '/sign-out') return 'POST';
   if (pathname === '/sign-in' || workspacePath(pathname)?.view === 'action') return 'GET, HEAD, POST';
-  const isPage = ['/', '/events', '/workspaces'].includes(pathname) || pathname.startsWith('/workspaces/');
+  const isPage =
+    ['/', '/events', '/workspaces', '/pulls'].includes(pathname) || /^\/(?:workspaces|pulls)\//.test(pathname);
   return isPage ? 'GET, HEAD' : undefined;
 }
 

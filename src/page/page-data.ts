@@ -1,4 +1,5 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { ListedPull, PullRow, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
 import type { Need, WorkspaceStatus } from '../operator/workspace-status.ts';
 import { shellWord } from '../problems/shell-word.ts';
@@ -205,4 +206,16 @@ export interface PageSource {
   version(address: string | undefined): Promise<string>;
   /** @throws UserError if it is not possible, or no longer. */
   act(request: ActionRequest): Promise<void>;
+  /** Undefined if there are none. */
+  readonly pulls?: PullPages | undefined;
+}
+
+/** The pull requests of a fleet. */
+export interface PullPages {
+  /** Open ones first, then the latest; and problems of sources. */
+  list(): Promise<{ readonly pulls: readonly ListedPull[]; readonly problems: readonly string[] }>;
+  one(
+    source: string,
+    number: number,
+  ): Promise<{ readonly pull: PullRow; readonly plans: readonly ShownPullPlan[] } | undefined>;
 }

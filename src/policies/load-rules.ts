@@ -1,4 +1,6 @@
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Policy } from '../project/policy-schema.ts';
 import type { ProjectConfig } from '../project/project.ts';
 import type { ExternalPolicies, PolicySource, RuleSet } from './rule.ts';
 
@@ -11,12 +13,17 @@ export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
  */
 export async function loadRules(
   project: ProjectConfig,
-  { files, fleet }: ExternalPolicies = { files: [] },
+  { files, fleet, base }: ExternalPolicies = { files: [] },
 ): Promise<RuleSet> {
   const { root, file = '', policies } = project;
   const own: PolicySource = { of: 'project', file, path: path.join(root, file), policies };
   const named = files.length === 0 ? [] : await readFiles(files);
-  return checkedRules([own, ...named, ...(fleet === undefined ? [] : [fleet])]);
+  const added = base && { ...base, policies: base.policies.filter((each) => !has(policies, each)) };
+  return checkedRules([own, ...named, fleet, added].filter((each) => each !== undefined));
+}
+
+function has(policies: readonly Policy[], policy: Policy): boolean {
+  return policies.some((each) => isDeepStrictEqual(each, policy));
 }
 
 async function readFiles(files: ExternalPolicies['files']): Promise<readonly PolicySource[]> {

@@ -27,6 +27,8 @@ export interface ExternalPolicies {
   /** Read again by each run. */
   readonly files: readonly PolicyFile[];
   readonly fleet?: PolicySource | undefined;
+  /** The rules of another version of the project. Those that it still has are not counted twice. */
+  readonly base?: PolicySource | undefined;
 }
 
 /** A problem at a place in the text of a rule. */

@@ -12,6 +12,7 @@ import { InvalidProject } from './invalid-project.ts';
 import type { LocalPaths } from './local-paths.ts';
 import type { ProjectConfig } from './project.ts';
 import { overrides } from './select-workspace.ts';
+import { type TrustedProject, withTrustedCertificates, withTrustedSettings } from './trusted-settings.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
 interface LoadProjectOptions {
@@ -21,6 +22,8 @@ interface LoadProjectOptions {
   readonly local?: LocalPaths | undefined;
   /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder?: string | undefined;
+  /** Settings of this version hold in place of those in the file. */
+  readonly trusted?: TrustedProject | undefined;
 }
 
 /**
@@ -29,13 +32,14 @@ interface LoadProjectOptions {
  * @throws UserError if there is neither.
  */
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
-  const { cwd, env, local, cacheFolder } = options;
+  const { cwd, env, local, cacheFolder, trusted } = options;
   const root = realFolder(cwd);
   const settings = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, path.join(root, PROJECT_FILE));
   const file = projectFileIn(root);
   if (file !== undefined) {
     const read = readTextFile(path.join(root, file), root);
-    if ('text' in read) return await parseProject(read.text, { root, file, env, local, cacheFolder, settings });
+    if ('text' in read)
+      return await parseProject(read.text, { root, file, env, local, cacheFolder, settings, trusted });
     throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
@@ -89,16 +93,18 @@ interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
  * @throws InvalidProject
  */
 export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {
-  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings } = place;
+  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted } = place;
   const key = documentKey(text);
   const known = settings?.get(key)?.documents[0];
   const { value, findings } = known
     ? { ...known, findings: [] }
     : // With the parser, which is not loaded where all files are known.
       (await import('../manifests/parse-documents.ts')).onlyDocument(text, { file, name: 'the project file' });
-  const checked = value === undefined ? undefined : checkProject(value, { root, local, env, file });
+  const given = value !== undefined && trusted ? withTrustedSettings(value, trusted.document) : value;
+  const checked = given === undefined ? undefined : checkProject(given, { root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
-  const project = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
+  const own = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
+  const project = own && trusted ? withTrustedCertificates(own, trusted.project) : own;
   if (project === undefined || all.length > 0) {
     const { locate } = await import('../manifests/positions.ts');
     throw new InvalidProject(

@@ -5,6 +5,7 @@ import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from '../project/load-desired.ts';
 import { loadProject } from '../project/load-project.ts';
+import type { LocalPaths } from '../project/local-paths.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { type ReadDeclarations, readDeclarations } from '../project/read-declarations.ts';
 import { selectWorkspaces } from '../project/select-workspace.ts';
@@ -17,6 +18,8 @@ interface ValidateProject extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' |
   readonly names: readonly (string | undefined)[] | 'all';
   readonly mode: 'offline' | 'offline-with-secrets';
   readonly policies: ExternalPolicies | undefined;
+  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
+  readonly local?: LocalPaths | undefined;
   /** Keeps where each part of a spec was written, also without rules. */
   readonly withSources?: boolean | undefined;
 }
@@ -39,9 +42,9 @@ interface ValidatedProject {
  * @throws UserError for an unknown workspace.
  */
 export async function validateProject(options: ValidateProject): Promise<ValidatedProject> {
-  const { cwd, env, cacheFolder, names, signal, policies } = options;
+  const { cwd, env, cacheFolder, names, signal, policies, local } = options;
   try {
-    const project = await loadProject({ cwd, env, cacheFolder });
+    const project = await loadProject({ cwd, env, cacheFolder, local });
     const selected = selectWorkspaces(project, { names, env });
     const read = await readDeclarations(project, options);
     const strays = strayManifests(project);

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
-import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
+import { type FleetFile, loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import type { ServeOptions } from '../../src/fleet/serve.ts';
 import { openSources } from '../../src/fleet/sources/open-sources.ts';
 import { systemClock } from '../../src/operator/clock.ts';
@@ -9,13 +9,17 @@ import { Redactor } from '../../src/values/redactor.ts';
 
 export const KEY = 'key-of-the-fleet-test';
 
+export function fleetFileIn(folder: string, env: Readonly<Record<string, string>>): FleetFile {
+  return loadFleetFile(path.join(folder, 'fleet.yaml'), env);
+}
+
 /** How a process serves the fleet of a folder in tests: it looks for work all the time. */
 export function serverOptions(
   folder: string,
   { url, home, secrets }: { url: string; home: string; secrets?: Readonly<Record<string, string>> | undefined },
 ): ServeOptions {
   const env = { VOXFORM_API_KEY: KEY, KEY_OF_ACME: KEY, ...secrets };
-  const fleet = loadFleetFile(path.join(folder, 'fleet.yaml'), { FLEET_DATABASE_URL: url });
+  const fleet = fleetFileIn(folder, { FLEET_DATABASE_URL: url, ...secrets });
   return {
     database: fleetDatabaseAt(url),
     sources: openSources({ fleet, home: path.join(folder, '.home', home), env, redactor: new Redactor() }),

@@ -6,6 +6,7 @@ import { eventReceiver } from '../../fleet/events.ts';
 import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
 import { FleetNotifications } from '../../fleet/notifications.ts';
 import { controlSocket, openFleetDatabase } from '../../fleet/open-fleet.ts';
+import { openPullHosts } from '../../fleet/pulls/pull-hosts.ts';
 import { fleetFigures } from '../../fleet/rows/status-rows.ts';
 import { FleetServer, type ServeOptions } from '../../fleet/serve.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
@@ -63,6 +64,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
 
   const shared = new JointLimit(fleet.limits.concurrency);
   await using _shared = closing(shared);
+  await using pulls = openPullHosts({ fleet, env, redactor, log, signal: interrupts.requests });
   const options: ServeOptions = {
     database,
     sources,
@@ -84,6 +86,8 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     timeout: fleet.timeout,
     retention: fleet.retention,
     rules: fleet.rules,
+    pullHosts: pulls.hosts,
+    address: fleet.address,
     grace,
     onRun({ address: workspace }, { report, error, lateness, redact }) {
       metrics.run(report, lateness);

@@ -2,10 +2,12 @@ import path from 'node:path';
 import type { FleetControl } from '../../fleet/control.ts';
 import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
 import { setUpTables, tablesScript, tablesVersion } from '../../fleet/database/set-up-tables.ts';
-import { FLEET_FILE, type FleetFile, loadFleetFile } from '../../fleet/fleet-file.ts';
+import { FLEET_FILE, type FleetFile, loadFleetFile, secretsOfFleet } from '../../fleet/fleet-file.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
+import { pullCounts } from '../../fleet/pulls/pull-report.ts';
 import type { ListedToken } from '../../fleet/rows/token-rows.ts';
 import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
+import { escapeControls } from '../../output/escape-controls.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';
 import { jsonText, snakeCased } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
@@ -36,7 +38,7 @@ export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE
  * The environment of all commands of projects: without the secrets of the fleet.
  * @throws UserError for a variable that would apply to all of them.
  */
-export function projectEnvironment(env: Context['env'], { database, sources }: FleetFile): Context['env'] {
+export function projectEnvironment(env: Context['env'], fleet: FleetFile): Context['env'] {
   refuseOverrides(env);
   if (env.PGPASSWORD) {
     throw misuse(
@@ -44,8 +46,7 @@ export function projectEnvironment(env: Context['env'], { database, sources }: F
       'Put the password into the address of the database in the fleet file: database: { $secret: NAME }.',
     );
   }
-  const own = [database, ...sources.flatMap((source) => ('git' in source ? [source.git, source.webhook] : []))];
-  const names = new Set([LISTEN_TOKEN, ...own.flatMap((each) => (each instanceof Secret ? [each.name] : []))]);
+  const names = new Set([LISTEN_TOKEN, ...secretsOfFleet(fleet).map(({ name }) => name)]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
@@ -151,6 +152,29 @@ export async function fleetShow(context: Context, flags: ShowFlags): Promise<voi
   context.terminal.out(
     `\nTo approve it: voxform fleet approve ${named}\nTo reject it: voxform fleet reject ${named}\n`,
   );
+}
+
+interface PullsFlags extends FleetFlags, JsonFlag {
+  readonly all?: boolean;
+}
+
+/** Lists pull requests with their newest commit, status and results. */
+export async function fleetPulls(context: Context, flags: PullsFlags): Promise<void> {
+  const { terminal, log } = context;
+  const pulls = await withFleet(context, flags, (control) => control.pulls({ state: flags.all ? undefined : 'open' }));
+  if (flags.output === 'json') terminal.out(jsonText(snakeCased({ pulls })));
+  else if (pulls.length === 0) log.info(flags.all ? 'No pull requests.' : 'No open pull requests.');
+  else {
+    const columns = [...whole('REQUEST'), 'STATUS', 'HEAD', 'WORKSPACES', 'TITLE'];
+    const rows = pulls.map(({ source, number, state, status, head, workspaces, title, problem }) => [
+      `${source}#${number}`,
+      state === 'open' ? (problem ?? status) : state,
+      head.slice(0, 10),
+      pullCounts(workspaces),
+      escapeControls(title),
+    ]);
+    terminal.out(renderTable(columns, rows, terminal.tableStyle));
+  }
 }
 
 /** Creates the tables, or prints the script for a user with more rights. */

@@ -83,6 +83,14 @@ export const fleetCommands = {
         .argument('<plan>', PLAN)
         .option('--because <text>', 'Reason, for fleet status')
         .action(perform(async () => (await actions()).fleetReject));
+      fleet
+        .command('pulls')
+        .description(
+          'List the open pull requests of the sources: the newest commit, and what became of each workspace.',
+        )
+        .option('--all', 'Also closed and merged ones')
+        .addOption(outputOption(['text', 'json']))
+        .action(perform(async () => (await actions()).fleetPulls));
       const token = fleet
         .command('token')
         .description('Add, list and remove the tokens with which people sign in to the page of fleet serve.');

@@ -24,6 +24,8 @@ export const FLEET_TABLES = [
   'sessions',
   'comparisons',
   'claims',
+  'pulls',
+  'pull_plans',
 ] as const;
 
 /**
@@ -190,6 +192,55 @@ ALTER TABLE processes ADD COLUMN sources json`,
     statements: `ALTER TABLE sources ADD COLUMN wanted boolean NOT NULL DEFAULT false, ADD COLUMN fetching boolean NOT NULL DEFAULT false;
 COMMENT ON COLUMN sources.wanted IS 'An event of its host arrived since the last fetch began.';
 COMMENT ON COLUMN sources.fetching IS 'A process fetches it: an event waits for the end, so that events cannot start fetch after fetch.'`,
+  },
+  {
+    compatibleFrom: 1,
+    statements: `ALTER TABLE sources ADD COLUMN pulls_problem text;
+COMMENT ON COLUMN sources.pulls_problem IS 'Why its pull requests cannot be listed.';
+CREATE TABLE pulls (
+  source text NOT NULL REFERENCES sources (name) ON DELETE CASCADE,
+  number integer NOT NULL,
+  url text NOT NULL,
+  title text NOT NULL,
+  author text NOT NULL,
+  base text NOT NULL,
+  branch text NOT NULL,
+  head text NOT NULL,
+  is_fork boolean NOT NULL,
+  state text NOT NULL,
+  merged_as text,
+  since timestamptz NOT NULL DEFAULT now(),
+  planned_head text,
+  planned_at timestamptz,
+  failures integer NOT NULL DEFAULT 0,
+  problem text,
+  work_at timestamptz,
+  holder text,
+  until timestamptz,
+  PRIMARY KEY (source, number)
+);
+COMMENT ON COLUMN pulls.since IS 'When the fleet first saw this state.';
+COMMENT ON COLUMN pulls.planned_head IS 'The commit whose plans are complete and reported to the host.';
+COMMENT ON COLUMN pulls.work_at IS 'When a process has to plan it or to compare its plans with those after the merge; NULL for never.';
+CREATE INDEX pulls_work ON pulls (work_at) WHERE work_at IS NOT NULL;
+CREATE TABLE pull_plans (
+  source text NOT NULL,
+  number integer NOT NULL,
+  address text NOT NULL,
+  head text NOT NULL,
+  result text NOT NULL,
+  digest text,
+  plan json,
+  details json NOT NULL,
+  made_at timestamptz NOT NULL DEFAULT now(),
+  outcome text,
+  approved boolean NOT NULL DEFAULT false,
+  PRIMARY KEY (source, number, address),
+  FOREIGN KEY (source, number) REFERENCES pulls ON DELETE CASCADE
+);
+COMMENT ON COLUMN pull_plans.digest IS 'The plan after the merge needs no other approval if it has this digest; NULL if it always does.';
+COMMENT ON COLUMN pull_plans.outcome IS 'What became of it after the merge.';
+CREATE INDEX pull_plans_address ON pull_plans (address)`,
   },
 ];
 

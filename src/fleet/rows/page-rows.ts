@@ -216,7 +216,8 @@ export async function enterOrphans({ ask }: FleetStatements, address: string, op
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(
     `SELECT md5(json_build_array(max(since), max(paused), max(gone), max(asked), json_object_agg(shown, number ORDER BY shown),
-  floor(max(checked) / 10), (SELECT json_agg(json_build_array(name, problem, broken) ORDER BY name) FROM ${S}.sources))::text) AS version FROM (SELECT ${SHOWN} AS shown, count(*) AS number, max(status_since) AS since,
+  floor(max(checked) / 10), (SELECT json_agg(json_build_array(name, problem, broken) ORDER BY name) FROM ${S}.sources),
+  (SELECT json_build_array(count(*), max(since), max(planned_at), max(failures)) FROM ${S}.pulls))::text) AS version FROM (SELECT ${SHOWN} AS shown, count(*) AS number, max(status_since) AS since,
   max(paused_at) AS paused, max(vanished_at) AS gone, max(asked_at) AS asked, max(extract(epoch FROM checked_at)) AS checked
   FROM ${S}.workspaces GROUP BY 1) AS c`,
   );

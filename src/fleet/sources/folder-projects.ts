@@ -16,10 +16,10 @@ import { compareText } from '../../problems/compare-text.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { ProjectSize } from '../../project/project-size.ts';
-import type { ProjectVersion } from '../member.ts';
+import type { FoundProject, FoundProjects, ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
 import { fileProblem, findProjects, type ListedEntry, TOO_LARGE } from './find-projects.ts';
-import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
+import type { CheckedOut, SourceReader } from './source-reader.ts';
 
 interface Folder {
   readonly stats: BigIntStats;

@@ -10,10 +10,10 @@ import { MAX_FILE_BYTES } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { MAX_TREE_BYTES, treeProblem } from '../../project/project-size.ts';
-import type { ProjectVersion } from '../member.ts';
+import type { FoundProject, FoundProjects, ProjectVersion } from '../member.ts';
 import { Checkouts } from './checkouts.ts';
 import { fileProblem, findProjects, TOO_LARGE } from './find-projects.ts';
-import type { CheckedOut, FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
+import type { CheckedOut, SourceReader } from './source-reader.ts';
 
 interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly address: GitAddress;
@@ -34,6 +34,12 @@ const AT_ONCE = 8;
 
 interface FoundInGit extends FoundProject {
   readonly fileId: string;
+}
+
+interface ProjectsInGit {
+  readonly projects: readonly FoundInGit[];
+  /** Problems with their sizes, by tree. */
+  readonly sizes: ReadonlyMap<string, string | undefined>;
 }
 
 /** The projects of a branch: one repository for all, and a checkout of each project in use. */
@@ -59,16 +65,34 @@ export class GitProjects implements SourceReader {
     await this.#fetching.join(signal);
     const commit = await this.#objectAt(`${FETCHED}^{commit}`, signal);
     if (commit === undefined) throw new UserError(`${this.shown} has no commit`);
+    return this.#contents(signal, async (objects) => {
+      if (this.#newest?.commit === commit) return this.#newest;
+      const { projects, sizes } = await this.#projectsAt(commit, objects);
+      this.#sizes = sizes;
+      this.#newest = { commit, projects };
+      return this.#newest;
+    });
+  }
+
+  async at(commit: string, signal: AbortSignal): Promise<FoundProjects> {
+    await this.#prepare(signal);
+    const isThere = async () => (await this.#objectAt(`${commit}^{tree}`, signal)) !== undefined;
+    if (!(await isThere())) await this.#fetch(commit, signal);
+    return this.#contents(signal, async (objects) => ({ commit, ...(await this.#projectsAt(commit, objects)) }));
+  }
+
+  async #contents(
+    signal: AbortSignal,
+    find: (objects: ObjectReader) => Promise<{ readonly commit: string; readonly projects: readonly FoundInGit[] }>,
+  ): Promise<FoundProjects> {
     const objects = this.#objects(signal);
-    try {
-      if (this.#newest?.commit !== commit) this.#newest = { commit, projects: await this.#projectsAt(commit, objects) };
-    } catch (error) {
+    const found = await find(objects).catch(async (error: unknown) => {
       await objects.close();
       throw error;
-    }
-    const ids = new Map(this.#newest.projects.map(({ project, fileId }) => [project, fileId]));
+    });
+    const ids = new Map(found.projects.map(({ project, fileId }) => [project, fileId]));
     return {
-      ...this.#newest,
+      ...found,
       text: async ({ project }) => {
         const content = await objects.content(ids.get(project) ?? '', MAX_FILE_BYTES);
         return content?.toString() ?? '';
@@ -153,7 +177,7 @@ export class GitProjects implements SourceReader {
     this.#isPrepared = true;
   }
 
-  async #projectsAt(commit: string, objects: ObjectReader): Promise<FoundInGit[]> {
+  async #projectsAt(commit: string, objects: ObjectReader): Promise<ProjectsInGit> {
     const root = await objects.header(`${commit}^{tree}`);
     const { found, unknown } = await findProjects<TreeEntry>({
       patterns: this.#options.projects,
@@ -165,7 +189,6 @@ export class GitProjects implements SourceReader {
     await eachConcurrently(found, AT_ONCE, async ({ entry: { id } }) => {
       sizes.set(id, this.#sizes.has(id) ? this.#sizes.get(id) : await treeProblem(objects, id));
     });
-    this.#sizes = sizes;
     const projects = found.map(({ project, entry: { id: version }, files }): FoundInGit => {
       const [{ name: file, id: fileId }] = files;
       return { project, version, commit, file, fileId, problem: fileProblem(files) ?? sizes.get(version) };
@@ -174,7 +197,7 @@ export class GitProjects implements SourceReader {
     const hidden = unknown.map(({ folder: project, entry: { id: version } }): FoundInGit => {
       return { project, version, commit, file, fileId: '', problem: TOO_LARGE, isUnknown: true };
     });
-    return [...projects, ...hidden];
+    return { projects: [...projects, ...hidden], sizes };
   }
 
   async #problemOf(tree: string, signal: AbortSignal): Promise<string | undefined> {

@@ -14,13 +14,20 @@ import type { Redactor } from '../../values/redactor.ts';
 import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
 import { fleetStateLocation, foreignStateProblem } from '../fleet-state.ts';
-import type { DiscoveredProject, SourceContents, Sources, WantedProject } from '../member.ts';
+import type {
+  DiscoveredProject,
+  FoundProject,
+  FoundProjects,
+  SourceContents,
+  Sources,
+  WantedProject,
+} from '../member.ts';
 import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
 import { mayContainOthers, projectAt, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
 import { projectPatterns, unmatchedPatterns } from './project-patterns.ts';
-import type { FoundProject, FoundProjects, SourceReader } from './source-reader.ts';
+import type { SourceReader } from './source-reader.ts';
 
 interface SourcesOptions {
   readonly fleet: FleetFile;
@@ -143,6 +150,11 @@ export function openSources(options: SourcesOptions): Sources {
       return { name, shown, identity: `${shown} (${projects.join(', ')})`, interval };
     }),
     discover,
+    async at(source, commit, signal) {
+      const found = await named(source).reader.at?.(commit, signal);
+      if (found === undefined) throw new Error(`the source ${source} has no commits`);
+      return found;
+    },
     checkout,
     local,
     origin,
@@ -171,7 +183,7 @@ function readerOf(settings: SourceSettings, { fleet, home, env, redactor }: Sour
   });
 }
 
-function addressText({ git, name }: GitSourceSettings): string {
+export function addressText({ git, name }: GitSourceSettings): string {
   if (typeof git === 'string') return git;
   if (git.isSet) return git.reveal();
   throw new UserError(`the source ${name} needs ${git.name}, which is not set`, {

@@ -219,14 +219,25 @@ function moreSteps(count: number): string {
   return `- [ ] ${count} more`;
 }
 
-/** One comment for all workspaces, of at most 65,536 characters: a table, failures, then as much of each as fits. */
+interface SeveralOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
+  /** Fold the plan of each workspace. */
+  readonly folds?: boolean;
+  /** How commands name a reported workspace. */
+  readonly reachOf?: (report: Report) => Reach;
+}
+
+/** Characters below which a part of a report is not worth showing. */
+const SHORTEST_REPORT = 600;
+
+/** One comment for all workspaces, of at most 65,536 characters unless the table alone is longer: a table, failures, then as much of each as fits. */
 export function severalMarkdown(
-  { what, reports, failures }: SeveralReports,
-  { full, quiet }: Pick<MarkdownOptions, 'full' | 'quiet'> = {},
+  { what, reports, failures, remarks = [] }: SeveralReports,
+  { full, quiet, folds = false, reachOf: reachFor = reachOf }: SeveralOptions = {},
 ): string {
   const rows = [
     ...failures.map(({ workspace }) => [markdownCode(workspace), '**failed**']),
     ...reports.map(({ document, summary }) => [markdownCode(document.workspace), markdownText(summary.join(' '))]),
+    ...remarks.map(({ workspace, text }) => [markdownCode(workspace), markdownText(text)]),
   ].map(tableLine);
   const heading = `## voxform ${what} for ${plural(rows.length, 'workspace')}`;
   let page = `${heading}\n\n| Workspace | ${what === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;
@@ -237,9 +248,20 @@ export function severalMarkdown(
     page += `\n${block.length < room ? block : `${title}\n\n_Too long to be shown here._`}\n`;
   }
   for (const [index, report] of reports.entries()) {
-    const limit = (MARKDOWN_LIMIT - page.length) / (reports.length - index) - 1;
-    const command = `voxform ${what} --workspace ${report.document.workspace}`;
-    page += `\n${reportMarkdown(report, { limit, command, full, quiet, reach: reachOf(report) })}`;
+    const { document, summary } = report;
+    const [opening, closing] = folds
+      ? [
+          `<details><summary>${markdownCode(document.workspace)}: ${markdownText(summary.join(' '))}</summary>\n\n`,
+          '\n</details>\n',
+        ]
+      : ['', ''];
+    const share = (MARKDOWN_LIMIT - page.length) / (reports.length - index) - 1;
+    const limit = share - opening.length - closing.length;
+    if (limit < SHORTEST_REPORT)
+      return `${page}\n_Too long to be shown here: ${plural(reports.length - index, what)}._\n`;
+    const reach = reachFor(report);
+    const command = commandFor(`voxform ${what}`, reach);
+    page += `\n${opening}${reportMarkdown(report, { limit, command, full, quiet, reach })}${closing}`;
   }
   return page;
 }

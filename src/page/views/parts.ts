@@ -16,6 +16,8 @@ export interface ViewContext {
   /** A sentence about where to get a token. */
   readonly tokenOrigin: string;
   readonly isSingle: boolean;
+  /** True if the fleet plans pull requests. */
+  readonly hasPulls: boolean;
 }
 
 interface StatusWords {

@@ -2,10 +2,12 @@ import { type Html, html } from '../../output/html/html.ts';
 import { assetPath } from './assets.ts';
 import { isolated, type ViewContext } from './parts.ts';
 
+/** An entry of the navigation. */
+export type Section = 'overview' | 'workspaces' | 'pulls';
+
 interface View {
   readonly title: string;
-  /** The entry of the navigation. */
-  readonly section: 'overview' | 'workspaces' | undefined;
+  readonly section: Section | undefined;
   /** The live data of the page: a version, and the workspace or all of them; undefined for a static page. */
   readonly live?: { readonly version: string; readonly address: string | undefined } | undefined;
   readonly body: Html;
@@ -13,7 +15,7 @@ interface View {
 
 /** A whole page: navigation, user, server time, and the view. */
 export function layout({ title, section, live, body }: View, context: ViewContext): Html {
-  const { now, isSingle, visitor } = context;
+  const { now, isSingle, hasPulls, visitor } = context;
   const iso = now.toISOString();
   const follow =
     live === undefined
@@ -36,7 +38,7 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <a class="skip" href="#content">Skip to content</a>
 <header class="bar"><div class="bar-inner">
 <a class="brand" href="/">voxform</a> <span class="faint wide">${context.title}</span>
-${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}</nav>`}
+${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}${hasPulls ? entry('/pulls', 'Pull requests', section === 'pulls') : ''}</nav>`}
 <span class="clock faint">as of <time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
 <div id="who" data-live>${whoIs(context)}</div>
 </div>

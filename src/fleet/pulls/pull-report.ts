@@ -1,0 +1,95 @@
+import { commentText, withoutQuickActions } from '../../../ci/comment-text.js';
+import { planDocument } from '../../engine/plan/plan-schema.ts';
+import type { HostName } from '../../hosting/index.ts';
+import type { CommitStatus } from '../../hosting/pull-requests.ts';
+import { severalMarkdown } from '../../output/formats/markdown-format.ts';
+import { plural } from '../../output/plural.ts';
+import { planReport } from '../../output/report.ts';
+import type { PullPlan, PullResult, PullRow } from '../rows/pull-rows.ts';
+
+/** The limits of the hosts on a comment, in characters. */
+const LIMITS: Readonly<Record<HostName, number>> = { github: 65_536, gitlab: 1_000_000 };
+
+/** Results with which a request must not be merged as it is. */
+const FAILURES: readonly PullResult[] = ['denied', 'invalid', 'failed'];
+
+const WORDS: Readonly<Partial<Record<PullResult, string>>> = {
+  new: 'New workspace',
+  removed: 'Removed: its records stay, but the fleet no longer manages them',
+  validated: 'Valid. Requests from forks are not planned',
+};
+
+/** The hidden line by which the comment of a source is found again. */
+export function markerOf(source: string): string {
+  return `<!-- voxform fleet ${encodeURIComponent(source)} -->`;
+}
+
+interface Reporting {
+  readonly pull: Pick<PullRow, 'source' | 'number' | 'head'>;
+  readonly plans: readonly PullPlan[];
+  /** Public address of the page. */
+  readonly address: string | undefined;
+}
+
+/** `2 changes, 1 denied`: the number of workspaces by result; empty for none. */
+export function pullCounts(workspaces: readonly Pick<PullPlan, 'result'>[]): string {
+  const counts = Map.groupBy(workspaces, ({ result }) => result);
+  return [...counts].map(([result, { length }]) => `${length} ${result}`).join(', ');
+}
+
+/** The address of a request on the page. */
+function pageOf({ pull: { source, number }, address }: Reporting): string | undefined {
+  return address === undefined ? undefined : `${address}/pulls/${encodeURIComponent(source)}/${number}`;
+}
+
+export function commentOf(reporting: Reporting, host: HostName): string {
+  const { pull, plans } = reporting;
+  const text = plans.length === 0 ? '## voxform plan\n\nNo workspace is affected.\n' : plansMarkdown(plans);
+  const page = pageOf(reporting);
+  const link = page === undefined ? '' : ` [Details](<${page}>)`;
+  return commentText({
+    marker: markerOf(pull.source),
+    text: host === 'gitlab' ? withoutQuickActions(text) : text,
+    footer: `<sub>Plan of commit ${pull.head}.${link}</sub>`,
+    limit: LIMITS[host],
+  });
+}
+
+function plansMarkdown(plans: readonly PullPlan[]): string {
+  const reports = plans.flatMap(({ address, plan, notes }) => {
+    if (plan === undefined) return [];
+    const document = planDocument.parse(plan);
+    const warnings = notes.map((message) => ({ address: null, message }));
+    const named = { ...document, workspace: address, warnings: [...warnings, ...document.warnings] };
+    return [planReport(named)];
+  });
+  const failures = plans.flatMap(({ address, problem }) => {
+    if (problem === undefined) return [];
+    const { message, hint, places } = problem;
+    const text = [message, ...places].join('\n');
+    return [{ workspace: address, message: text, ...(hint !== undefined && { hint }) }];
+  });
+  const remarks = plans.flatMap(({ address, result, notes }) => {
+    const words = WORDS[result];
+    return words === undefined ? [] : [{ workspace: address, text: [words, ...notes].join('. ') }];
+  });
+  return severalMarkdown(
+    { what: 'plan', reports, failures, remarks },
+    { folds: true, reachOf: ({ document }) => ({ member: document.workspace }) },
+  );
+}
+
+export function statusOf(reporting: Reporting): CommitStatus {
+  const { plans } = reporting;
+  const bad = plans.filter(({ result }) => FAILURES.includes(result)).length;
+  const changing = plans.filter(({ result }) => result === 'changes').length;
+  const all = plural(plans.length, 'workspace');
+  const url = pageOf(reporting);
+  if (bad > 0) return { state: 'failure', description: `${bad} of ${all} cannot be applied like this`, url };
+  if (plans.length === 0) return { state: 'success', description: 'No workspace is affected', url };
+  return { state: 'success', description: `${all} planned, ${changing} with changes`, url };
+}
+
+export function pendingStatus(reporting: Omit<Reporting, 'plans'>): CommitStatus {
+  return { state: 'pending', description: 'Planning', url: pageOf({ ...reporting, plans: [] }) };
+}

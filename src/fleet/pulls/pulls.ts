@@ -1,0 +1,398 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { eachConcurrently } from '../../engine/observe/each-concurrently.ts';
+import { HostProblem, isMissing } from '../../hosting/host-client.ts';
+import type { HostName } from '../../hosting/index.ts';
+import type { PullRequest, PullRequests, Reviews } from '../../hosting/pull-requests.ts';
+import { retryPause } from '../../operator/loop.ts';
+import { isExpected, messageOf } from '../../operator/messages.ts';
+import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
+import { plural } from '../../output/plural.ts';
+import { placeOf } from '../../problems/diagnostic.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { fleetControl } from '../control.ts';
+import type { FleetDatabase } from '../database/fleet-database.ts';
+import { ruleOf } from '../fleet-file.ts';
+import type { FoundProjects } from '../member.ts';
+import {
+  type ClaimedPull,
+  claimPulls,
+  commitOf,
+  enterOpenPulls,
+  enterOutcome,
+  enterPullPlan,
+  enterPulls,
+  enterPullsProblem,
+  type FinishedPull,
+  finishPull,
+  type MergedPlan,
+  mergedPlans,
+  type PullPlan,
+  plannedAddresses,
+  plansOfPull,
+  releasePulls,
+  removePulls,
+  renewPulls,
+} from '../rows/pull-rows.ts';
+import type { WorkerOptions } from '../worker.ts';
+import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
+import { planAtHead, type TrustedBase } from './plan-at-head.ts';
+import { commentOf, markerOf, pendingStatus, statusOf } from './pull-report.ts';
+
+/** The pull requests of a source and its settings. */
+export interface PullHost {
+  readonly name: HostName;
+  readonly pulls: PullRequests;
+  /** True if requests from forks are planned with the secrets of the workspace. */
+  readonly forks: boolean;
+  /** The branch whose requests are planned. */
+  readonly base: string;
+  /** Milliseconds between two comparisons of a merged request. */
+  readonly interval: number;
+}
+
+interface PullsOptions
+  extends Pick<WorkerOptions, 'sources' | 'context' | 'shared' | 'rules' | 'clock' | 'ready' | 'timeout' | 'pauses'> {
+  readonly database: FleetDatabase;
+  readonly hosts: ReadonlyMap<string, PullHost>;
+  readonly log: WatchLog;
+  /** Public address of the page. */
+  readonly address: string | undefined;
+  /** @returns a function that frees a slot; undefined if none is free. */
+  takeSlot(): Promise<(() => void) | undefined>;
+  random(): number;
+}
+
+interface PlanningPull {
+  readonly pull: ClaimedPull;
+  readonly host: PullHost;
+  readonly base: TrustedBase;
+  readonly signal: AbortSignal;
+}
+
+type PlanWithoutAddress = Omit<PullPlan, 'address'>;
+
+interface Working {
+  readonly pull: ClaimedPull;
+  readonly stop: AbortController;
+  ended: Promise<void>;
+}
+
+/** The number of requests that one process works on at once. Their plans wait for slots. */
+const MOST_AT_ONCE = 4;
+/** Milliseconds between two looks for a free slot. */
+const SLOT_PAUSE = 250;
+/** Milliseconds between two comparisons with the plans after a merge: soon after it, then by the interval of the source. */
+const SOON = 1000;
+const SOON_FOR = 120_000;
+/** Milliseconds after which reviews that were too few are read again. */
+const REVIEWS_AGAIN = 30_000;
+
+/** The number of attempts at a commit whose workspaces cannot be planned. */
+const MOST_RETRIES = 12;
+/** The number of new resources that a note lists. */
+const MOST_LISTED = 20;
+
+/** The work has moved on: a newer commit, a closed request, or another process. */
+const OUTDATED = 'the request has changed';
+
+/** Plans the pull requests of sources, and approves plans after a merge. Every process works on some of them. */
+export class Pulls {
+  readonly #options: PullsOptions;
+  readonly #working = new Map<string, Working>();
+  readonly #reported = new RepeatFilter();
+  /** By source: no request before this time, because the host limits them. */
+  readonly #notBefore = new Map<string, number>();
+  readonly #reviews = new Map<string, { readonly at: number; readonly reviews: Reviews }>();
+  /** Sources with a look in progress, and whether another one must follow. */
+  readonly #looking = new Map<string, boolean>();
+  #isStopped = false;
+
+  constructor(options: PullsOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the open requests of a source. Rejects if the database fails. */
+  async look(source: string, signal: AbortSignal): Promise<void> {
+    const host = this.#options.hosts.get(source);
+    if (host === undefined || Date.now() < (this.#notBefore.get(source) ?? 0)) return;
+    if (this.#looking.has(source)) {
+      this.#looking.set(source, true);
+      return;
+    }
+    try {
+      do {
+        this.#looking.set(source, false);
+        await this.#look(source, host);
+      } while (this.#looking.get(source) === true && !signal.aborted);
+    } finally {
+      this.#looking.delete(source);
+    }
+  }
+
+  async #look(source: string, { pulls, base }: PullHost): Promise<void> {
+    const { database, log } = this.#options;
+    const key = `pull requests of ${source}`;
+    try {
+      const open = await pulls.openFor(base);
+      const gone = await enterOpenPulls(database, source, open);
+      const ended = await Promise.all(gone.map((number) => endedRequest(pulls, number, base)));
+      await enterPulls(
+        database,
+        source,
+        ended.filter((each) => each !== undefined),
+      );
+      await removePulls(
+        database,
+        source,
+        gone.filter((_, index) => ended[index] === undefined),
+      );
+      if (this.#reported.changes(key, []).ended > 0)
+        log.entry('info', `the ${key} can be read again`, { event: 'pulls' });
+    } catch (error) {
+      if (!(error instanceof HostProblem)) throw error;
+      if (error.failure.why === 'limited') this.#notBefore.set(source, error.failure.until.getTime());
+      const problem = messageOf(error);
+      await enterPullsProblem(database, source, problem);
+      if (this.#reported.changes(key, [problem]).added.length > 0)
+        log.entry('warning', `cannot read the ${key}: ${problem}`, { event: 'pulls-failed' });
+    }
+  }
+
+  /** Begins work on requests. Rejects if the database fails. */
+  async take(): Promise<void> {
+    const { database, hosts, ready } = this.#options;
+    const sources = [...hosts.keys()].filter((name) => ready.has(name));
+    const limit = MOST_AT_ONCE - this.#working.size;
+    if (this.#isStopped || sources.length === 0 || limit <= 0) return;
+    for (const pull of await claimPulls(database, { sources, limit })) this.#begin(pull);
+  }
+
+  /** Renews the claims, and ends work on requests that have changed. */
+  async beat(): Promise<void> {
+    const working = [...this.#working.values()];
+    const ours = await renewPulls(
+      this.#options.database,
+      working.map(({ pull }) => pull),
+    );
+    for (const { pull, stop } of working) if (!ours.has(pull.holder)) stop.abort(OUTDATED);
+  }
+
+  /** Ends all work and returns it. */
+  async stop(reason: string): Promise<void> {
+    this.#isStopped = true;
+    const working = [...this.#working.values()];
+    for (const { stop } of working) stop.abort(reason);
+    await Promise.all(working.map(({ ended }) => ended));
+  }
+
+  #begin(pull: ClaimedPull): void {
+    const work: Working = { pull, stop: new AbortController(), ended: Promise.resolve() };
+    this.#working.set(pull.holder, work);
+    work.ended = this.#work(pull, work.stop.signal).finally(() => this.#working.delete(pull.holder));
+    if (this.#isStopped) work.stop.abort('stopping');
+  }
+
+  /** Never rejects. */
+  async #work(pull: ClaimedPull, signal: AbortSignal): Promise<void> {
+    const { database, log, hosts } = this.#options;
+    const shown = `pull request ${pull.number} of ${pull.source}`;
+    try {
+      const host = hosts.get(pull.source);
+      if (host === undefined) throw new Error(`no host for ${pull.source}`);
+      const finished = pull.state === 'open' ? await this.#plan(pull, host, signal) : await this.#approve(pull, host);
+      await finishPull(database, pull, finished);
+    } catch (error) {
+      await this.#failed(pull, signal, error).catch((failure: unknown) =>
+        log.entry('error', `cannot store the result of ${shown}: ${messageOf(failure)}`, { event: 'pulls-failed' }),
+      );
+    }
+  }
+
+  async #failed(pull: ClaimedPull, signal: AbortSignal, error: unknown): Promise<void> {
+    const { database, log } = this.#options;
+    if (signal.aborted) {
+      await releasePulls(database, [pull.holder]);
+      return;
+    }
+    const problem = messageOf(error);
+    const limited = error instanceof HostProblem && error.failure.why === 'limited' ? error.failure.until : undefined;
+    const again = limited === undefined ? this.#pauseAfter(pull) : Math.max(SOON, limited.getTime() - Date.now());
+    await finishPull(database, pull, { isPlanned: false, problem, again });
+    const message = `cannot plan pull request ${pull.number} of ${pull.source}: ${problem}`;
+    log.entry(error instanceof UserError ? 'warning' : 'error', message, { event: 'pulls-failed' });
+  }
+
+  /** Plans the affected workspaces and reports them. Plans of an earlier attempt at the same commit are used again. */
+  async #plan(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<FinishedPull> {
+    const { sources, database, address, context } = this.#options;
+    const known = await plannedAddresses(database, pull);
+    if (pull.plannedHead !== pull.head) await host.pulls.setStatus(pull, pendingStatus({ pull, address }));
+    await using stack = new AsyncDisposableStack();
+    const contentsAt = async (commit: string): Promise<FoundProjects> => {
+      const found = await sources.at(pull.source, commit, signal);
+      stack.defer(() => found.close());
+      return found;
+    };
+    const before = await contentsAt(await host.pulls.mergeBase(pull));
+    const after = await contentsAt(pull.head);
+    const base = { branch: pull.base, contents: await contentsAt(await commitOf(database, pull.source)) };
+    const comparing = { sources, source: pull.source, policies: context.policies?.fleet, signal };
+    const affected = await affectedWorkspaces(comparing, before, after);
+    const left = affected.filter((each) => !known.has(each.address));
+    let failed = 0;
+    await eachConcurrently(left, MOST_AT_ONCE, async (each) => {
+      const plan = await this.#planOf(each, { pull, host, base, signal });
+      signal.throwIfAborted();
+      if (plan.result === 'failed') failed++;
+      await enterPullPlan(database, pull, { ...plan, address: each.address });
+    });
+    await this.#publish(pull, host, signal);
+    const mayRetry = failed > 0 && pull.failures < MOST_RETRIES;
+    return {
+      isPlanned: true,
+      problem: failed === 0 ? undefined : `${plural(failed, 'workspace')} cannot be planned`,
+      again: mayRetry ? this.#pauseAfter(pull) : undefined,
+    };
+  }
+
+  async #planOf(affected: AffectedWorkspace, { pull, host, base, signal }: PlanningPull): Promise<PlanWithoutAddress> {
+    const { change, diagnostics, resources, workspace } = affected;
+    const none = { digest: undefined, plan: undefined, notes: [] };
+    if (change === 'removed') return { ...none, result: 'removed' };
+    const places = diagnostics.flatMap((each) =>
+      each.severity === 'error' ? [`${placeOf(each)}  ${each.message}`] : [],
+    );
+    if (places.length > 0 || workspace === undefined)
+      return { ...none, result: 'invalid', problem: { message: 'the manifests are not valid', places } };
+    if (pull.isFork && !host.forks) return { ...none, result: 'validated' };
+    const free = await this.#slot(signal);
+    const { timeout } = this.#options;
+    const late = AbortSignal.timeout(timeout);
+    const stop = AbortSignal.any([signal, late]);
+    try {
+      const planning = { ...this.#options, source: pull.source, base, signals: { stop, requests: stop } };
+      const plan = await planAtHead(planning, affected);
+      if (plan.result !== 'new') return plan;
+      const listed = `${plural(resources.length, 'resource')}: ${resources.slice(0, MOST_LISTED).join(', ')}`;
+      const more = resources.length > MOST_LISTED ? `, and ${resources.length - MOST_LISTED} more` : '';
+      return { ...plan, notes: [...plan.notes, listed + more] };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isExpected(error)) throw error;
+      const message = late.aborted ? `the plan took longer than ${timeout / 1000} s` : messageOf(error);
+      return { ...none, result: 'failed', problem: { message, places: [] } };
+    } finally {
+      free();
+    }
+  }
+
+  /** Waits for a slot that no due run needs. */
+  async #slot(signal: AbortSignal): Promise<() => void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const free = await this.#options.takeSlot();
+      if (free !== undefined) return free;
+      await delay(SLOT_PAUSE, undefined, { signal });
+    }
+  }
+
+  /** Updates the comment and the status of a request. The comment may have been deleted, or be there twice after a crash. */
+  async #publish(pull: ClaimedPull, { name, pulls }: PullHost, signal: AbortSignal): Promise<void> {
+    const { database, address } = this.#options;
+    const plans = await plansOfPull(database, pull);
+    // Another process may work on it, or on a newer commit.
+    if (!(await renewPulls(database, [pull])).has(pull.holder)) throw new UserError(OUTDATED);
+    signal.throwIfAborted();
+    const reporting = { pull, plans, address };
+    try {
+      const body = commentOf(reporting, name);
+      const [first, ...others] = await pulls.ownComments(pull.number, markerOf(pull.source));
+      for (const { id } of others) await ignoringMissing(pulls.removeComment(pull.number, id));
+      const isChanged =
+        first !== undefined &&
+        (first.body === body || (await ignoringMissing(pulls.changeComment(pull.number, first.id, body))));
+      if (!isChanged && (plans.length > 0 || first !== undefined)) await pulls.addComment(pull.number, body);
+    } finally {
+      await pulls.setStatus(pull, statusOf(reporting));
+    }
+  }
+
+  /** Approves the waiting plans that are exactly those of a merged request and that were reviewed. */
+  async #approve(pull: ClaimedPull, host: PullHost): Promise<FinishedPull> {
+    const { database, rules } = this.#options;
+    const plans = (await mergedPlans(database, pull)).filter(
+      ({ address }) => ruleOf(rules, address).reviews !== undefined,
+    );
+    const undecided = plans.filter(({ isApproved }) => !isApproved);
+    for (const plan of undecided) await this.#decide(pull, host, plan);
+    const isRecent = Date.now() - pull.since.getTime() < SOON_FOR;
+    const again = undecided.length === 0 ? undefined : isRecent ? SOON : Math.max(host.interval, REVIEWS_AGAIN);
+    if (again === undefined) this.#reviews.delete(keyOf(pull));
+    return { isPlanned: false, problem: undefined, again };
+  }
+
+  async #decide(pull: ClaimedPull, host: PullHost, { address, digest, waiting }: MergedPlan): Promise<void> {
+    const { database, rules, log } = this.#options;
+    if (waiting === undefined) return;
+    const outcome = (text: string, isApproved = false) =>
+      enterOutcome(database, pull, { address, outcome: text, isApproved });
+    if (digest === undefined) return outcome('The request changed settings that only a person can approve.');
+    if (waiting.digest !== digest) return outcome('The plan after the merge differs from the reviewed plan.');
+    const { approvals, objections } = await this.#reviewsOf(pull, host);
+    const needed = ruleOf(rules, address).reviews ?? 1;
+    if (objections.length > 0) return outcome(`Changes were requested by ${objections.join(', ')}.`);
+    if (approvals.length < needed)
+      return outcome(
+        `The merged commit has ${approvals.length} of ${plural(needed, 'required review')}${approvals.length === 0 ? '' : `, by ${approvals.join(', ')}`}.`,
+      );
+    const reviewers = approvals.length === 0 ? '' : `, reviewed by ${approvals.join(', ')}`;
+    const by = `${pull.source} pull request ${pull.number}${reviewers}`;
+    try {
+      const id = await fleetControl(database).approve(address, waiting.id, by);
+      await outcome(`Plan ${id} was approved by the merge${reviewers}.`, true);
+      log.entry('info', `approved plan ${id} of ${address}: ${by}`, { event: 'approved', workspace: address });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      await outcome(messageOf(error));
+    }
+  }
+
+  async #reviewsOf(pull: ClaimedPull, { pulls }: PullHost): Promise<Reviews> {
+    const known = this.#reviews.get(keyOf(pull));
+    if (known !== undefined && Date.now() - known.at < REVIEWS_AGAIN) return known.reviews;
+    const reviews = await pulls.reviews(pull);
+    this.#reviews.set(keyOf(pull), { at: Date.now(), reviews });
+    return reviews;
+  }
+
+  #pauseAfter({ failures }: ClaimedPull): number {
+    const { pauses, random } = this.#options;
+    return retryPause(pauses, failures + 1, random());
+  }
+}
+
+/** A request that is no longer in the list of open ones. One that now goes to another branch is not ours. */
+async function endedRequest(pulls: PullRequests, known: number, base: string): Promise<PullRequest | undefined> {
+  try {
+    const found = await pulls.get(known);
+    return found.base === base ? found : { ...found, state: 'closed' };
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** True unless the record is gone. */
+async function ignoringMissing(work: Promise<void>): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+function keyOf({ source, number, head }: ClaimedPull): string {
+  return JSON.stringify([source, number, head]);
+}

@@ -1,0 +1,421 @@
+import type { PullRequest } from '../../hosting/pull-requests.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
+import type { Json } from '../../values/json.ts';
+import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { storableJson } from '../database/storable-json.ts';
+
+const S = FLEET_SCHEMA;
+
+/** Milliseconds without a heartbeat after which another process takes the work. */
+const CLAIM_TIMEOUT = 30_000;
+/** Milliseconds after a merge for which its plans are compared with the waiting ones. */
+const APPROVABLE = 86_400_000;
+
+/** A stored pull request. */
+export interface PullRow extends PullRequest {
+  readonly source: string;
+  /** The commit whose plans are complete and reported to the host. */
+  readonly plannedHead: string | undefined;
+  readonly plannedAt: Date | undefined;
+  /** When the fleet first saw its state. */
+  readonly since: Date;
+  readonly failures: number;
+  /** Why its plans are not complete or not reported. */
+  readonly problem: string | undefined;
+}
+
+/** Work on a pull request that this process has. */
+export interface ClaimedPull extends PullRow {
+  readonly holder: string;
+}
+
+const pullResults = ['changes', 'unchanged', 'denied', 'invalid', 'failed', 'new', 'removed', 'validated'] as const;
+
+export type PullResult = (typeof pullResults)[number];
+
+interface PullPlanDetails {
+  /** Sentences for people, such as why the plan must be approved again. */
+  readonly notes: readonly string[];
+  /** Why there is no plan, and the places. */
+  readonly problem?:
+    | { readonly message: string; readonly hint?: string; readonly places: readonly string[] }
+    | undefined;
+}
+
+/** The plan of a workspace at the newest commit of a pull request. */
+export interface PullPlan extends PullPlanDetails {
+  /** Of a workspace, or of a project whose workspaces are not known. */
+  readonly address: string;
+  readonly result: PullResult;
+  /** The digest that a plan after the merge must have to need no other approval; undefined if it always needs one. */
+  readonly digest: string | undefined;
+  readonly plan: Json | undefined;
+}
+
+export interface ShownPullPlan extends PullPlan {
+  readonly madeAt: Date;
+  /** What became of it after the merge. */
+  readonly outcome: string | undefined;
+}
+
+/** Stores the open requests of a source. Returns the numbers of stored open ones that are not among them. */
+export async function enterOpenPulls(
+  { atomically }: FleetDatabase,
+  source: string,
+  open: readonly PullRequest[],
+): Promise<readonly number[]> {
+  return atomically(async (statements) => {
+    await enterPulls(statements, source, open);
+    const rows = await statements.ask(
+      `SELECT number FROM ${S}.pulls WHERE source = $1 AND state = 'open' AND NOT (number = ANY ($2::integer[]))`,
+      source,
+      open.map(({ number }) => number),
+    );
+    await statements.ask(
+      `UPDATE ${S}.sources SET pulls_problem = NULL WHERE name = $1 AND pulls_problem IS NOT NULL`,
+      source,
+    );
+    return rows.map(({ number }) => Number(number));
+  });
+}
+
+const GIVEN = `json_to_recordset($2::json) AS p (number integer, url text, title text, author text, base text, branch text, head text,
+  "isFork" boolean, state text, "mergedAs" text)`;
+
+/** Stores requests. A new head, a reopened request and a merge are work. */
+export async function enterPulls(
+  { ask }: FleetStatements,
+  source: string,
+  pulls: readonly PullRequest[],
+): Promise<void> {
+  if (pulls.length === 0) return;
+  const isNews = 'o.head <> excluded.head OR o.state <> excluded.state';
+  await ask(
+    `INSERT INTO ${S}.pulls AS o (source, number, url, title, author, base, branch, head, is_fork, state, merged_as, work_at)
+SELECT $1, number, url, title, author, base, branch, head, "isFork", state, "mergedAs", CASE state WHEN 'open' THEN now() END
+FROM ${GIVEN} ORDER BY number
+ON CONFLICT (source, number) DO UPDATE SET url = excluded.url, title = excluded.title, author = excluded.author, base = excluded.base,
+  branch = excluded.branch, head = excluded.head, is_fork = excluded.is_fork, state = excluded.state, merged_as = excluded.merged_as,
+  since = CASE WHEN o.state <> excluded.state THEN now() ELSE o.since END,
+  planned_head = CASE WHEN o.state <> 'open' AND excluded.state = 'open' THEN NULL ELSE o.planned_head END,
+  failures = CASE WHEN ${isNews} THEN 0 ELSE o.failures END,
+  work_at = CASE WHEN excluded.state = 'closed' THEN NULL WHEN ${isNews} THEN now() ELSE o.work_at END
+WHERE (o.url, o.title, o.author, o.base, o.branch, o.head, o.is_fork, o.state, o.merged_as)
+  IS DISTINCT FROM (excluded.url, excluded.title, excluded.author, excluded.base, excluded.branch, excluded.head, excluded.is_fork,
+    excluded.state, excluded.merged_as)`,
+    source,
+    storableJson(pulls),
+  );
+}
+
+export async function enterPullsProblem({ ask }: FleetStatements, source: string, problem: string): Promise<void> {
+  await ask(`UPDATE ${S}.sources SET pulls_problem = $2 WHERE name = $1`, source, problem);
+}
+
+/** Why pull requests of sources cannot be read. */
+export async function pullProblems({ ask }: FleetStatements): Promise<readonly string[]> {
+  const rows = await ask(`SELECT name, pulls_problem FROM ${S}.sources WHERE pulls_problem IS NOT NULL ORDER BY name`);
+  return rows.map(({ name, pulls_problem: problem }) => `The pull requests of ${name} cannot be read: ${problem}`);
+}
+
+/** Claims the requests of these sources with work, the longest waiting first. */
+export async function claimPulls(
+  { ask }: FleetStatements,
+  { sources, limit }: { readonly sources: readonly string[]; readonly limit: number },
+): Promise<readonly ClaimedPull[]> {
+  const rows = await ask(
+    `UPDATE ${S}.pulls SET holder = gen_random_uuid()::text, until = now() + $3 * interval '1 millisecond'
+WHERE (source, number) IN (SELECT source, number FROM ${S}.pulls
+  WHERE work_at <= now() AND source = ANY ($1::text[]) AND (until IS NULL OR until < now())
+  ORDER BY work_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+RETURNING *`,
+    sources,
+    limit,
+    CLAIM_TIMEOUT,
+  );
+  return rows.map((row) => ({ ...pullOf(row), holder: String(row.holder) }));
+}
+
+/** Renews claims. Returns the holders whose request is still the same. */
+export async function renewPulls(
+  { ask }: FleetStatements,
+  claimed: readonly ClaimedPull[],
+): Promise<ReadonlySet<string>> {
+  if (claimed.length === 0) return new Set();
+  const rows = await ask(
+    `UPDATE ${S}.pulls p SET until = now() + $2 * interval '1 millisecond'
+FROM json_to_recordset($1::json) AS c (holder text, head text, state text)
+WHERE p.holder = c.holder AND p.head = c.head AND p.state = c.state RETURNING p.holder`,
+    storableJson(claimed.map(({ holder, head, state }) => ({ holder, head, state }))),
+    CLAIM_TIMEOUT,
+  );
+  return new Set(rows.map(({ holder }) => String(holder)));
+}
+
+/** Removes the plans of other commits, and returns the addresses that have one. */
+export async function plannedAddresses(
+  { ask }: FleetStatements,
+  { source, number, head }: PullRow,
+): Promise<ReadonlySet<string>> {
+  const rows = await ask(
+    `WITH others AS (DELETE FROM ${S}.pull_plans WHERE source = $1 AND number = $2 AND head <> $3)
+SELECT address FROM ${S}.pull_plans WHERE source = $1 AND number = $2 AND head = $3 AND result <> 'failed'`,
+    source,
+    number,
+    head,
+  );
+  return new Set(rows.map(({ address }) => String(address)));
+}
+
+/** Stores a plan, if this process still has the work. */
+export async function enterPullPlan({ ask }: FleetStatements, pull: ClaimedPull, made: PullPlan): Promise<void> {
+  const { address, result, digest, plan, notes, problem } = made;
+  await ask(
+    `INSERT INTO ${S}.pull_plans AS o (source, number, address, head, result, digest, plan, details)
+SELECT source, number, $3, head, $4, $5, $6::json, $7::json FROM ${S}.pulls WHERE holder = $1 AND head = $2
+ON CONFLICT (source, number, address) DO UPDATE SET head = excluded.head, result = excluded.result, digest = excluded.digest,
+  plan = excluded.plan, details = excluded.details, made_at = now(), outcome = NULL, approved = false`,
+    pull.holder,
+    pull.head,
+    address,
+    result,
+    digest ?? null,
+    plan === undefined ? null : storableJson(plan),
+    storableJson({ notes, problem }),
+  );
+}
+
+export interface FinishedPull {
+  /** True if all plans are complete and reported. */
+  readonly isPlanned: boolean;
+  readonly problem: string | undefined;
+  /** Milliseconds until more work; undefined for none. */
+  readonly again: number | undefined;
+}
+
+/** Ends the work on a request. A request that changed meanwhile has work at once. */
+export async function finishPull(
+  { ask }: FleetStatements,
+  { holder, head, state }: ClaimedPull,
+  { isPlanned, problem, again }: FinishedPull,
+): Promise<void> {
+  await ask(
+    `UPDATE ${S}.pulls SET holder = NULL, until = NULL,
+  work_at = CASE WHEN head <> $2 OR state <> $3 THEN CASE state WHEN 'closed' THEN NULL ELSE now() END
+    ELSE now() + $6 * interval '1 millisecond' END,
+  planned_head = CASE WHEN $4 THEN $2 ELSE planned_head END, planned_at = CASE WHEN $4 THEN now() ELSE planned_at END,
+  failures = CASE WHEN $5::text IS NULL THEN 0 ELSE failures + 1 END, problem = $5
+WHERE holder = $1`,
+    holder,
+    head,
+    state,
+    isPlanned,
+    problem ?? null,
+    again ?? null,
+  );
+}
+
+/** Returns claimed work, for another process to continue. */
+export async function releasePulls({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
+  await ask(`UPDATE ${S}.pulls SET holder = NULL, until = NULL WHERE holder = ANY ($1::text[])`, holders);
+}
+
+/** A plan of a merged request and the waiting plan of its workspace. */
+export interface MergedPlan {
+  readonly address: string;
+  readonly digest: string | undefined;
+  readonly isApproved: boolean;
+  readonly waiting: { readonly id: string; readonly digest: string } | undefined;
+}
+
+/** The plans at the merged commit; empty when the merge is too long ago. */
+export async function mergedPlans(
+  { ask }: FleetStatements,
+  { source, number, head }: PullRow,
+): Promise<readonly MergedPlan[]> {
+  const rows = await ask(
+    `SELECT m.address, m.digest, m.approved, w.id, w.digest AS waiting FROM ${S}.pull_plans m
+JOIN ${S}.pulls p USING (source, number)
+LEFT JOIN ${S}.plans w ON w.address = m.address AND w.state = 'waiting'
+WHERE source = $1 AND number = $2 AND m.head = $3 AND p.state = 'merged' AND p.since > now() - $4 * interval '1 millisecond'
+  AND m.result = 'changes' ORDER BY m.address`,
+    source,
+    number,
+    head,
+    APPROVABLE,
+  );
+  return rows.map(({ address, digest, approved, id, waiting }) => ({
+    address: String(address),
+    digest: textIn(digest),
+    isApproved: approved === true,
+    waiting: waiting === null ? undefined : { id: String(id), digest: String(waiting) },
+  }));
+}
+
+interface PullOutcome {
+  readonly address: string;
+  /** A sentence. */
+  readonly outcome: string;
+  readonly isApproved: boolean;
+}
+
+export async function enterOutcome(
+  { ask }: FleetStatements,
+  { source, number }: PullRow,
+  { address, outcome, isApproved }: PullOutcome,
+): Promise<void> {
+  await ask(
+    `UPDATE ${S}.pull_plans SET outcome = $4, approved = $5
+WHERE source = $1 AND number = $2 AND address = $3 AND NOT approved AND outcome IS DISTINCT FROM $4`,
+    source,
+    number,
+    address,
+    outcome,
+    isApproved,
+  );
+}
+
+/** Removes requests that the host no longer has. */
+export async function removePulls({ ask }: FleetStatements, source: string, numbers: readonly number[]): Promise<void> {
+  if (numbers.length === 0) return;
+  await ask(`DELETE FROM ${S}.pulls WHERE source = $1 AND number = ANY ($2::integer[])`, source, numbers);
+}
+
+/** The commit of a source that is in force. @throws UserError if it was never fetched. */
+export async function commitOf({ ask }: FleetStatements, source: string): Promise<string> {
+  const [row] = await ask(`SELECT commit FROM ${S}.sources WHERE name = $1`, source);
+  if (typeof row?.commit === 'string') return row.commit;
+  throw new UserError(`the source ${source} was not fetched yet`);
+}
+
+/** A request in a list. */
+export interface ListedPull
+  extends Pick<PullRow, 'source' | 'number' | 'title' | 'author' | 'url' | 'state' | 'branch' | 'head'> {
+  /** ISO 8601: when the fleet first saw its state. */
+  readonly since: string;
+  /** `planning` until the plans of `head` are complete and reported to the host. */
+  readonly status: 'planning' | 'planned' | 'failed';
+  readonly problem: string | null;
+  readonly workspaces: readonly {
+    readonly address: string;
+    readonly result: PullResult;
+    /** What became of it after the merge. */
+    readonly outcome: string | null;
+  }[];
+}
+
+interface PullList {
+  readonly state?: PullRow['state'] | undefined;
+  readonly limit: number;
+}
+
+/** Open requests first, then the latest. */
+export async function listedPulls(
+  { ask }: FleetStatements,
+  { state, limit }: PullList,
+): Promise<readonly ListedPull[]> {
+  const rows = await ask(
+    `SELECT p.*, (SELECT coalesce(json_agg(json_build_object('address', m.address, 'result', m.result, 'outcome', m.outcome)
+  ORDER BY m.address), '[]') FROM ${S}.pull_plans m WHERE m.source = p.source AND m.number = p.number AND m.head = p.head) AS plans
+FROM ${S}.pulls p WHERE p.state = coalesce($1, p.state)
+ORDER BY p.state = 'open' DESC, p.since DESC, p.source, p.number DESC LIMIT $2`,
+    state ?? null,
+    limit,
+  );
+  return rows.map((row) => {
+    const pull = pullOf(row);
+    const { source, number, title, author, url, branch, head, problem } = pull;
+    const status = problem !== undefined ? 'failed' : pull.plannedHead === head ? 'planned' : 'planning';
+    return {
+      ...{ source, number, title, author, url, state: pull.state, branch, head, status },
+      since: pull.since.toISOString(),
+      problem: problem ?? null,
+      workspaces: row.plans as ListedPull['workspaces'],
+    };
+  });
+}
+
+/** A request of a source, if it is known. */
+export async function pullNumbered(
+  { ask }: FleetStatements,
+  source: string,
+  number: number,
+): Promise<PullRow | undefined> {
+  const [row] = await ask(`SELECT * FROM ${S}.pulls WHERE source = $1 AND number = $2`, source, number);
+  return row && pullOf(row);
+}
+
+/** The plans at the newest commit, in the order of addresses. */
+export async function plansOfPull(
+  { ask }: FleetStatements,
+  { source, number, head }: Pick<PullRow, 'source' | 'number' | 'head'>,
+): Promise<readonly ShownPullPlan[]> {
+  const rows = await ask(
+    `SELECT address, result, digest, plan, details, made_at, outcome FROM ${S}.pull_plans
+WHERE source = $1 AND number = $2 AND head = $3 ORDER BY address`,
+    source,
+    number,
+    head,
+  );
+  return rows.map(planOf);
+}
+
+/** The last outcome of a merged request for a workspace, while its plan waits. */
+export async function outcomeFor(
+  { ask }: FleetStatements,
+  address: string,
+): Promise<{ readonly source: string; readonly number: number; readonly outcome: string } | undefined> {
+  const [row] = await ask(
+    `SELECT m.source, m.number, m.outcome FROM ${S}.pull_plans m JOIN ${S}.pulls p USING (source, number)
+WHERE m.address = $1 AND p.state = 'merged' AND m.outcome IS NOT NULL ORDER BY p.since DESC LIMIT 1`,
+    address,
+  );
+  return row && { source: String(row.source), number: Number(row.number), outcome: String(row.outcome) };
+}
+
+/** Removes requests that were closed or merged before. Milliseconds. */
+export async function removeOldPulls({ ask }: FleetStatements, retention: number): Promise<void> {
+  await ask(
+    `DELETE FROM ${S}.pulls WHERE state <> 'open' AND since < now() - $1 * interval '1 millisecond'`,
+    retention,
+  );
+}
+
+function textIn(value: unknown): string | undefined {
+  return value === null || value === undefined ? undefined : String(value);
+}
+
+function pullOf(row: DatabaseRow): PullRow {
+  return {
+    source: String(row.source),
+    number: Number(row.number),
+    url: String(row.url),
+    title: String(row.title),
+    author: String(row.author),
+    base: String(row.base),
+    branch: String(row.branch),
+    head: String(row.head),
+    isFork: row.is_fork === true,
+    state: row.state as PullRow['state'],
+    mergedAs: textIn(row.merged_as),
+    since: row.since as Date,
+    plannedHead: textIn(row.planned_head),
+    plannedAt: (row.planned_at ?? undefined) as Date | undefined,
+    failures: Number(row.failures),
+    problem: textIn(row.problem),
+  };
+}
+
+function planOf(row: DatabaseRow): ShownPullPlan {
+  return {
+    address: String(row.address),
+    result: row.result as PullResult,
+    digest: textIn(row.digest),
+    plan: (row.plan ?? undefined) as Json | undefined,
+    ...(row.details as PullPlanDetails),
+    madeAt: row.made_at as Date,
+    outcome: textIn(row.outcome),
+  };
+}

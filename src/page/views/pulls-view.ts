@@ -1,0 +1,82 @@
+import { planDocument } from '../../engine/plan/plan-schema.ts';
+import type { ListedPull, PullResult, PullRow, ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
+import { type Html, html } from '../../output/html/html.ts';
+import { addressText, facts, isolated, moment, pathOf, type ViewContext } from './parts.ts';
+import { planOf } from './workspace-view.ts';
+
+const words: Readonly<Record<PullResult, readonly [word: string, tone: string]>> = {
+  changes: ['changes', 'change'],
+  unchanged: ['no changes', 'good'],
+  denied: ['denied', 'bad'],
+  invalid: ['invalid', 'bad'],
+  failed: ['failed', 'bad'],
+  new: ['new', 'change'],
+  removed: ['removed', 'change'],
+  validated: ['valid', 'good'],
+};
+
+function badgeOf(result: PullResult): Html {
+  const [word, tone] = words[result];
+  return html`<span class="badge ${tone}">${word}</span>`;
+}
+
+function pullPath({ source, number }: Pick<PullRow, 'source' | 'number'>): string {
+  return `/pulls/${encodeURIComponent(source)}/${number}`;
+}
+
+/** The pull requests of all sources: open ones, then the latest others. */
+export function pullsView(pulls: readonly ListedPull[], problems: readonly string[], { now }: ViewContext): Html {
+  const open = pulls.filter(({ state }) => state === 'open');
+  const others = pulls.filter(({ state }) => state !== 'open');
+  return html`<h1>Pull requests</h1><div id="pulls" data-live>${problems.map((each) => html`<p class="panel bad">${isolated(each)}</p>`)}
+${open.length === 0 ? html`<p class="empty">No open pull requests.</p>` : pullsTable(open, now)}
+${others.length === 0 ? '' : html`<section><h2>Merged and closed</h2>${pullsTable(others, now)}</section>`}</div>`;
+}
+
+function pullsTable(pulls: readonly ListedPull[], now: Date): Html {
+  const results = ({ workspaces }: ListedPull) => [...Map.groupBy(workspaces, ({ result }) => result)];
+  const row = (pull: ListedPull) => html`<tr>
+<td class="name"><a href="${pullPath(pull)}">${isolated(`${pull.source}#${pull.number}`)}</a></td>
+<td class="text" data-title="Title">${isolated(pull.title)}</td>
+<td class="by" data-title="Author">${isolated(pull.author)}</td>
+<td data-title="Since">${moment(new Date(pull.since), now)}</td>
+<td data-title="Status">${pull.state === 'open' ? pull.status : pull.state}</td>
+<td class="text" data-title="Workspaces">${results(pull).map(([result, { length }]) => html`${length} ${badgeOf(result)} `)}</td></tr>`;
+  return html`<table class="rows"><thead><tr><th scope="col">Request</th><th scope="col">Title</th><th scope="col">Author</th><th scope="col">Since</th><th scope="col">Status</th><th scope="col">Workspaces</th></tr></thead><tbody>${pulls.map(row)}</tbody></table>`;
+}
+
+/** A pull request: its plans at the newest commit, and what became of them after the merge. */
+export function pullView(pull: PullRow, plans: readonly ShownPullPlan[], { now }: ViewContext): Html {
+  const isPlanned = pull.plannedHead === pull.head;
+  const status = isPlanned ? 'planned' : pull.state === 'open' ? 'planning' : 'not planned';
+  return html`<p class="crumbs"><a href="/pulls">Pull requests</a></p><h1>${isolated(`${pull.source}#${pull.number}`)} ${isolated(pull.title)}</h1>
+<div id="pull" data-live>${facts(
+    [
+      ['State', pull.state],
+      ['Plans', status],
+      ['Author', pull.author],
+      ['Branch', `${pull.branch} to ${pull.base}${pull.isFork ? ', from a fork' : ''}`],
+      ['Commit', pull.head],
+      ['Planned', pull.plannedAt],
+      ['Merged as', pull.mergedAs],
+      ['On the host', URL.canParse(pull.url) ? new URL(pull.url) : undefined],
+    ],
+    now,
+  )}
+${pull.problem === undefined ? '' : html`<p class="panel bad">${isolated(pull.problem)}</p>`}
+${plans.length === 0 && isPlanned ? html`<p class="empty">No workspace is affected.</p>` : ''}
+${plans.map(planPart)}</div>`;
+}
+
+function planPart({ address, result, plan, notes, problem, outcome, digest }: ShownPullPlan): Html {
+  const reach = { member: address };
+  const name = address.includes(':')
+    ? html`<a href="${pathOf(address)}">${addressText(address)}</a>`
+    : addressText(address);
+  const said = [...notes, ...(outcome === undefined ? [] : [outcome])];
+  return html`<section><h2>${name} ${badgeOf(result)}</h2>
+${digest === undefined ? '' : html`<p class="faint">Plan <code>${digest.slice(0, 12)}</code></p>`}
+${said.map((each) => html`<p class="where">${isolated(each)}</p>`)}
+${problem === undefined ? '' : html`<div class="panel bad"><p>${isolated(problem.message)}</p><ul>${problem.places.map((each) => html`<li>${isolated(each)}</li>`)}</ul></div>`}
+${plan === undefined ? '' : planOf(planDocument.parse(plan), { reach, fold: 'groups' })}</section>`;
+}
