@@ -1,7 +1,11 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Policy } from '../project/policy-schema.ts';
-import type { ProjectConfig } from '../project/project.ts';
+import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
+import { allDiagnostics } from '../project/all-diagnostics.ts';
+import type { InvalidProject } from '../project/invalid-project.ts';
+import type { Desired, ProjectConfig } from '../project/project.ts';
+import type { Judging } from './judge.ts';
 import type { ExternalPolicies, PolicySource, RuleSet } from './rule.ts';
 
 export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
@@ -17,7 +21,7 @@ export async function loadRules(
 ): Promise<RuleSet> {
   const { root, file = '', policies } = project;
   const own: PolicySource = { of: 'project', file, path: path.join(root, file), policies };
-  const named = files.length === 0 ? [] : await readFiles(files);
+  const named = files.length === 0 ? [] : files.map((await import('./read-rules.ts')).readPolicyFile);
   const added = base && { ...base, policies: base.policies.filter((each) => !has(policies, each)) };
   return checkedRules([own, ...named, fleet, added].filter((each) => each !== undefined));
 }
@@ -26,13 +30,36 @@ function has(policies: readonly Policy[], policy: Policy): boolean {
   return policies.some((each) => isDeepStrictEqual(each, policy));
 }
 
-async function readFiles(files: ExternalPolicies['files']): Promise<readonly PolicySource[]> {
-  const { readPolicyFile } = await import('./read-policy-file.ts');
-  return files.map(readPolicyFile);
-}
-
 export async function checkedRules(sources: readonly PolicySource[]): Promise<RuleSet> {
   if (sources.every(({ policies }) => policies.length === 0)) return NO_RULES;
   const { readRules } = await import('./read-rules.ts');
   return readRules(sources);
+}
+
+/** Adds the problems of rules, and if there are no errors, the violations in the manifests. */
+export async function withPolicies(
+  desired: Desired,
+  { rules, diagnostics: own }: RuleSet,
+  judging: Omit<Judging, 'sources'>,
+): Promise<Desired> {
+  if (rules.length + own.length === 0) return desired;
+  const { diagnosticOf, violationsIn } = await import('./judge.ts');
+  const { resources, diagnostics, sources } = desired;
+  const isValid = diagnostics.every(({ severity }) => severity !== 'error');
+  const violations = isValid ? await violationsIn(resources, rules, { ...judging, sources }) : [];
+  return {
+    ...desired,
+    diagnostics: [...diagnostics, ...own, ...violations.map(diagnosticOf)].sort(compareDiagnostics),
+  };
+}
+
+/** All problems of an invalid project that can be found, its rules included. */
+export async function projectDiagnostics(
+  error: InvalidProject,
+  options: Parameters<typeof allDiagnostics>[1],
+): Promise<readonly Diagnostic[]> {
+  const all = await allDiagnostics(error, options);
+  if (error.usable === undefined) return all;
+  const { diagnostics } = await loadRules(error.usable);
+  return [...all, ...diagnostics].sort(compareDiagnostics);
 }

@@ -55,6 +55,8 @@ export interface Subject {
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: Resource['spec'];
   readonly source: Resource['source'] | null;
+  /** Undefined without a plan. */
+  readonly planned?: PlannedResource | undefined;
 }
 
 /** The run that checks it. */
@@ -66,9 +68,8 @@ export interface JudgeContext {
 
 /** Values by name. */
 export function valuesFor(
-  { kind, name, labels, spec }: Subject,
+  { kind, name, labels, spec, planned }: Subject,
   { workspace, plan }: JudgeContext,
-  planned: PlannedResource | undefined,
 ): Readonly<Record<string, CelValue>> {
   return {
     kind,

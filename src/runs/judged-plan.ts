@@ -3,7 +3,7 @@ import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, PlannedResource, Violation } from '../engine/plan/plan-document.ts';
 import { revalidatePlan } from '../engine/revalidate-plan.ts';
 import { parseAddress, type Resource } from '../manifests/resource.ts';
-import type { JudgedSubject } from '../policies/judge.ts';
+import type { Subject } from '../policies/rule-variables.ts';
 import { denials, refuseInvalidWaivers, waived } from '../policies/waivers.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests } from '../project/invalid-project.ts';
@@ -11,13 +11,7 @@ import { unflatten } from '../values/path.ts';
 import { fromForms, Secret, type Value } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import { commonInput, type Planning, type PlanSurroundings, planWorkspace } from './planning.ts';
-import type { Waiver } from './run-context.ts';
-
-interface JudgingPlan {
-  readonly opened: OpenWorkspace;
-  readonly desired: readonly Resource[];
-  readonly waiver?: Waiver | undefined;
-}
+import type { PlanningOptions } from './run-context.ts';
 
 /** Plans all resources in scope, with routes and policy violations. */
 export async function judgedPlan(planning: Planning): Promise<PlanResult> {
@@ -30,27 +24,26 @@ export async function judgedPlan(planning: Planning): Promise<PlanResult> {
  * Adds the policy violations to a plan.
  * @throws UserError for a waiver of a rule that cannot be waived.
  */
-export async function judged(planned: PlanResult, { opened, desired, waiver }: JudgingPlan): Promise<PlanResult> {
+export async function judged(
+  planned: PlanResult,
+  { opened, desired, waiver }: Pick<Planning, 'opened' | 'desired'> & Pick<PlanningOptions, 'waiver'>,
+): Promise<PlanResult> {
   const { rules } = opened.ruleSet;
   const declared = new Map(desired.map((resource) => [resource.address, resource]));
   const document = withLabels(planned.plan.document, declared);
   if (rules.length === 0 && waiver === undefined) return withDocument(planned, document);
   const subjects = document.resources.map((resource) => subjectOf(resource, declared.get(resource.address)));
-  const found = await violationsIn(document, subjects, opened);
+  const found = await judgedSubjects(document, subjects, opened);
   const { rules: names = [], because = '' } = waiver ?? {};
   refuseInvalidWaivers(names, rules);
   // The reason is stored in the plan and the history.
   const reason = opened.withoutSecrets(because);
-  const { violations, unneeded: needless } = waived(found, { names, because: reason });
-  const warnings = needless.map((name) => ({
+  const { violations, unneeded } = waived(found, { names, because: reason });
+  const warnings = unneeded.map((name) => ({
     address: null,
     message: `--waive ${name} was not needed: it denies nothing.`,
   }));
-  return withDocument(planned, {
-    ...document,
-    violations,
-    warnings: [...warnings, ...document.warnings],
-  });
+  return withDocument(planned, { ...document, violations, warnings: [...warnings, ...document.warnings] });
 }
 
 /**
@@ -69,11 +62,8 @@ export async function revalidatedPlan(surroundings: PlanSurroundings, saved: Pla
   const { violations: earlier = [], resources } = document;
   if (rules.length === 0) return planned;
   const written = resources.filter(({ action }) => writes.has(action));
-  const found = await violationsIn(
-    document,
-    written.map((each) => subjectOf(each, savedResource(each))),
-    opened,
-  );
+  const subjects = written.map((each) => subjectOf(each, savedResource(each)));
+  const found = await judgedSubjects(document, subjects, opened);
   const reasons = new Map(earlier.map(({ id, waived: because }) => [id, because]));
   const again = found.map((each) => {
     const because = reasons.get(each.id);
@@ -97,26 +87,19 @@ function withDocument(planned: PlanResult, document: PlanDocument): PlanResult {
   return { ...planned, plan: { ...planned.plan, document } };
 }
 
-async function violationsIn(
+async function judgedSubjects(
   { summary }: PlanDocument,
-  subjects: readonly JudgedSubject[],
-  opened: OpenWorkspace,
+  subjects: readonly Subject[],
+  { ruleSet: { rules }, project: { root }, workspace, sources, context }: OpenWorkspace,
 ): Promise<readonly Violation[]> {
-  const { rules } = opened.ruleSet;
   if (rules.length === 0) return [];
-  const { judge } = await import('../policies/judge.ts');
-  const { violationsOf } = await import('../policies/violations.ts');
-  const { workspace, context } = opened;
-  const objections = await judge(rules, subjects, {
-    workspace,
-    plan: { summary, now: context.now() },
-    signal: context.interrupts.stop,
-  });
-  return violationsOf(objections, { root: opened.project.root, sources: opened.sources });
+  const { violationsIn } = await import('../policies/judge.ts');
+  const plan = { summary, now: context.now() };
+  return violationsIn(subjects, rules, { root, sources, workspace, plan, signal: context.interrupts.stop });
 }
 
 /** @param declared undefined without a manifest: no labels and an empty spec. */
-function subjectOf(planned: PlannedResource, declared: Pick<Resource, 'labels' | 'spec'> | undefined): JudgedSubject {
+function subjectOf(planned: PlannedResource, declared: Pick<Resource, 'labels' | 'spec'> | undefined): Subject {
   const { address, kind, source } = planned;
   const { labels = {}, spec = {} } = declared ?? {};
   return { address, kind, name: parseAddress(address)?.name ?? '', labels, spec, source, planned };

@@ -1,6 +1,5 @@
-import { loadRules } from '../policies/load-rules.ts';
+import { loadRules, projectDiagnostics, withPolicies } from '../policies/load-rules.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
-import { projectDiagnostics, withPolicies } from '../policies/rule-diagnostics.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from '../project/load-desired.ts';
@@ -56,7 +55,7 @@ export async function validateProject(options: ValidateProject): Promise<Validat
       const desired = await loadDesired({ ...options, project, workspace, declarations: read, withSources });
       const diagnostics = [...desired.diagnostics, ...strays].sort(compareDiagnostics);
       const all = { ...desired, diagnostics };
-      const judged = await withPolicies(all, ruleSet, { project, workspace, signal });
+      const judged = await withPolicies(all, ruleSet, { root: project.root, workspace, signal });
       workspaces.push({ name, workspace, ...judged });
     }
     return { project, read, workspaces };

@@ -2,7 +2,7 @@ import { celEnv, isCelError, parse, plan } from '@bufbuild/cel';
 import { strings } from '@bufbuild/cel/ext';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readCondition } from '../../src/policies/cel/evaluate.ts';
+import { readCondition } from '../../src/policies/cel/compile.ts';
 import { ANY, BOOL, DOUBLE, INT, listOf, STRING, TIMESTAMP, type Type } from '../../src/policies/cel/types.ts';
 import { type CelValue, SECRET, Timestamp, UNSET } from '../../src/policies/cel/values.ts';
 

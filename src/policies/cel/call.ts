@@ -1,37 +1,33 @@
 import { attempt } from '../../problems/attempt.ts';
 import { didYouMean, nearest } from '../../problems/suggest.ts';
-import { functions, methods } from './functions.ts';
-import { logic } from './logic.ts';
-import { operators, shownOperator } from './operators.ts';
+import { functions, methods, operators, shownOperator } from './functions.ts';
 import { NoResult, type Overload, problemOf } from './overload.ts';
-import { all, type CallSite, type Checker, hiddenFailure, type RulePart, type Run, reading } from './part.ts';
-import type { Expression } from './syntax.ts';
+import {
+  all,
+  type CallSite,
+  type Checker,
+  hiddenFailure,
+  type MacroFrame,
+  type RulePart,
+  type Run,
+  reading,
+} from './part.ts';
+import type { Expression, Parts } from './syntax.ts';
 import { compiled } from './text-functions.ts';
 import { formatIn, timeMethods } from './time-functions.ts';
 import { ANY, BOOL, joined, type Type, wordFor } from './types.ts';
 import { type CelSort, type CelValue, HiddenValue, isList, isMap, Meter, NoValue, Opaque, sortOf } from './values.ts';
 
-interface CalledFunction {
-  readonly function: string;
-  readonly target?: Expression | undefined;
-  readonly args: readonly Expression[];
-}
-
 /** Methods of lists and objects with a variable and an expression. */
 export const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 
 /** A function, method, operator or index. */
-export function callOf(checker: Checker, call: CalledFunction, site: CallSite): RulePart {
+export function callOf(checker: Checker, call: Parts<'callExpr'>, site: CallSite): RulePart {
   const { function: name, target, args } = call;
   const { offset, bound } = site;
   const special = target === undefined && Object.hasOwn(logic, name) ? logic[name] : undefined;
-  if (special !== undefined) {
-    return special(
-      checker,
-      args.map((arg) => checker.readable(arg, bound)),
-      offset,
-    );
-  }
+  const readable = (arg: Expression) => checker.readable(arg, bound);
+  if (special !== undefined) return special(checker, args.map(readable), offset);
   if (target === undefined && name === '_[_]') return indexOf(checker, args, site);
   if (target === undefined && name === 'has') {
     return checker.problem('has requires a field, such as has(spec.name)', offset);
@@ -42,7 +38,7 @@ export function callOf(checker: Checker, call: CalledFunction, site: CallSite): 
   }
   const table = target !== undefined ? methods : Object.hasOwn(operators, name) ? operators : functions;
   if (!Object.hasOwn(table, name)) return unknown(checker, name, { isMethod: target !== undefined, offset });
-  const parts = [...(target === undefined ? [] : [target]), ...args].map((arg) => checker.readable(arg, bound));
+  const parts = [...(target === undefined ? [] : [target]), ...args].map(readable);
   return applied(checker, { name, overloads: table[name] ?? [], parts, at: offset });
 }
 
@@ -97,16 +93,12 @@ function extended([list, items]: readonly CelValue[]): CelValue {
   return list as CelValue;
 }
 
-interface Calling extends Omit<Application, 'parts'> {
-  readonly meter: Meter;
-}
+type Calling = Omit<Application, 'parts'> & { readonly meter: Meter };
 
 function resultOf(values: readonly CelValue[], { name, overloads, at, meter }: Calling): CelValue | NoValue {
   const sorts = values.map(sortOf);
-  const chosen = overloads.find(
-    ({ takes }) =>
-      takes.length === sorts.length && takes.every((sort, index) => sort === 'any' || sort === sorts[index]),
-  );
+  const isTaken = (sort: CelSort | 'any', index: number) => sort === 'any' || sort === sorts[index];
+  const chosen = overloads.find(({ takes }) => takes.length === sorts.length && takes.every(isTaken));
   if (chosen === undefined) {
     const words = sorts.map((sort) => wordFor({ is: sort === 'opaque' ? 'secret' : sort } as Type));
     return new NoValue(`${shownOperator(name)} cannot take ${words.join(' and ')}`, { offset: at });
@@ -197,7 +189,7 @@ function indexOf(checker: Checker, args: readonly Expression[], { offset, bound 
     type: is === 'list' || is === 'map' ? held.type.of : ANY,
     offset,
     label,
-    fetch: (run, frame) => itemAt({ held: held.run(run, frame), index: index.run(run, frame), offset, label }),
+    fetch: (run, frame) => itemAt(held.run(run, frame), index.run(run, frame), { offset, label }),
     ...(path !== undefined && {
       path: (run, frame) => {
         const at = index.run(run, frame);
@@ -207,14 +199,11 @@ function indexOf(checker: Checker, args: readonly Expression[], { offset, bound 
   });
 }
 
-interface Item {
-  readonly held: CelValue | NoValue;
-  readonly index: CelValue | NoValue;
-  readonly offset: number;
-  readonly label: string | undefined;
-}
-
-function itemAt({ held, index, offset, label = 'the item' }: Item): CelValue | NoValue {
+function itemAt(
+  held: CelValue | NoValue,
+  index: CelValue | NoValue,
+  { offset, label = 'the item' }: Pick<RulePart, 'offset' | 'label'>,
+): CelValue | NoValue {
   if (held instanceof NoValue) return held;
   if (index instanceof NoValue) return index;
   const missing = new NoValue(`${label} is not set`, { offset, isMissing: true });
@@ -223,9 +212,7 @@ function itemAt({ held, index, offset, label = 'the item' }: Item): CelValue | N
     const item = held[Number(index)];
     return item === undefined ? missing : item;
   }
-  if (isMap(held) && typeof index === 'string') {
-    return Object.hasOwn(held, index) ? (held[index] as CelValue) : missing;
-  }
+  if (isMap(held) && typeof index === 'string') return Object.hasOwn(held, index) ? (held[index] as CelValue) : missing;
   return new NoValue(`${label} cannot be read with this index`, { offset });
 }
 
@@ -246,4 +233,72 @@ function secrecy(checker: Checker, args: readonly Expression[], { offset, bound 
       return value instanceof NoValue ? value : value instanceof Opaque && value.why === 'secret';
     },
   };
+}
+
+type LazyOperator = (checker: Checker, parts: readonly RulePart[], offset: number) => RulePart;
+
+/** Operators that do not evaluate all of their parts, or continue if one has no value. */
+const logic: Readonly<Record<string, LazyOperator | undefined>> = {
+  '_&&_': connective({ decides: false, shown: '&&' }),
+  '_||_': connective({ decides: true, shown: '||' }),
+  '_?_:_': conditional,
+  '@not_strictly_false': (_, [part], offset) => ({
+    type: BOOL,
+    offset,
+    run: (run, frame) => part?.run(run, frame) !== false,
+  }),
+};
+
+/** One deciding side is sufficient, even if the other one has no value. */
+function connective({ decides, shown }: { readonly decides: boolean; readonly shown: string }): LazyOperator {
+  return (checker, parts, offset) => {
+    for (const part of parts) expectBool(checker, part, shown);
+    return {
+      type: BOOL,
+      offset,
+      run: (run, frame) => {
+        run.meter.take(1);
+        let failure: NoValue | undefined;
+        for (const part of parts) {
+          const value = booleanOf(part, run, frame);
+          if (value === decides) return decides;
+          if (value instanceof NoValue) failure ??= value;
+        }
+        return failure ?? !decides;
+      },
+    };
+  };
+}
+
+function conditional(checker: Checker, [when, then, other]: readonly RulePart[], offset: number): RulePart {
+  if (when === undefined || then === undefined || other === undefined) {
+    return checker.problem('? needs a condition and two values', offset);
+  }
+  expectBool(checker, when, '?');
+  return {
+    type: joined(then.type, other.type),
+    offset,
+    run: (run, frame) => {
+      run.meter.take(1);
+      const value = booleanOf(when, run, frame);
+      if (value instanceof NoValue) return value;
+      return (value ? then : other).run(run, frame);
+    },
+  };
+}
+
+function expectBool(checker: Checker, { type, label, offset }: RulePart, shown: string): void {
+  if (isBool(type)) return;
+  checker.problem(`${shown} needs true or false, but ${label ?? 'this'} is ${wordFor(type)}`, offset);
+}
+
+export function isBool({ is }: Type): boolean {
+  return is === 'bool' || is === 'any' || is === 'nothing';
+}
+
+/** True, false, or the reason for neither. */
+export function booleanOf(part: RulePart, run: Run, frame: MacroFrame | undefined): boolean | NoValue {
+  const value: CelValue | NoValue = part.run(run, frame);
+  if (typeof value === 'boolean' || value instanceof NoValue) return value;
+  return new NoValue(`${part.label ?? 'this'} is not true or false`, { offset: part.offset });
 }

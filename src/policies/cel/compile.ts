@@ -1,26 +1,24 @@
 import { didYouMean, meant } from '../../problems/suggest.ts';
-import type { RuleProblem } from '../rule.ts';
-import { callOf } from './call.ts';
-import { foldOf } from './macros.ts';
-import { all, type BoundName, type CallSite, type Checker, type MacroFrame, type RulePart, reading } from './part.ts';
-import type { Expression, Syntax } from './syntax.ts';
-import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, type Type, wordFor } from './types.ts';
-import { type CelValue, isMap, NoValue } from './values.ts';
+import type { Condition, Evaluation, RuleProblem } from '../rule.ts';
+import { booleanOf, callOf, isBool } from './call.ts';
+import {
+  all,
+  type BoundName,
+  type CallSite,
+  type Checker,
+  type MacroFrame,
+  type RulePart,
+  type Run,
+  reading,
+} from './part.ts';
+import { type Expression, type Parts, readSyntax, type Syntax } from './syntax.ts';
+import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, STRING, type Type, wordFor } from './types.ts';
+import { type CelValue, CostExceeded, isList, isMap, keysOf, Meter, NoValue } from './values.ts';
 
 /** The variable whose fields have paths in reports. */
 const SPEC = 'spec';
 
-interface Compiled {
-  readonly part: RulePart;
-  readonly problems: readonly RuleProblem[];
-}
-
 /** Checks a rule against the types of its variables, and compiles it to functions. */
-export function compile(syntax: Syntax, variables: ReadonlyMap<string, Type>): Compiled {
-  const compiler = new Compiler(syntax, variables);
-  return { part: compiler.part(syntax.expression, undefined), problems: compiler.problems };
-}
-
 class Compiler implements Checker {
   readonly problems: RuleProblem[] = [];
   readonly #syntax: Syntax;
@@ -67,12 +65,7 @@ class Compiler implements Checker {
   }
 
   #constant(kind: { readonly case?: string | undefined; readonly value?: unknown }, offset: number): RulePart {
-    const of = (constant: CelValue, type: Type): RulePart => ({
-      type,
-      offset,
-      constant,
-      run: () => constant,
-    });
+    const of = (constant: CelValue, type: Type): RulePart => ({ type, offset, constant, run: () => constant });
     switch (kind.case) {
       case 'stringValue':
         return of(kind.value as string, { is: 'string', values: [kind.value as string] });
@@ -135,17 +128,10 @@ class Compiler implements Checker {
     if (type.is === 'object') {
       const field = type.fields.get(name);
       if (field !== undefined) return field;
-      const near = didYouMean(name, type.fields.keys()) || this.#elsewhere(name);
+      const near = didYouMean(name, type.fields.keys()) || meant(pathsTo(name, this.#variables.get(SPEC) ?? ANY, SPEC));
       this.problem(`unknown field ${JSON.stringify(name)}${near}`, offset);
-    } else {
-      this.problem(`${held.label ?? 'this'} is ${wordFor(type)} and has no fields`, offset);
-    }
+    } else this.problem(`${held.label ?? 'this'} is ${wordFor(type)} and has no fields`, offset);
     return ANY;
-  }
-
-  #elsewhere(name: string): string {
-    const spec = this.#variables.get(SPEC);
-    return meant(spec === undefined ? [] : pathsTo(name, spec, SPEC));
   }
 
   /** `has(held.field)`; false too if `held` is missing. */
@@ -177,24 +163,21 @@ class Compiler implements Checker {
     };
   }
 
-  #map(struct: StructValue, { offset, bound }: CallSite): RulePart {
+  #map(struct: Parts<'structExpr'>, { offset, bound }: CallSite): RulePart {
     if (struct.messageName !== '') return this.problem('messages are not supported', offset);
     const entries = struct.entries.map(({ keyKind, value }) => {
-      const key = keyKind.case === 'mapKey' ? this.part(keyKind.value as Expression, bound) : undefined;
+      const key = keyKind.case === 'mapKey' ? this.part(keyKind.value, bound) : undefined;
       const name = key?.constant;
       if (typeof name !== 'string') this.problem('the keys of an object must be text', key?.offset ?? offset);
       return { name: String(name), part: this.readable(value, bound) };
     });
+    const parts = entries.map(({ part }) => part);
     return {
-      type: { is: 'map', of: entries.map(({ part }) => part.type).reduce(joined, NOTHING) },
+      type: { is: 'map', of: parts.map(({ type }) => type).reduce(joined, NOTHING) },
       offset,
       run: (run, frame) => {
         run.meter.take(1);
-        const values = all(
-          entries.map(({ part }) => part),
-          run,
-          frame,
-        );
+        const values = all(parts, run, frame);
         if (values instanceof NoValue) return values;
         return Object.fromEntries(entries.map(({ name }, index) => [name, values[index] as CelValue]));
       },
@@ -209,14 +192,6 @@ class Compiler implements Checker {
       part.offset,
     );
   }
-}
-
-interface StructValue {
-  readonly messageName: string;
-  readonly entries: readonly {
-    readonly keyKind: { readonly case?: string | undefined; readonly value?: unknown };
-    readonly value?: Expression | undefined;
-  }[];
 }
 
 function boundVariable({ name, type, isOfSpec }: BoundName, offset: number): RulePart {
@@ -240,4 +215,103 @@ function pathsTo(name: string, type: Type, path: string): string[] {
     ...(key === name ? [`${path}.${key}`] : []),
     ...pathsTo(name, field, `${path}.${key}`),
   ]);
+}
+
+/** A macro such as `list.all(x, …)`, as the parser expands it: a loop over the items of a list or the keys of an object. */
+function foldOf(checker: Checker, fold: Parts<'comprehensionExpr'>, { offset, bound }: CallSite): RulePart {
+  const range = checker.readable(fold.iterRange, bound);
+  const start = checker.required(fold.accuInit, bound);
+  const isOfSpec = range.path !== undefined;
+  const accumulated = (type: Type) => ({ name: fold.accuVar, type, isOfSpec: false, outer: bound });
+  const inside = { name: fold.iterVar, type: itemType(checker, range), isOfSpec, outer: accumulated(start.type) };
+  const continues = checker.required(fold.loopCondition, inside);
+  const step = checker.required(fold.loopStep, inside);
+  const result = checker.required(fold.result, accumulated(step.type));
+  return {
+    type: result.type,
+    offset,
+    run(run, outer) {
+      const over = range.run(run, outer);
+      if (over instanceof NoValue) return over;
+      const items = isList(over) ? over : isMap(over) ? keysOf(over, run.meter) : undefined;
+      if (items === undefined) return new NoValue(notIterable(range), { offset: range.offset });
+      const base = range.path?.(run, outer);
+      const total: MacroFrame = { name: fold.accuVar, value: start.run(run, outer), path: undefined, outer };
+      for (const [index, value] of items.entries()) {
+        run.meter.take(2);
+        const path = base && [...base, isList(over) ? index : String(value)];
+        const frame: MacroFrame = { name: fold.iterVar, value, path, outer: total };
+        if (continues.run(run, frame) !== true) break;
+        total.value = step.run(run, frame);
+      }
+      return result.run(run, total);
+    },
+  };
+}
+
+function itemType(checker: Checker, range: RulePart): Type {
+  const { type } = range;
+  switch (type.is) {
+    case 'list':
+      return type.of;
+    case 'map':
+    case 'object':
+      return STRING;
+    case 'any':
+    case 'nothing':
+      return ANY;
+    default:
+      checker.problem(`${notIterable(range)}, it is ${wordFor(type)}`, range.offset);
+      return ANY;
+  }
+}
+
+function notIterable({ label = 'this' }: RulePart): string {
+  return `${label} is not a list or an object`;
+}
+
+/** A condition, or the problems of its text. */
+export function readCondition(
+  text: string,
+  variables: ReadonlyMap<string, Type>,
+): Condition | { readonly problems: readonly RuleProblem[] } {
+  const syntax = readSyntax(text);
+  if ('problem' in syntax) return { problems: [syntax.problem] };
+  try {
+    const compiler = new Compiler(syntax, variables);
+    const part = compiler.part(syntax.expression, undefined);
+    if (compiler.problems.length > 0) return { problems: compiler.problems };
+    if (isBool(part.type))
+      return { evaluate: (values, steps, patterns) => evaluate(part, values, new Meter(steps, patterns)) };
+    const message = `a rule must be true or false, this is ${wordFor(part.type)}`;
+    return { problems: [{ message, offset: 0 }] };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { problems: [{ message: 'the rule is nested too deeply', offset: 0 }] };
+  }
+}
+
+function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>, meter: Meter): Evaluation {
+  const steps = meter.left;
+  const run: Run = { variables, meter, last: undefined };
+  const holds = guarded(() => booleanOf(part, run, undefined), part);
+  const { last } = run;
+  const path =
+    last && guarded(() => last.part.path?.({ ...run, meter: new Meter(steps, meter.patterns) }, last.frame), part);
+  return {
+    holds:
+      holds instanceof NoValue ? (holds.isUnset ? undefined : { message: holds.message, offset: holds.offset }) : holds,
+    path: path instanceof NoValue ? undefined : path,
+    cost: steps - meter.left,
+  };
+}
+
+function guarded<T>(work: () => T | NoValue, { offset }: RulePart): T | NoValue {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof CostExceeded) return new NoValue('it takes too many steps', { offset });
+    if (error instanceof RangeError) return new NoValue('it is nested too deeply', { offset });
+    throw error;
+  }
 }

@@ -1,9 +1,8 @@
-import { int64 } from './operators.ts';
-import { NoResult, type Overloads, overload } from './overload.ts';
+import { NoResult, type Overload, type Overloads, overload } from './overload.ts';
 import { lengthOf, textMethods } from './text-functions.ts';
 import { dateOf, durationOf, timeMethods, timestampOf } from './time-functions.ts';
-import { ANY, DOUBLE, DURATION, INT, STRING, TIMESTAMP } from './types.ts';
-import { keysOf } from './values.ts';
+import { ANY, BOOL, DOUBLE, DURATION, INT, joined, listOf, STRING, TIMESTAMP, type Type } from './types.ts';
+import { Duration, equal, keysOf, Timestamp } from './values.ts';
 
 const size: Overloads[string] = [
   overload(['string'], INT, ([text], meter) => lengthOf(text, meter)),
@@ -46,3 +45,120 @@ export const functions: Overloads = {
 
 /** Called as `value.name(…)`. */
 export const methods: Overloads = { size, ...textMethods, ...timeMethods };
+
+const LARGEST = 2n ** 63n - 1n;
+
+/** @throws NoResult for numbers beyond 64 bits. */
+function int64(value: bigint): bigint {
+  if (value > LARGEST || value < -LARGEST - 1n) throw new NoResult('the number is too large');
+  return value;
+}
+
+function whole(of: (a: bigint, b: bigint) => bigint): Overload {
+  return overload(['int', 'int'], INT, ([a, b]) => int64(of(a, b)));
+}
+
+function division(of: (a: bigint, b: bigint) => bigint): Overload {
+  return whole((a, b) => {
+    if (b === 0n) throw new NoResult('division by zero');
+    return of(a, b);
+  });
+}
+
+function decimal(of: (a: number, b: number) => number): Overload {
+  return overload(['double', 'double'], DOUBLE, ([a, b]) => of(a, b));
+}
+
+function moved(sign: 1 | -1): Overload {
+  return overload(['timestamp', 'duration'], TIMESTAMP, ([time, by]) => new Timestamp(time.ms + sign * by.ms));
+}
+
+function lengths(of: (a: number, b: number) => number): Overload {
+  return overload(['duration', 'duration'], DURATION, ([a, b]) => new Duration(of(a.ms, b.ms)));
+}
+
+const NUMBERS = [
+  ['int', 'int'],
+  ['int', 'double'],
+  ['double', 'int'],
+  ['double', 'double'],
+] as const;
+
+/** JavaScript compares a bigint and a number by value too. */
+function ordering(holds: (a: bigint | number, b: bigint | number) => boolean): readonly Overload[] {
+  return [
+    ...NUMBERS.map((takes) => overload(takes, BOOL, ([a, b]) => holds(a, b))),
+    overload(['bool', 'bool'], BOOL, ([a, b]) => holds(Number(a), Number(b))),
+    overload(['string', 'string'], BOOL, ([a, b], meter) => {
+      meter.takeText(Math.min(a.length, b.length));
+      return holds(byCodePoints(a, b), 0);
+    }),
+    overload(['timestamp', 'timestamp'], BOOL, ([a, b]) => holds(a.ms, b.ms)),
+    overload(['duration', 'duration'], BOOL, ([a, b]) => holds(a.ms, b.ms)),
+  ];
+}
+
+/** Negative if the first text comes first. The operators of JavaScript compare halves of surrogate pairs. */
+function byCodePoints(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  const [x = -1, y = -1] = [a.codePointAt(at), b.codePointAt(at)];
+  return x - y;
+}
+
+function itemsOf(type: Type | undefined): Type {
+  return type?.is === 'list' ? type.of : ANY;
+}
+
+function bothLists([a, b]: readonly Type[]): Type {
+  return listOf(joined(itemsOf(a), itemsOf(b)));
+}
+
+function equality(expected: boolean): Overload {
+  return overload(['any', 'any'], BOOL, ([a, b], meter) => equal(a, b, meter) === expected);
+}
+
+/** The operators by the names of the parser. */
+export const operators: Overloads = {
+  '_+_': [
+    whole((a, b) => a + b),
+    decimal((a, b) => a + b),
+    overload(['string', 'string'], STRING, ([a, b], meter) => {
+      meter.takeText(a.length + b.length);
+      return a + b;
+    }),
+    overload(['list', 'list'], bothLists, ([a, b], meter) => {
+      meter.take((a.length + b.length) / 8);
+      return [...a, ...b];
+    }),
+    moved(1),
+    lengths((a, b) => a + b),
+  ],
+  '_-_': [
+    whole((a, b) => a - b),
+    decimal((a, b) => a - b),
+    moved(-1),
+    lengths((a, b) => a - b),
+    overload(['timestamp', 'timestamp'], DURATION, ([a, b]) => new Duration(a.ms - b.ms)),
+  ],
+  '_*_': [whole((a, b) => a * b), decimal((a, b) => a * b)],
+  '_/_': [division((a, b) => a / b), decimal((a, b) => a / b)],
+  '_%_': [division((a, b) => a % b)],
+  '-_': [overload(['int'], INT, ([a]) => int64(-a)), overload(['double'], DOUBLE, ([a]) => -a)],
+  '!_': [overload(['bool'], BOOL, ([a]) => !a)],
+  '_==_': [equality(true)],
+  '_!=_': [equality(false)],
+  '_<_': ordering((a, b) => a < b),
+  '_<=_': ordering((a, b) => a <= b),
+  '_>_': ordering((a, b) => a > b),
+  '_>=_': ordering((a, b) => a >= b),
+  '@in': [
+    overload(['any', 'list'], BOOL, ([value, list], meter) => list.some((item) => equal(value, item, meter))),
+    overload(['string', 'map'], BOOL, ([key, map]) => Object.hasOwn(map, key)),
+  ],
+};
+
+/** The operator as users write it. */
+export function shownOperator(name: string): string {
+  return name === '@in' ? 'in' : name.replaceAll('_', '');
+}

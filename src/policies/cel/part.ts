@@ -35,36 +35,24 @@ export interface RulePart {
   readonly constant?: CelValue;
 }
 
-type Reading = Required<Pick<RulePart, 'type' | 'offset' | 'fetch'>> & Pick<RulePart, 'path' | 'label'>;
-
 /** A part that reads the data. */
-export function reading({ type, offset, label, fetch, path }: Reading): RulePart {
+export function reading(source: Omit<RulePart, 'run'> & Required<Pick<RulePart, 'fetch'>>): RulePart {
   const part: RulePart = {
-    type,
-    offset,
-    label,
-    fetch,
-    ...(path !== undefined && { path }),
+    ...source,
     run(run, frame) {
       run.meter.take(1);
-      const value = fetch(run, frame);
-      if (path !== undefined) run.last = { part, frame };
-      if (value instanceof Opaque) return hiddenFailure(value, { offset, label });
-      return typeof value === 'number' && isWhole(value, type) ? BigInt(value) : value;
+      const value = source.fetch(run, frame);
+      if (source.path !== undefined) run.last = { part, frame };
+      if (value instanceof Opaque) return hiddenFailure(value, source);
+      // JSON does not distinguish ints: the schema decides, or without a schema the value.
+      const isInt = source.type.is !== 'double' && Number.isSafeInteger(value);
+      return typeof value === 'number' && isInt ? BigInt(value) : value;
     },
   };
   return part;
 }
 
-/** JSON does not distinguish ints: the schema decides, or without a schema the value. */
-function isWhole(value: number, { is }: Type): boolean {
-  return is !== 'double' && Number.isSafeInteger(value);
-}
-
-export function hiddenFailure(
-  { why }: Opaque,
-  { offset, label }: { readonly offset: number; readonly label?: string | undefined },
-): NoValue {
+export function hiddenFailure({ why }: Opaque, { offset, label }: Pick<RulePart, 'offset' | 'label'>): NoValue {
   const name = label ?? 'a value';
   if (why === 'unset') return new NoValue(`${name} is not known yet`, { offset, isUnset: true });
   const hint = label === undefined ? '' : `; test it first: isSecret(${label})`;

@@ -2,6 +2,8 @@ import { parse } from '@bufbuild/cel';
 import type { RuleProblem } from '../rule.ts';
 
 export type Expression = ReturnType<typeof parse>['expr'];
+/** The parts of an expression of this case. */
+export type Parts<Case> = Extract<Expression['exprKind'], { readonly case: Case }>['value'];
 
 export interface Syntax {
   readonly expression: Expression;
@@ -9,19 +11,17 @@ export interface Syntax {
   offsetOf(part: { readonly id: bigint }): number;
 }
 
-/** The maximum length of a condition, because nobody can review longer ones. */
+/** The maximum length of a condition. Longer ones cannot be reviewed. */
 const LONGEST = 4000;
 /** The maximum number of patterns, because checking a rule compiles all of them. */
 const MAX_PATTERNS = 20;
 
 /** The syntax tree of CEL, with expanded macros. */
 export function readSyntax(text: string): Syntax | { readonly problem: RuleProblem } {
-  if (text.length > LONGEST) {
-    return { problem: { message: `the rule is longer than ${LONGEST} characters`, offset: 0 } };
-  }
-  if ((text.match(/\bmatches\b/g)?.length ?? 0) > MAX_PATTERNS) {
-    return { problem: { message: `the rule has more than ${MAX_PATTERNS} regular expressions`, offset: 0 } };
-  }
+  const problem = (message: string, offset = 0) => ({ problem: { message, offset } });
+  if (text.length > LONGEST) return problem(`the rule is longer than ${LONGEST} characters`);
+  if ((text.match(/\bmatches\b/g)?.length ?? 0) > MAX_PATTERNS)
+    return problem(`the rule has more than ${MAX_PATTERNS} regular expressions`);
   try {
     const { expr, sourceInfo } = parse(text);
     const offsetOf: Syntax['offsetOf'] = ({ id }) => {
@@ -32,13 +32,11 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
     };
     return { expression: expr, offsetOf };
   } catch (error) {
-    if (error instanceof RangeError) {
-      return { problem: { message: 'the rule is nested too deeply', offset: 0 } };
-    }
+    if (error instanceof RangeError) return problem('the rule is nested too deeply');
     const offset = offsetIn(error);
     const rest = text.slice(offset).trim();
     const near = rest === '' ? 'unexpected end' : `unexpected ${JSON.stringify(firstWord(rest))}`;
-    return { problem: { message: `not a CEL expression: ${near}`, offset } };
+    return problem(`not a CEL expression: ${near}`, offset);
   }
 }
 

@@ -49,12 +49,6 @@ export class Opaque {
 export const SECRET = new Opaque('secret');
 export const UNSET = new Opaque('unset');
 
-interface NoValueFacts {
-  readonly offset: number;
-  readonly isMissing?: boolean;
-  readonly isUnset?: boolean;
-}
-
 /** Why a part of a rule has no value. */
 export class NoValue {
   readonly message: string;
@@ -65,7 +59,7 @@ export class NoValue {
   /** The value is not known yet. */
   readonly isUnset: boolean;
 
-  constructor(message: string, { offset, isMissing = false, isUnset = false }: NoValueFacts) {
+  constructor(message: string, { offset, isMissing = false, isUnset = false }: Partial<NoValue> & { offset: number }) {
     this.message = message;
     this.offset = offset;
     this.isMissing = isMissing;
