@@ -3,7 +3,7 @@ import { type FleetDatabase, FleetStarting } from '../fleet/database/fleet-datab
 import type { FleetFile } from '../fleet/fleet-file.ts';
 import { addSession, formKey, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
-import type { WrongTokens } from '../operator/health/wrong-tokens.ts';
+import type { WrongTokens } from '../operator/health/admission.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Tokens } from '../page/access/access-tokens.ts';
 import { digestOfId, MOST_EACH, newSessionId, SESSION_MILLISECONDS, type Sessions } from '../page/access/sessions.ts';

@@ -1,9 +1,9 @@
+import { WrongTokens } from '../operator/health/admission.ts';
 import { type Listener, listen } from '../operator/health/listener.ts';
 import { createMetrics } from '../operator/health/metrics.ts';
-import { isReady, statusJson } from '../operator/health/status-json.ts';
-import { WrongTokens } from '../operator/health/wrong-tokens.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { WatchPolicy } from '../operator/reconciler.ts';
+import { isReady, statusJson } from '../operator/run-summary.ts';
 import type { Watch } from '../operator/workspace-watch.ts';
 import { oneToken } from '../page/access/access-tokens.ts';
 import { sessionsInMemory } from '../page/access/sessions.ts';

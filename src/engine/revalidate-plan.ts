@@ -11,7 +11,7 @@ import { writes } from './plan/plan-actions.ts';
 import type { PlanDocument, PlannedChange, PlannedResource } from './plan/plan-document.ts';
 import { refuseInvalidContents } from './plan/saved-plan.ts';
 
-export interface RevalidateInput
+interface RevalidateInput
   extends Omit<
     PlanRequest,
     'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'retryIgnored' | 'guards'

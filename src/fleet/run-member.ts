@@ -1,7 +1,7 @@
 import type { Clock } from '../operator/clock.ts';
 import { NO_REQUEST } from '../operator/drift-request.ts';
 import type { GracefulShutdown } from '../operator/graceful-shutdown.ts';
-import { LastGoodManifests } from '../operator/last-good-manifests.ts';
+import { LastGoodManifests } from '../operator/load-version.ts';
 import type { Trigger } from '../operator/loop.ts';
 import { Reconciler } from '../operator/reconciler.ts';
 import type { RunReport } from '../operator/run-report.ts';

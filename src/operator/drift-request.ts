@@ -1,7 +1,7 @@
 import { HostProblem } from '../hosting/host-client.ts';
 import { requestWriter } from '../output/request-text.ts';
 import type { DriftFacts } from '../runs/accepted-values.ts';
-import { carryOutProposal, proposalOf, proposedDrift } from '../runs/drift-request/propose-drift.ts';
+import { executeProposal, proposalOf, proposedDrift } from '../runs/drift-request/propose-drift.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { retryPause } from './loop.ts';
 import { messageOf } from './messages.ts';
@@ -44,34 +44,31 @@ export class DriftRequest {
     // Computing the edits reads all manifests again.
     if (isSame && !isAsked && this.#memory.key !== undefined) return this.#memory;
     this.#proposed = { resources, drift };
-    this.#memory = await nextMemory({ ...facts, memory: this.#memory, isAsked });
+    this.#memory = await nextMemory(facts, this.#memory, { isAsked });
     return this.#memory;
   }
 }
 
 /** Does not call a host in backoff. A failing host never fails the run. */
-async function nextMemory({
-  origin,
-  memory,
-  isAsked,
-  signal,
-  ...facts
-}: Keeping & { readonly memory: RequestMemory; readonly isAsked: boolean }): Promise<RequestMemory> {
-  const { context } = facts.opened;
+async function nextMemory(
+  { origin, signal, ...facts }: Keeping,
+  memory: RequestMemory,
+  { isAsked }: { readonly isAsked: boolean },
+): Promise<RequestMemory> {
+  const { opened, drift } = facts;
+  const { context } = opened;
   const now = context.now();
   const isInBackoff = memory.retryAt !== undefined && Date.parse(memory.retryAt) > now.getTime();
   if (signal.aborted || (isInBackoff && !isAsked)) return memory;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LONGEST)]);
   try {
-    const { opened, drift } = facts;
     const acceptance = await proposedDrift(facts);
     const hasNoDrift = acceptance.files.length === 0;
     if (hasNoDrift && memory.key === NOTHING) return memory;
-    const parts = { opened, drift, acceptance, origin, writer: requestWriter, signal: within };
-    const proposal = await proposalOf(parts);
+    const proposal = await proposalOf({ opened, drift, acceptance, origin, writer: requestWriter, signal: within });
     const key = hasNoDrift ? NOTHING : proposal.key;
     if (key === memory.key) return memory;
-    const made = await carryOutProposal(opened, { proposal, longestPause: LONGEST_PAUSE, signal: within });
+    const made = await executeProposal(opened, proposal, { longestPause: LONGEST_PAUSE, signal: within });
     // A request that a person may change is checked again.
     const isSettled = made.is !== 'foreign' && made.is !== 'behind';
     return { ...(isSettled && { key }), kept: made, failures: 0 };
@@ -85,7 +82,7 @@ async function nextMemory({
     const problem = within.aborted
       ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
       : // Removes the hint to try again, because the next run does.
-        context.redactor.redact(messageOf(until === 0 ? error : (error as Error).message, facts.opened.reach));
+        context.redactor.redact(messageOf(until === 0 ? error : (error as Error).message, opened.reach));
     return { kept: memory.kept, failures, problem, retryAt };
   }
 }

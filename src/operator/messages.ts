@@ -12,8 +12,8 @@ import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import { denialWords } from '../runs/judged-plan.ts';
+import { type LockHolder, spanText } from '../state/lock-info.ts';
 import type { AppliedChange, DriftedResource, Hold, Invalid, MissingResource, RunReport } from './run-report.ts';
-import { StateLocked } from './state-locked.ts';
 
 /** An error in one line, with its hint. */
 export function messageOf(error: unknown, reach?: Reach, message = errorMessage(error)): string {
@@ -129,5 +129,21 @@ export function holdMessage(hold: Hold, words: string, reach: Reach): string {
       return `not applied, because watch is stopping: ${words}`;
     default:
       return hold satisfies never;
+  }
+}
+
+/** Another run holds the lock of the state. */
+export class StateLocked extends Error {
+  override readonly name = 'Busy';
+  readonly lock: string;
+
+  constructor(holder: LockHolder, reach: Reach) {
+    const { id, operation, who, job, since, silentSeconds: silent } = holder;
+    const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
+    const age = silent === undefined ? '' : `, last seen ${spanText(silent)} ago`;
+    super(
+      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, reach)})`,
+    );
+    this.lock = id;
   }
 }

@@ -12,8 +12,8 @@ import type { Clock } from './clock.ts';
 import { DriftRequest } from './drift-request.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import { type ApplyPolicy, holdOf, windowState } from './hold.ts';
-import type { LastGoodManifests } from './last-good-manifests.ts';
-import type { LoadedVersion } from './load-version.ts';
+import type { LastGoodManifests, LoadedVersion } from './load-version.ts';
+import { StateLocked } from './messages.ts';
 import { receiversOf } from './notifications/receiver.ts';
 import { driftIn, type PlannedRun, planRun } from './plan-run.ts';
 import {
@@ -24,7 +24,6 @@ import {
   type RequestMemory,
   type RunReport,
 } from './run-report.ts';
-import { StateLocked } from './state-locked.ts';
 
 export interface WatchPolicy extends ApplyPolicy, PlatformOptions, LockOptions {
   readonly allowReplace?: readonly string[];

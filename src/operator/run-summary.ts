@@ -1,8 +1,10 @@
 import { requestJson } from '../output/request-text.ts';
-import type { JsonObject } from '../values/json.ts';
+import type { Json, JsonObject } from '../values/json.ts';
+import { VERSION } from '../version.ts';
 import { countsOf } from './health/metrics.ts';
 import { holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
+import type { WatchStatus } from './workspace-watch.ts';
 
 export function requestSummary({ kept, problem }: RequestMemory): RequestSummary {
   const known = kept === undefined ? { status: null, change: null, url: null, message: null } : requestJson(kept);
@@ -17,7 +19,7 @@ interface RequestSummary extends JsonObject {
 }
 
 /** A run as plain data, without secrets if the report has none. */
-export function runSummary(report: RunReport): JsonObject {
+function runSummary(report: RunReport): JsonObject {
   const { startedAt, error, invalid, fetchProblem, hold, request, reach } = report;
   return {
     number: report.number,
@@ -45,4 +47,32 @@ export function runSummary(report: RunReport): JsonObject {
       result: status,
     })),
   };
+}
+
+export function statusJson(status: WatchStatus, source: string, mode: string): Json {
+  const { last, lastOk, paused } = status;
+  const known = last?.workspace ?? lastOk?.workspace;
+  return {
+    version: VERSION,
+    workspace: known?.name ?? null,
+    workspace_id: known?.id ?? null,
+    source,
+    mode,
+    ready: isReady(status),
+    running: status.running,
+    ending: status.ending,
+    runs: status.runs,
+    failures: status.failures,
+    paused: paused === undefined ? null : { ...paused, at: paused.at.toISOString() },
+    next_run_in_seconds: status.secondsUntilNext === undefined ? null : Math.round(status.secondsUntilNext * 10) / 10,
+    busy_seconds: last?.busy === undefined ? null : Math.round(last.busy.seconds),
+    commit: last?.commit ?? lastOk?.commit ?? null,
+    last_success_at: lastOk?.startedAt.toISOString() ?? null,
+    last_run: last === undefined ? null : runSummary(last),
+  };
+}
+
+/** Ready from the first successful run until shutdown: an outage of the platform is for alerts, not for restarts. */
+export function isReady({ lastOk, ending }: WatchStatus): boolean {
+  return lastOk !== undefined && !ending;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import { networkOf } from '../operator/health/wrong-tokens.ts';
+import { networkOf } from '../operator/health/admission.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Access } from './access/access.ts';
 import { SESSION_MILLISECONDS } from './access/sessions.ts';

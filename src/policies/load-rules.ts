@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { Policy } from '../project/policy-schema.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { allDiagnostics } from '../project/all-diagnostics.ts';
 import type { InvalidProject } from '../project/invalid-project.ts';
+import type { Policy } from '../project/policy-schema.ts';
 import type { Desired, ProjectConfig } from '../project/project.ts';
 import type { Judging } from './judge.ts';
 import type { ExternalPolicies, PolicySource, RuleSet } from './rule.ts';

@@ -29,30 +29,23 @@ export interface ApplyPlanInput {
 }
 
 /** Applies an approved plan. The report contains no secrets. */
-export async function applyPlan({
-  opened,
-  session,
-  planned,
-  onError,
-  lostCreates,
-  onEvent,
-}: ApplyPlanInput): Promise<ApplyReport> {
+export async function applyPlan({ opened, planned, onEvent, ...applying }: ApplyPlanInput): Promise<ApplyReport> {
   const { interrupts, now, redactor } = opened.context;
-  await recordCommit(opened, session, planned.plan.document);
+  const { session } = applying;
+  const { document } = planned.plan;
+  await recordCommit(opened, session, document);
   const report = await apply({
     ...planned,
-    session,
-    onError,
-    lostCreates,
+    ...applying,
     verifyWorkspace: () => verifyWorkspace(planned.observing.client, opened.workspace.workspaceId),
     stop: interrupts.stop,
-    secret: await opened.secretsOf(planned.plan.document),
+    secret: await opened.secretsOf(document),
     now,
     onEvent: (event) =>
       onEvent?.(event.type === 'finished' ? { ...event, result: redactedResult(event.result, redactor) } : event),
   });
   const results = new Map([...report.results].map(([address, result]) => [address, redactedResult(result, redactor)]));
-  session.note(endingOf({ ...report, results }, planned.plan.document));
+  session.note(endingOf({ ...report, results }, document));
   const { stateError } = report;
   const plan = withLinksAfter(report.plan, results);
   return {
@@ -94,31 +87,20 @@ function endingOf(report: ApplyReport, { resources, guards, violations = [] }: P
   const { results, interrupted } = report;
   const planned = new Map(resources.map((resource) => [resource.address, resource]));
   const isWhole = [...results.values()].every(({ status }) => status === 'done');
+  const written = [...results].map(([address, each]): RunResources[number] => {
+    const { action = 'noop', id = null, changes = [] } = planned.get(address) ?? {};
+    const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
+    const common = { address, action, paths, result: each.status };
+    if (each.status === 'done') return { ...common, id: each.id };
+    return { ...common, id, error: each.status === 'failed' ? (each.recorded ?? each.error) : each.because };
+  });
+  const renamed = renamedBy(report).map(({ address, previous_address: from, id }): RunResources[number] => {
+    return { address, action: 'rename', from, id, paths: [], result: 'done' };
+  });
   const result = interrupted !== undefined ? 'interrupted' : 'failed';
   return {
     ...((interrupted !== undefined || !isWhole) && { result }),
-    resources: [...results]
-      .map(([address, each]): RunResources[number] => {
-        const { action = 'noop', id = null, changes = [] } = planned.get(address) ?? {};
-        const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
-        const common = { address, action, paths, result: each.status };
-        if (each.status === 'done') return { ...common, id: each.id };
-        return {
-          ...common,
-          id,
-          error: each.status === 'failed' ? (each.recorded ?? each.error) : each.because,
-        };
-      })
-      .concat(
-        renamedBy(report).map(({ address, previous_address: from, id }) => ({
-          address,
-          action: 'rename',
-          from,
-          id,
-          paths: [],
-          result: 'done',
-        })),
-      ),
+    resources: [...written, ...renamed],
     ...(guards.length > 0 && { lifted: guards.map(({ guard }) => guard) }),
     ...waiversIn(violations),
   };
@@ -135,9 +117,8 @@ function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> 
     JSON.stringify([rule, policy_file, waived]),
   );
   const waived = [...lifted.values()].flatMap((ofOne) => {
-    const [first] = ofOne;
-    if (first?.waived === undefined) return [];
-    const { rule, policy_file, waived: because } = first;
+    const [{ rule, policy_file, waived: because } = {}] = ofOne;
+    if (rule === undefined || policy_file === undefined || because === undefined) return [];
     return [{ rule, policy_file, because, addresses: ofOne.map(({ address }) => address) }];
   });
   return waived.length === 0 ? {} : { waived };

@@ -8,7 +8,7 @@ import { denials, refuseInvalidWaivers, waived } from '../policies/waivers.ts';
 import { UserError } from '../problems/user-error.ts';
 import { InvalidManifests } from '../project/invalid-project.ts';
 import { unflatten } from '../values/path.ts';
-import { fromForms, Secret, type Value } from '../values/value.ts';
+import { fromForms, Secret } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import { commonInput, type Planning, type PlanSurroundings, planWorkspace } from './planning.ts';
 import type { PlanningOptions } from './run-context.ts';
@@ -107,10 +107,8 @@ function subjectOf(planned: PlannedResource, declared: Pick<Resource, 'labels' |
 
 /** The resource as far as the plan contains it. */
 function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource, 'labels' | 'spec'> {
-  const leaves = Object.entries(desired ?? {}).map(([path, forms]): [string, Value] => [
-    path,
-    fromForms(forms, (name) => new Secret(name, undefined)),
-  ]);
+  const secret = (name: string) => new Secret(name, undefined);
+  const leaves = Object.entries(desired ?? {}).map(([path, forms]) => [path, fromForms(forms, secret)] as const);
   return { labels, spec: unflatten(leaves) as Resource['spec'] };
 }
 

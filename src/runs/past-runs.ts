@@ -7,7 +7,9 @@ import type { Immutable } from '../values/json.ts';
 const pastRun = runRecord().extend({
   result: z
     .enum([...runResults, 'running'])
-    .describe('running: its lock is held; died: it ended without saying how; its resources are those of its journal.'),
+    .describe(
+      'running: its lock is held; died: it ended without a recorded result; its resources are those of its journal.',
+    ),
 });
 
 export const historyDocument = z

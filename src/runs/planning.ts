@@ -3,7 +3,6 @@ import { ReadAhead } from '../engine/observe/read-ahead.ts';
 import type { OnReadProgress } from '../engine/observe/read-records.ts';
 import { dashboardOf, withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import type { RevalidateInput } from '../engine/revalidate-plan.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import type { LoadListener } from '../project/load-desired.ts';
@@ -58,21 +57,15 @@ export interface Prefetch extends Pick<Planning, 'state' | 'client'> {
 
 type LoadingOptions = PlatformOptions & Partial<Pick<PlanningOptions, 'refresh' | 'target' | 'selector'>>;
 
-interface LoadedManifests {
-  readonly desired: readonly Resource[];
-  /** Undefined if nothing was started. Its client is closed when the work is done. */
-  readonly early: Prefetch | undefined;
-}
-
 /**
- * Loads the manifests and runs the work with them. If all of them will be compared, the platform is read meanwhile. Invalid manifests end
- * the run without waiting for these reads, and without messages about them.
+ * Loads the manifests and runs the work with them. If all of them will be compared, the platform is read meanwhile: the client of `early` is
+ * closed when the work is done. Invalid manifests end the run without waiting for these reads, and without messages about them.
  * @throws InvalidManifests before any error of the state or the platform.
  */
 export async function withManifests<T>(
   opened: OpenWorkspace,
   options: LoadingOptions,
-  work: (loaded: LoadedManifests) => Promise<T>,
+  work: (loaded: { readonly desired: readonly Resource[]; readonly early: Prefetch | undefined }) => Promise<T>,
 ): Promise<T> {
   const unneeded = new AbortController();
   const beginning = begin(opened, options, unneeded.signal);
@@ -124,12 +117,9 @@ async function begin(
     // First, so that its modules load while the state is being read.
     client = opened.connect(options);
     const state = await opened.stateAhead(undefined, unneeded);
-    const { holder } = opened;
-    const { workspaceId } = opened.workspace;
-    const { now } = opened.context;
-    const concurrency = opened.concurrency(options);
-    const ahead = new ReadAhead({ client, workspaceId, state, concurrency, now });
-    return { holder, state, client, ahead };
+    const { holder, workspace, context } = opened;
+    const reads = { client, workspaceId: workspace.workspaceId, concurrency: opened.concurrency(options) };
+    return { holder, state, client, ahead: new ReadAhead({ ...reads, state, now: context.now }) };
   } catch {
     await client?.close();
     return undefined;
@@ -142,9 +132,7 @@ export function aheadFor(early: Prefetch | undefined, { lineage, serial }: State
   return isSame ? early.ahead : undefined;
 }
 
-type Common = Omit<RevalidateInput, 'saved' | 'secret' | 'ahead'>;
-
-export function commonInput({ opened, state, client, options, onProgress }: PlanSurroundings): Common {
+export function commonInput({ opened, state, client, options, onProgress }: PlanSurroundings) {
   const { name, workspaceId, baseUrl } = opened.workspace;
   return {
     state,
@@ -190,12 +178,8 @@ async function withStateWarnings(planned: PlanResult, { opened, state }: PlanSur
   const guards: PlanDocument['guards'] =
     commit?.isCertain === true ? [{ guard: 'older_commit', message: commit.message }] : [];
   if (warnings.length + guards.length === 0) return planned;
-  const withWarnings = {
-    ...document,
-    warnings: [...warnings, ...document.warnings],
-    guards: [...document.guards, ...guards],
-  };
-  return { ...planned, plan: { ...plan, document: withWarnings } };
+  const all = { warnings: [...warnings, ...document.warnings], guards: [...document.guards, ...guards] };
+  return { ...planned, plan: { ...plan, document: { ...document, ...all } } };
 }
 
 /** The number of resources that an apply would write. */
@@ -232,23 +216,12 @@ async function olderCommit(
   ]);
   if (contains?.code === 0) return undefined;
   const last = `the last apply was of commit ${applied.slice(0, 10)}`;
-  if (isContained?.code === 0) {
-    return {
-      message: `${last}, which is newer than these manifests (${head.slice(0, 10)})`,
-      isCertain: true,
-    };
-  }
-  if (shallow?.out.toString().trim() === 'true') {
-    return {
-      message: `${last}. This shallow clone cannot tell whether these manifests (${head.slice(0, 10)}) are older; fetch the whole history to check this`,
-      isCertain: false,
-    };
-  }
-  if (contains?.code === NO) {
-    return {
-      message: `${last}, which these manifests (${head.slice(0, 10)}) do not contain`,
-      isCertain: false,
-    };
-  }
-  return { message: `${last}, which this clone does not have: pull it first`, isCertain: true };
+  const own = `these manifests (${head.slice(0, 10)})`;
+  const certain = (message: string) => ({ message: `${last}${message}`, isCertain: true });
+  const possible = (message: string) => ({ message: `${last}${message}`, isCertain: false });
+  if (isContained?.code === 0) return certain(`, which is newer than ${own}`);
+  if (shallow?.out.toString().trim() === 'true')
+    return possible(`. This shallow clone cannot tell whether ${own} are older; fetch the whole history to check this`);
+  if (contains?.code === NO) return possible(`, which ${own} do not contain`);
+  return certain(', which this clone does not have: pull it first');
 }

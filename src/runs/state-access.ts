@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { proxyFor, secretsOf } from '../platform/proxy.ts';
 import type { Network } from '../platform/web-client.ts';
-import { UserError } from '../problems/user-error.ts';
+import { advice, command, UserError } from '../problems/user-error.ts';
 import type { Reach } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { StoreUser } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
 import type { LockHolder } from '../state/lock-info.ts';
-import { rescuesOf } from '../state/rescue.ts';
+import { readRescue, recordOutcomes, rescuesOf } from '../state/rescue.ts';
 import { Seal } from '../state/seal.ts';
 import { inSession, readState, type SessionOptions, type StateSession } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
@@ -19,7 +20,6 @@ import { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { refuseSecondState } from './first-state.ts';
 import { ciJob, commitOf, gitIn, marksOf, type RepositoryGit, userName } from './local-user.ts';
-import { recordRescues } from './rescues.ts';
 import type { LockOptions, RunContext } from './run-context.ts';
 
 interface StateChange {
@@ -272,4 +272,61 @@ export class StateAccess {
 /** The contents of a new state. */
 export function freshState(): FreshState {
   return { lineage: randomUUID(), salt: newSalt() };
+}
+
+/**
+ * Records the results that earlier runs of this project could not store. Uses its own session, so that the state has a new serial before
+ * it is compared with earlier reads.
+ */
+async function recordRescues(
+  root: string,
+  store: StateStore,
+  { session: options, log }: { session: SessionOptions; log: RunContext['log'] },
+): Promise<void> {
+  if ((await rescuesOf(root)).length === 0) return;
+  const { document } = await store.read();
+  const waiting = document === undefined ? [] : await rescuesOf(root, document.lineage);
+  if (waiting.length === 0) return;
+  await inSession(store, forRescue(options), async (session) => {
+    for (const rescue of waiting) {
+      const records = await recordOutcomes(session, rescue, store);
+      await rm(rescue.file, { force: true });
+      if (records.length > 0) log.info(`recorded from ${rescue.shown}: ${records.join(', ')}`);
+      if (rescue.damaged > 0)
+        log.warn(`${rescue.damaged} damaged lines of ${rescue.shown} were lost: plan again to find unknown creates`);
+    }
+  });
+}
+
+/**
+ * Records the results in a rescue file.
+ * @returns `ADDRESS = ID` for each record that the state did not have.
+ * @throws UserError if the file contains nothing for this state.
+ */
+export async function recordRescueFile(
+  file: string,
+  store: StateStore,
+  options: SessionOptions,
+): Promise<readonly string[]> {
+  const rescue = await readRescue(file);
+  if (rescue.damaged > 0 || rescue.entries.length === 0) {
+    throw new UserError(`${file} is damaged, or no rescue file`, {
+      hint: advice`Nothing was recorded. Import the ids that the failed run printed: ${command('import ADDRESS ID')}`,
+    });
+  }
+  return inSession(store, forRescue(options), async (session) => {
+    const [other] = rescue.entries.filter(({ lineage }) => lineage !== session.state.lineage);
+    if (other !== undefined) {
+      throw new UserError(`${file} belongs to another state (lineage ${other.lineage})`, {
+        hint: `The state ${store.location} has the lineage ${session.state.lineage}. Select the workspace of the failed run with -w.`,
+      });
+    }
+    const records = await recordOutcomes(session, rescue, store);
+    if (!session.changed) throw new UserError(`nothing to record: the state has everything of ${file}`);
+    return records;
+  });
+}
+
+function forRescue(options: SessionOptions): SessionOptions {
+  return { ...options, lock: { ...options.lock, operation: 'state rescue' } };
 }

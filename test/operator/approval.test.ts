@@ -5,7 +5,7 @@ import { startEmulator } from '../../src/emulator/start-emulator.ts';
 import { approvalDigest } from '../../src/engine/plan/plan-digest.ts';
 import { systemClock } from '../../src/operator/clock.ts';
 import { GracefulShutdown } from '../../src/operator/graceful-shutdown.ts';
-import { LastGoodManifests } from '../../src/operator/last-good-manifests.ts';
+import { LastGoodManifests } from '../../src/operator/load-version.ts';
 import { Reconciler, type WatchPolicy } from '../../src/operator/reconciler.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';

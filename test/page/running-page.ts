@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, request } from 'node:http';
+import { WrongTokens } from '../../src/operator/health/admission.ts';
 import { listen } from '../../src/operator/health/listener.ts';
-import { WrongTokens } from '../../src/operator/health/wrong-tokens.ts';
 import { roles } from '../../src/operator/roles.ts';
 import type { AccessOptions } from '../../src/page/access/access.ts';
 import type { Person } from '../../src/page/access/person.ts';

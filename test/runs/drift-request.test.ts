@@ -5,7 +5,7 @@ import type { HostRequest } from '../../src/hosting/code-host.ts';
 import { hostKinds } from '../../src/hosting/index.ts';
 import type { ProjectConfig } from '../../src/project/project.ts';
 import type { PullRequestSettings } from '../../src/project/pull-requests-schema.ts';
-import { decideRequest, type RequestSeen } from '../../src/runs/drift-request/decide-request.ts';
+import { decideRequest, type RequestSeen } from '../../src/runs/drift-request/keep-request.ts';
 import {
   blobId,
   driftIn,
@@ -170,17 +170,17 @@ describe('where a request belongs', () => {
   });
 
   it.each<[reason: string, Parameters<typeof place>, string]>([
-    ['a name that tells nothing', ['https://git.example.com/acme/voices'], 'cannot tell on which host'],
-    ['a path of another host', ['https://github.com/acme/sub/voices'], 'cannot tell the repository'],
+    ['a name that tells nothing', ['https://git.example.com/acme/voices'], 'the host for pull requests is unknown'],
+    ['a path of another host', ['https://github.com/acme/sub/voices'], 'the repository for pull requests is not valid'],
     [
       'a folder',
       ['/srv/voices.git', { settings: { host: 'github', repository: 'acme/voices' } }],
-      'cannot tell the api_url',
+      'the api_url for pull requests is unknown',
     ],
     [
       'a branch that Git refuses',
       ['https://github.com/acme/voices', { folder: 'x.lock/..y', settings: { branch: 'a/{project}/{workspace}' } }],
-      'is not a valid name of a branch',
+      'is not a valid branch name',
     ],
   ])('is told to be missing for %s', async (_, given, said) => {
     await expect(place(...given)).rejects.toThrow(said);
@@ -212,6 +212,6 @@ describe('where a request belongs', () => {
       env,
       signal,
     });
-    await expect(outside).rejects.toThrow('is in no usable Git repository');
+    await expect(outside).rejects.toThrow('cannot read the repository');
   });
 });

@@ -15,9 +15,8 @@ import { advice, command, misuse, UserError } from '../../problems/user-error.ts
 import { commandFor } from '../../problems/workspace-command.ts';
 import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
-import { recordRescueFile } from '../../runs/rescues.ts';
 import type { LockOptions } from '../../runs/run-context.ts';
-import { freshState } from '../../runs/state-access.ts';
+import { freshState, recordRescueFile } from '../../runs/state-access.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
 import { parseEdited, stateBytes } from '../../state/document-text.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';

@@ -7,7 +7,7 @@ import { needsPerson, requestJson, requestWords, requestWriter } from '../../out
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import { acceptanceOf, type DriftFacts, driftValues, type ValuesFound } from '../../runs/accepted-values.ts';
-import { carryOutProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
+import { executeProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
@@ -91,7 +91,7 @@ async function acceptByRequest(
   const parts = { opened, drift, acceptance, origin: { checkout }, writer: requestWriter, signal };
   const proposal = await proposalOf(parts);
   const longestPause = (options.maxWait ?? MAX_WAIT) * 1000;
-  const kept = isDry ? undefined : await carryOutProposal(opened, { proposal, longestPause, signal });
+  const kept = isDry ? undefined : await executeProposal(opened, proposal, { longestPause, signal });
   const said = kept && requestWords(kept);
   if (isJson) {
     const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });

@@ -6,8 +6,7 @@ import { type Context, Hono } from 'hono';
 import { UserError } from '../../problems/user-error.ts';
 import type { Json } from '../../values/json.ts';
 import { messageOf } from '../messages.ts';
-import { type Admission, malformation, refusal, WRONG_TOKEN } from './admission.ts';
-import { networkOf, type WrongTokens } from './wrong-tokens.ts';
+import { type Admission, malformation, networkOf, refusal, WRONG_TOKEN, type WrongTokens } from './admission.ts';
 
 interface ListenerOptions extends Admission {
   /** For `/healthz`; always alive if absent. */

@@ -1,6 +1,5 @@
 import type { ImpactVersion } from '../../runs/impact/impact-document.ts';
-import { wilson } from '../../runs/impact/intervals.ts';
-import type { Period, ShareField } from '../../runs/impact/tally.ts';
+import { type Period, type ShareField, wilson } from '../../runs/impact/tally.ts';
 import { type Html, html } from './html.ts';
 
 interface SharePlot {

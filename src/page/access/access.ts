@@ -1,7 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { isKnownHost, isLocal, isSame, type Listening } from '../../operator/health/admission.ts';
-import type { WrongTokens } from '../../operator/health/wrong-tokens.ts';
+import { isKnownHost, isLocal, isSame, type Listening, type WrongTokens } from '../../operator/health/admission.ts';
 import type { Role } from '../../operator/roles.ts';
 import type { Tokens } from './access-tokens.ts';
 import type { Person } from './person.ts';

@@ -34,17 +34,11 @@ export interface RequestWriter {
 export async function proposedDrift(facts: DriftFacts): Promise<Acceptance> {
   const found = await driftValues(facts);
   const isSecret = (text: string): boolean => facts.opened.withoutSecrets(text) !== text;
-  const kept = found.wanted.filter(({ value }) => isSecret(JSON.stringify(value)));
-  const refused = kept.map(({ address, path: field }) => ({
-    address,
-    path: field,
-    why: 'its value holds a secret',
-  }));
-  return acceptanceOf(facts.opened, {
-    ...found,
-    wanted: found.wanted.filter((each) => !kept.includes(each)),
-    refused: [...found.refused, ...refused],
-  });
+  const { secret = [], wanted = [] } = Object.groupBy(found.wanted, ({ value }) =>
+    isSecret(JSON.stringify(value)) ? 'secret' : 'wanted',
+  );
+  const refused = secret.map(({ address, path }) => ({ address, path, why: 'its value contains a secret' }));
+  return acceptanceOf(facts.opened, { ...found, wanted, refused: [...found.refused, ...refused] });
 }
 
 interface Proposing extends Pick<DriftFacts, 'opened' | 'drift'> {
@@ -62,17 +56,10 @@ interface RequestProposal {
 }
 
 /** @throws UserError if the host or the repository is unknown. */
-export async function proposalOf({
-  opened,
-  drift,
-  acceptance,
-  origin,
-  writer,
-  signal,
-}: Proposing): Promise<RequestProposal> {
-  const { project, workspace, reach } = opened;
-  const { env } = opened.context;
-  const place = await requestPlace({ project, workspace: workspace.name, origin, env, signal });
+export async function proposalOf(proposing: Proposing): Promise<RequestProposal> {
+  const { opened, drift, acceptance, origin, writer, signal } = proposing;
+  const { project, workspace, reach, context } = opened;
+  const place = await requestPlace({ project, workspace: workspace.name, origin, env: context.env, signal });
   const { accepted, refused } = acceptance;
   const subject = { drift, refused, reach };
   const wanted: RequestWanted = {
@@ -103,13 +90,10 @@ function realName(root: string, file: string): string {
  * @param longestPause the maximum pause in milliseconds that the host may request.
  * @throws HostProblem, UserError
  */
-export async function carryOutProposal(
+export async function executeProposal(
   opened: OpenWorkspace,
-  {
-    proposal: { place, wanted },
-    longestPause,
-    signal,
-  }: { readonly proposal: RequestProposal; readonly longestPause: number; readonly signal: AbortSignal },
+  { place, wanted }: RequestProposal,
+  { longestPause, signal }: { readonly longestPause: number; readonly signal: AbortSignal },
 ): Promise<KeptRequest> {
   const { env, redactor, log } = opened.context;
   const { api, repository } = place;
@@ -127,11 +111,7 @@ export async function carryOutProposal(
     shown,
     credentials,
     rights: kind.rights,
-    settings: {
-      api: 'pull_requests.api_url',
-      repository: 'pull_requests.repository',
-      longestPause: '--max-wait',
-    },
+    settings: { api: 'pull_requests.api_url', repository: 'pull_requests.repository', longestPause: '--max-wait' },
     kind,
     network: opened.network(api),
     signal,

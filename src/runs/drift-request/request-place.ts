@@ -4,7 +4,6 @@ import { folderEnvironment, runGit, shortError } from '../../git/run-git.ts';
 import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectConfig } from '../../project/project.ts';
-import type { PullRequestSettings } from '../../project/pull-requests-schema.ts';
 
 /** The repository that a project was fetched from. */
 interface FetchedFrom {
@@ -61,8 +60,8 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
     // Without a password.
     const from =
       address === undefined ? 'there is no remote origin' : `the remote is ${address.replace(/\/\/[^/]*@/, '//')}`;
-    throw new UserError(`cannot tell on which host to open a pull request: ${from}`, {
-      hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository where the remote does not tell them.`,
+    throw new UserError(`the host for pull requests is unknown: ${from}`, {
+      hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository unless the remote shows them.`,
     });
   }
   const kind = hostKinds[host];
@@ -70,43 +69,33 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   const api = settings.api_url ?? job?.api ?? (remote && kind.apiOf(remote));
   const repository = settings.repository ?? job?.repository ?? remote?.path;
   if (api === undefined) throw undetermined('api_url', 'to the address of the API');
-  if (repository === undefined || !kind.isRepository(repository)) {
-    throw undetermined('repository', `to its path on the host, such as acme/voices`, repository);
-  }
+  if (repository === undefined || !kind.isRepository(repository))
+    throw undetermined('repository', 'to its path on the host, such as acme/voices', repository);
   const fill = (text: string): string =>
     text.replaceAll('{workspace}', () => workspace).replaceAll('{project}', () => folder || '.');
+  const branch = settings.branch === undefined ? defaultBranch(folder, workspace) : fill(settings.branch);
+  if (!isRefName(branch))
+    throw new UserError(`${JSON.stringify(branch)} is not a valid branch name`, { hint: 'Set pull_requests.branch.' });
   return {
     host,
     api: api.replace(/\/+$/, ''),
     repository,
     base: settings.base ?? fetched?.ref,
-    branch: branchOf(settings, { workspace, folder, fill }),
+    branch,
     title: fill(settings.title ?? `Accept drift of ${folder === '' ? '' : '{project}:'}{workspace}`),
     folder,
   };
 }
 
 function undetermined(setting: string, to: string, wrong?: string): UserError {
-  const what = wrong === undefined ? '' : `: ${JSON.stringify(wrong)} is none`;
-  return new UserError(`cannot tell the ${setting} of the host for pull requests${what}`, {
-    hint: `Set pull_requests.${setting} ${to}.`,
-  });
-}
-
-interface Naming {
-  readonly workspace: string;
-  readonly folder: string;
-  fill(text: string): string;
+  const what = wrong === undefined ? 'is unknown' : `is not valid: ${JSON.stringify(wrong)}`;
+  return new UserError(`the ${setting} for pull requests ${what}`, { hint: `Set pull_requests.${setting} ${to}.` });
 }
 
 /** Unique for each workspace, and never a prefix of another branch. */
-function branchOf({ branch }: PullRequestSettings, { workspace, folder, fill }: Naming): string {
+function defaultBranch(folder: string, workspace: string): string {
   const project = folder === '' ? '' : `${folder.replaceAll('/', '+').replace(/[^\p{L}\p{N}_.+-]/gu, '-')}@`;
-  const name = branch === undefined ? `voxform/drift/${project}${workspace}` : fill(branch);
-  if (isRefName(name)) return name;
-  throw new UserError(`${JSON.stringify(name)} is not a valid name of a branch`, {
-    hint: 'Set pull_requests.branch.',
-  });
+  return `voxform/drift/${project}${workspace}`;
 }
 
 /** @throws UserError if the project is not in a repository. */
@@ -115,7 +104,7 @@ async function checkoutOf({ project, origin, env, signal }: Placing) {
   const git = (...args: string[]) => runGit(['-C', root, ...args], { env: folderEnvironment(env), signal });
   const [prefix, remote] = await Promise.all([git('rev-parse', '--show-prefix'), git('remote', 'get-url', 'origin')]);
   if (prefix.code !== 0) {
-    throw new UserError(`${root} is in no usable Git repository: ${shortError(prefix.complaint)}`, {
+    throw new UserError(`git cannot read the repository of ${root}: ${shortError(prefix.complaint)}`, {
       hint: 'A pull request needs a project in a checkout of its repository, or watch --git.',
     });
   }

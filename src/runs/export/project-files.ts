@@ -56,7 +56,8 @@ export function* nameless(manifests: Iterable<ExportedManifest>): Generator<Expo
   for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
 }
 
-function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, string>> {
+/** The ids in the manifests by address. */
+export function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, string>> {
   return Object.fromEntries(
     manifests.flatMap(({ kind, name, id }) => (id === undefined ? [] : [[`${kind}/${name}`, id]])),
   );

@@ -13,18 +13,21 @@ import {
   type ImpactDocument,
   type ImpactVersion,
 } from './impact-document.ts';
-import { differenceOf, type Estimate, rounded, wilson } from './intervals.ts';
 import {
   CountedValues,
+  differenceOf,
+  type Estimate,
   MOST_VALUES,
   measures,
   OTHERS,
   type Period,
+  rounded,
   type ShareField,
   type Shares,
   SharesOverTime,
   shareFields,
   VersionTally,
+  wilson,
 } from './tally.ts';
 
 export interface ImpactSelection {

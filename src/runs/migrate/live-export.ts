@@ -8,7 +8,7 @@ import { UserError } from '../../problems/user-error.ts';
 import type { Missed } from '../discover.ts';
 import { type DraftSources, draftWorkspace } from '../draft-workspace.ts';
 import type { ManifestDrafts } from '../export/drafts.ts';
-import { manifestFiles, nameless, type ProjectFile } from '../export/project-files.ts';
+import { idsOf, manifestFiles, nameless, type ProjectFile } from '../export/project-files.ts';
 import { refuseNonEmpty, writeAll, writeFolder } from '../export/write-folder.ts';
 import { type OpenWorkspace, withSession } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
@@ -38,11 +38,8 @@ export async function exportLive(
 ): Promise<LiveExport> {
   await refuseUsedManifests(opened);
   const { apiKey } = opened.workspace;
-  const secrets = apiKey.isSet ? [apiKey] : [];
-  const { drafts, missed } = await draftWorkspace(opened, { ...reading, secrets });
-  const ids = new Map(
-    drafts.manifests.flatMap(({ kind, name, id }) => (id === undefined ? [] : [[`${kind}/${name}`, id] as const])),
-  );
+  const { drafts, missed } = await draftWorkspace(opened, { ...reading, secrets: apiKey.isSet ? [apiKey] : [] });
+  const ids = new Map(Object.entries(idsOf(drafts)));
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
   const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));
   const discard = () => rm(root, { recursive: true, force: true });
@@ -51,20 +48,17 @@ export async function exportLive(
 
 async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
   await refuseNonEmpty(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
-    throw new UserError(
-      `${MANIFESTS}/ is not empty, and a live workspace is read only into a project without manifests`,
-      {
-        hint: `Export it into a new project first: voxform export --out DIR -w ${workspace.name}. Then migrate from there.`,
-        cause,
-      },
-    );
+    throw new UserError(`${MANIFESTS}/ is not empty: a live workspace is read only into a project without manifests`, {
+      hint: `Export it into a new project first: voxform export --out DIR -w ${workspace.name}. Then migrate from there.`,
+      cause,
+    });
   });
 }
 
 /**
  * Imports the records, then writes their manifests: manifests of records that the state does not have would create them again.
  */
-export async function adoptLive(
+export async function importLive(
   opened: OpenWorkspace,
   { root, ids, files }: LiveExport,
   options: LockOptions & PlatformOptions,

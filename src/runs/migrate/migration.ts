@@ -16,7 +16,7 @@ import { checkRenderings } from './blockers.ts';
 import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
 import { addToMap, type MappedIds, mapPath, writeMap } from './id-map.ts';
 import type { NameMap } from './knowledge-map.ts';
-import { adoptLive, type LiveExport } from './live-export.ts';
+import { importLive, type LiveExport } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 import { type AddressGlobs, type PreparedMigration, prepare } from './prepare.ts';
 
@@ -112,7 +112,7 @@ export async function runMigration(
   // First, because a later run continues this migration if the file exists.
   const map = path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name }));
   await writeMap(map, rowsOf(prepared, session.state));
-  if (live !== undefined) await adoptLive(ends.from, live, options);
+  if (live !== undefined) await importLive(ends.from, live, options);
   if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
   const report = await applyInBatches({
     opened: ends.to,

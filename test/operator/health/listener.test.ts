@@ -1,8 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { parseListen, type RequestFacts, refusal } from '../../../src/operator/health/admission.ts';
+import { parseListen, type RequestFacts, refusal, WrongTokens } from '../../../src/operator/health/admission.ts';
 import { listen } from '../../../src/operator/health/listener.ts';
-import { WrongTokens } from '../../../src/operator/health/wrong-tokens.ts';
 import { TrustedProxy } from '../../../src/page/access/trusted-proxy.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
 import { isLoopback } from '../../../src/values/loopback.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { StateLocked } from '../../../src/operator/messages.ts';
 import { bodyOf, NotificationEvents } from '../../../src/operator/notifications/notification-events.ts';
 import type { RunReport } from '../../../src/operator/run-report.ts';
-import { StateLocked } from '../../../src/operator/state-locked.ts';
 import { notifyEvents } from '../../../src/project/notify-schema.ts';
 import { change, plan, resource } from '../../output/sample-plan.ts';
 import { outageAt, sampleReport } from '../sample-report.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { sharePlot } from '../../../src/output/html/share-plot.ts';
-import { wilson } from '../../../src/runs/impact/intervals.ts';
-import { CountedValues, Shares } from '../../../src/runs/impact/tally.ts';
+import { CountedValues, Shares, wilson } from '../../../src/runs/impact/tally.ts';
 
 const HOUR = 3_600_000;
 const CALLS = 20;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { differenceOf, medianRank, wilson } from '../../../src/runs/impact/intervals.ts';
+import { differenceOf, medianRank, wilson } from '../../../src/runs/impact/tally.ts';
 import '../../property-seed.ts';
 
 describe('wilson', () => {
