@@ -9,7 +9,7 @@ import { type Network, WebClient } from '../platform/web-client.ts';
 import { UserError, type UserErrorOptions } from '../problems/user-error.ts';
 import { parsedJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
-import type { HostCredentials } from './host-credentials.ts';
+import type { Secret } from '../values/value.ts';
 
 /** The reason for a failed request to a host. */
 type HostFailure =
@@ -41,6 +41,18 @@ export function refusal(message: string): HostProblem {
   return new HostProblem(message, { why: 'refused', status: 200 });
 }
 
+/** Access to a host, for its API and for git over HTTPS. */
+export interface HostCredentials {
+  /** What messages call them: `the token NAME`. */
+  readonly shown: string;
+  /** The id of the GitHub App that writes with these credentials; undefined for a user. */
+  readonly app?: number | undefined;
+  /** A valid token. @throws HostProblem */
+  token(): Promise<Secret>;
+  /** Forgets a token that the host rejected. Returns true if `token` can now return another one. */
+  renew?(rejected: Secret): boolean;
+}
+
 /** The settings that a person can correct, as messages name them. */
 interface SettingNames {
   readonly api: string;
@@ -49,7 +61,7 @@ interface SettingNames {
   readonly longestPause?: string;
 }
 
-interface HostClientOptions {
+export interface HostClientOptions {
   /** Address of the API, without a final slash. */
   readonly api: string;
   /** The repository for messages. */
@@ -112,13 +124,13 @@ export class HostClient {
 
   /** @throws UserError for an address without encryption. */
   constructor(options: HostClientOptions) {
-    const { api, credentials, settings, longestPause } = options;
+    const { api, shown, settings, longestPause } = options;
     const { protocol, hostname, host } = new URL(api);
     this.#options = options;
     this.#host = host;
     this.#budget = { left: longestPause };
     if (protocol !== 'https:' && !isLoopback(hostname)) {
-      throw new UserError(`${api} would get the token ${credentials.name} without encryption`, {
+      throw new UserError(`${api} would get the token of ${shown} without encryption`, {
         hint: `Set ${settings.api} to an https address.`,
       });
     }
@@ -271,19 +283,18 @@ export class HostClient {
           : { hint: `Try again then, or wait longer with ${settings.longestPause}.` };
       return new HostProblem(message, { why: 'limited', until }, options);
     }
-    const { name } = credentials;
     const { status, body } = result;
     const { detail, code } = readErrorBody(body, redact);
     const summary = [status, detail ?? code].filter(Boolean).join(' ');
     if (isTemporary(result)) return new HostProblem(`${host} answered ${what} with ${summary}`, failure);
-    const needs = `The token ${name} needs ${rights}.`;
+    const needs = `${credentials.shown.replace(/^t/, 'T')} needs ${rights}.`;
     const moved = [`${shown} has moved (${summary})`, `Check ${settings.repository}.`] as const;
     const [message, hint] = (
       {
         301: moved,
         307: moved,
         308: moved,
-        401: [`${host} rejected the token ${name} (${summary})`, `Set ${name} to a valid token. It needs ${rights}.`],
+        401: [`${host} rejected ${credentials.shown} (${summary})`, `Check ${credentials.shown}. ${needs}`],
         403: [`no permission for ${shown} (${summary})`, needs],
         404: [`${shown} was not found (${summary})`, `Check ${settings.repository}. ${needs}`],
       } as Readonly<Record<number, readonly [string, string]>>

@@ -1,27 +1,21 @@
 import { UserError } from '../problems/user-error.ts';
 import type { Secret } from '../values/value.ts';
+import { appCredentials, type CredentialContext, type GithubApp } from './app-credentials.ts';
+import type { HostCredentials } from './host-client.ts';
 
-/** Access to a host, for its API and for git over HTTPS. */
-export interface HostCredentials {
-  /** The name of the secret, for messages. */
-  readonly name: string;
-  /** The id of the GitHub App that the host shows as the author; undefined for a user. */
-  readonly app?: number | undefined;
-  /** A valid token. @throws HostProblem */
-  token(): Promise<Secret>;
-  /** Forgets a token that the host rejected. Returns true if `token` can now return another one. */
-  renew?(rejected: Secret): boolean;
-}
+export type CredentialForm = { readonly token: Secret } | { readonly app: GithubApp };
 
 /**
- * A personal, project or group token, which never changes.
- * @param howToSet the hint for a token that is not set.
- * @throws UserError for an invalid token.
+ * A personal, project or group token, or the tokens of a GitHub App.
+ * @throws UserError for a secret that is not set or invalid.
  */
-export function tokenCredentials(token: Secret, howToSet: string): HostCredentials {
-  const { name } = token;
-  if (!token.isSet) throw new UserError(`the token ${name} is not set`, { hint: howToSet });
-  if (!/^[\x21-\x7e]+$/.test(token.reveal()))
-    throw new UserError(`the token ${name} contains spaces, line breaks or invalid characters`);
-  return { name, token: async () => token };
+export function hostCredentials(form: CredentialForm, context: CredentialContext): HostCredentials {
+  const secret = 'token' in form ? form.token : form.app.privateKey;
+  const shown = 'token' in form ? `the token ${secret.name}` : `the private key ${secret.name}`;
+  if (!secret.isSet) throw new UserError(`${shown} is not set`, { hint: context.howToSet(secret.name) });
+  context.addSecret(secret.reveal());
+  if ('app' in form) return appCredentials(form.app, context);
+  if (!/^[\x21-\x7e]+$/.test(secret.reveal()))
+    throw new UserError(`${shown} contains spaces, line breaks or invalid characters`);
+  return { shown, token: async () => secret };
 }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { type Exchange, FakeHost, type Send } from '../ci-kit/fake-host.ts';
 import { BareRepository, type Files } from './bare-repository.ts';
 
@@ -113,6 +113,8 @@ export interface Caller {
   readonly login: string;
   readonly mayWrite: boolean;
   readonly app?: number | undefined;
+  /** True for the app itself, which is no installation. */
+  readonly isApp?: boolean;
 }
 
 /** A host of one repository, in which all that its API does can be seen. */
@@ -391,7 +393,7 @@ export abstract class CodeHostFake extends FakeHost {
   }
 
   protected override rightsOf(token: string): 'none' | 'read' | 'write' {
-    return this.tokens.get(token) === true ? 'write' : 'read';
+    return this.callerOf(token)?.mayWrite === true ? 'write' : 'read';
   }
 
   protected override async answer(exchange: Exchange): Promise<void> {
@@ -399,7 +401,8 @@ export abstract class CodeHostFake extends FakeHost {
     const path = this.pathOf(url);
     if (path === undefined) return void exchange.send(404, this.refusal(404));
     const { method = 'GET' } = request;
-    const body: Call['body'] = method === 'GET' || method === 'DELETE' ? undefined : await json(request);
+    const sent = await text(request);
+    const body: Call['body'] = sent === '' ? undefined : JSON.parse(sent);
     const call: Call = { method, path, query: url.search, body };
     const send: Send = (status, answer, headers = {}) => {
       const tag = `W/"${hash('sha256', JSON.stringify([answer, headers.link]))}"`;

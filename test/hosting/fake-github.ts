@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
 import type { Exchange } from '../ci-kit/fake-host.ts';
 import type { Artifact, Permissions } from '../ci-kit/github-host.ts';
 import type { Files } from './bare-repository.ts';
@@ -15,6 +16,12 @@ import {
 const LONGEST = 65_536;
 const DOCS = 'https://docs.github.com';
 
+interface FakeApp {
+  readonly publicKey: KeyObject;
+  readonly installation: number;
+  isInstalled: boolean;
+}
+
 /** A server of GitHub Enterprise, as far as pull requests need it: it refuses what GitHub refuses. */
 export class FakeGithub extends CodeHostFake {
   /** Of jobs: none is kept here. */
@@ -28,6 +35,66 @@ export class FakeGithub extends CodeHostFake {
     return new FakeGithub(files, at).listening();
   }
 
+  /** GitHub Apps by id, with their public keys. */
+  readonly apps = new Map<number, FakeApp>();
+  /** For how many milliseconds a token of an app is valid. */
+  tokenLife = 3_600_000;
+
+  /** Installs an app in the repository. @returns its private key. */
+  installApp(id: number, { type = 'pkcs1' as 'pkcs1' | 'pkcs8' } = {}): string {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    this.apps.set(id, { publicKey, installation: this.nextId(), isInstalled: true });
+    return privateKey.export({ type, format: 'pem' }).toString();
+  }
+
+  /** The tokens of apps that were issued, and the times at which they end. */
+  readonly issued = new Map<string, { readonly app: number; endsAt: number }>();
+
+  protected override callerOf(token: string): Caller | undefined {
+    const found = this.issued.get(token);
+    if (found !== undefined && found.endsAt <= Date.now()) return undefined;
+    if (found !== undefined) return { login: `app-${found.app}[bot]`, mayWrite: true, app: found.app };
+    const app = this.#signedBy(token);
+    return app === undefined ? super.callerOf(token) : { login: '', mayWrite: false, app, isApp: true };
+  }
+
+  /** The app whose key signed a JWT, unless it has ended. */
+  #signedBy(token: string): number | undefined {
+    const [head = '', claims = '', signature = ''] = token.split('.');
+    if (signature === '') return undefined;
+    const part = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString());
+    const { iss, iat, exp } = part(claims);
+    const app = this.apps.get(Number(iss));
+    const seconds = Date.now() / 1000;
+    // GitHub takes no token for more than ten minutes.
+    const isTimely = iat <= seconds && seconds < exp && exp - seconds <= 600;
+    const isSigned =
+      app !== undefined &&
+      part(head).alg === 'RS256' &&
+      verify('sha256', Buffer.from(`${head}.${claims}`), app.publicKey, Buffer.from(signature, 'base64url'));
+    return isTimely && isSigned ? Number(iss) : undefined;
+  }
+
+  /** The calls that take the JWT of an app, and nothing else does. */
+  #app({ method, path }: Call, send: Exchange['send'], { app, isApp }: Caller): unknown {
+    const found = app === undefined ? undefined : this.apps.get(app);
+    if (isApp !== true || app === undefined || found === undefined)
+      return send(401, { message: 'A JSON web token could not be decoded', status: '401' });
+    if (!found.isInstalled) return send(404, this.refusal(404));
+    if (method === 'GET') return send(200, { id: found.installation, app_id: app });
+    if (method !== 'POST' || path !== `/app/installations/${found.installation}/access_tokens`)
+      return send(404, this.refusal(404));
+    const token = `ghs_${this.nextId()}_of_app_${app}`;
+    const endsAt = Date.now() + this.tokenLife;
+    this.issued.set(token, { app, endsAt });
+    return send(201, {
+      token,
+      expires_at: new Date(endsAt).toISOString(),
+      permissions: { contents: 'read' },
+      repository_selection: 'selected',
+    });
+  }
+
   /** A token of a job that has only these permissions. */
   tokenFor(permissions: Permissions): string {
     const token = `token-of-job-${this.nextId()}`;
@@ -36,7 +103,7 @@ export class FakeGithub extends CodeHostFake {
   }
 
   protected override pathOf({ pathname }: URL): string | undefined {
-    return /^(?:\/api(?:\/v3)?)?(\/(?:repos\/.*|user))$/.exec(pathname)?.[1];
+    return /^(?:\/api(?:\/v3)?)?(\/(?:repos\/.*|user|app\/.*))$/.exec(pathname)?.[1];
   }
 
   protected override refusal(status: 401 | 404): object {
@@ -51,6 +118,8 @@ export class FakeGithub extends CodeHostFake {
     const { method, path, body } = call;
     const { url, send } = exchange;
     const missing = () => send(404, this.refusal(404));
+    if (path === `/repos/${REPOSITORY}/installation` || path.startsWith('/app/')) return this.#app(call, send, caller);
+    if (caller.isApp === true) return send(401, this.refusal(401));
     if (path === '/user') {
       if (caller.app === undefined) return send(200, this.#user(caller.login));
       return send(403, { message: 'Resource not accessible by integration', status: '403' });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HostClient, HostProblem } from '../../src/hosting/host-client.ts';
-import { tokenCredentials } from '../../src/hosting/host-credentials.ts';
+import { type CredentialForm, hostCredentials } from '../../src/hosting/host-credentials.ts';
 import { hostKinds } from '../../src/hosting/index.ts';
 import type { CommitState, CommitStatus, PullRequests } from '../../src/hosting/pull-requests.ts';
 import { Secret } from '../../src/values/value.ts';
@@ -10,27 +10,44 @@ import { type HostName, hostNames, hosts } from './drift-project.ts';
 const SHA = /^[0-9a-f]{40}$/;
 const ABSENT = '0123456789abcdef0123456789abcdef01234567';
 
-function clientFor(name: HostName, host: CodeHostFake, { token = TOKEN, longestPause = 0 } = {}): HostClient {
+interface ClientOptions {
+  readonly token?: string;
+  readonly app?: { readonly id: number; readonly privateKey: string };
+  readonly longestPause?: number;
+  readonly secrets?: string[];
+}
+
+function clientFor(
+  name: HostName,
+  host: CodeHostFake,
+  { token = TOKEN, app, longestPause = 0, secrets = [] }: ClientOptions = {},
+): HostClient {
   const kind = hostKinds[name];
-  return new HostClient({
+  const context = {
     api: kind.apiOf(new URL(host.url)),
     shown: 'acme/voices',
-    credentials: tokenCredentials(new Secret('HOST_TOKEN', token), 'Set HOST_TOKEN.'),
-    rights: kind.pullRights,
+    repository: REPOSITORY,
     settings: { api: 'pull_requests.api', repository: 'git' },
     kind,
     network: {},
     signal: new AbortController().signal,
     longestPause,
-    redact: (text) => text,
+    redact: (text: string) => text,
     onNotice: () => undefined,
-  });
+    addSecret: (text: string) => secrets.push(text),
+    howToSet: (secret: string) => `Set ${secret}.`,
+  };
+  const form: CredentialForm =
+    app === undefined
+      ? { token: new Secret('HOST_TOKEN', token) }
+      : { app: { id: app.id, privateKey: new Secret('APP_KEY', app.privateKey) } };
+  return new HostClient({ ...context, credentials: hostCredentials(form, context), rights: kind.pullRights });
 }
 
 async function scene<Name extends HostName>(name: Name) {
   const host = (await hosts[name].start({ 'a.txt': 'a\n' })) as InstanceType<(typeof hosts)[Name]>;
   const clients: HostClient[] = [];
-  const pullsWith = (options: { readonly token?: string; readonly longestPause?: number } = {}): PullRequests => {
+  const pullsWith = (options: ClientOptions = {}): PullRequests => {
     const client = clientFor(name, host, options);
     clients.push(client);
     return hostKinds[name].pulls(client, REPOSITORY);
@@ -520,4 +537,95 @@ it('waits for a secondary limit of github only as long as it may', async () => {
   await expect(pullsWith().openFor('main')).rejects.toMatchObject({ failure: { why: 'limited' } });
   host.faults.push({ on: /./, answer: { ...limited, headers: { 'retry-after': '1' } } });
   expect(await pullsWith({ longestPause: 5000 }).openFor('main')).toEqual([]);
+});
+
+describe('a GitHub App', () => {
+  const ID = 12345;
+
+  async function installed({ type }: { readonly type?: 'pkcs1' | 'pkcs8' } = {}) {
+    const opened = await scene('github');
+    const secrets: string[] = [];
+    const privateKey = opened.host.installApp(ID, { type });
+    const pulls = opened.pullsWith({ app: { id: ID, privateKey }, secrets });
+    const renewals = () => opened.host.calls.filter(({ path }) => path.endsWith('/access_tokens')).length;
+    return { ...opened, pulls, secrets, privateKey, renewals };
+  }
+
+  it.each(['pkcs1', 'pkcs8'] as const)('uses one token for many requests, with a key as %s', async (type) => {
+    await using opened = await installed({ type });
+    const { host, pulls, secrets, renewals } = opened;
+    const { number } = host.openRequest({ branch: 'b' });
+    await Promise.all([pulls.openFor('main'), pulls.openFor('main'), pulls.get(number)]);
+    expect(renewals()).toBe(1);
+    const [token = ''] = host.issued.keys();
+    expect(secrets).toContain(token);
+  });
+
+  it('takes a key with escaped line breaks', async () => {
+    await using opened = await installed();
+    const { pullsWith, privateKey } = opened;
+    const escaped = pullsWith({ app: { id: ID, privateKey: privateKey.replaceAll('\n', '\\n') } });
+    expect(await escaped.openFor('main')).toEqual([]);
+  });
+
+  it('renews a token before it ends', async () => {
+    await using opened = await installed();
+    const { host, pulls, renewals } = opened;
+    host.tokenLife = 60_000;
+    await pulls.openFor('main');
+    host.tokenLife = 3_600_000;
+    await pulls.openFor('main');
+    await pulls.openFor('main');
+    expect(renewals()).toBe(2);
+  });
+
+  it('renews a rejected token once', async () => {
+    await using opened = await installed();
+    const { host, pulls, renewals } = opened;
+    const { number } = host.openRequest({ branch: 'b' });
+    await pulls.openFor('main');
+    for (const token of host.issued.values()) token.endsAt = 0;
+    await pulls.addComment(number, 'mark');
+    expect([renewals(), host.comments(number).length]).toEqual([2, 1]);
+    host.tokenLife = -1;
+    for (const token of host.issued.values()) token.endsAt = 0;
+    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'refused', status: 401 } });
+    expect(renewals()).toBe(3);
+  });
+
+  it('knows its comments by the app, not by the user', async () => {
+    await using opened = await installed();
+    const { host, pulls } = opened;
+    const { number } = host.openRequest({ branch: 'b' });
+    host.comment(number, `app-${ID}[bot]`, 'mark, forged');
+    host.comments(number).push({ id: host.nextId(), user: 'mallory', app: ID, body: 'mark, of a person' });
+    await pulls.addComment(number, 'mark, own');
+    expect((await pulls.ownComments(number, 'mark')).map(({ body }) => body)).toEqual(['mark, own']);
+  });
+
+  it('says what is missing', async () => {
+    await using opened = await installed();
+    const { host, pulls, pullsWith, privateKey } = opened;
+    expect(() => pullsWith({ app: { id: ID, privateKey: 'no key' } })).toThrow('PEM');
+    const stranger = pullsWith({ app: { id: 999, privateKey } });
+    await expect(stranger.openFor('main')).rejects.toMatchObject({
+      message: expect.stringContaining('the GitHub App 999'),
+      failure: { why: 'refused', status: 401 },
+    });
+    const app = host.apps.get(ID);
+    if (app !== undefined) app.isInstalled = false;
+    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { status: 404 } });
+    if (app !== undefined) app.isInstalled = true;
+    expect(await pulls.openFor('main')).toEqual([]);
+  });
+
+  it('is temporarily unreachable if the answer with its token is lost', async () => {
+    await using opened = await installed();
+    const { host, pulls } = opened;
+    host.faults.push({ on: /access_tokens/, answer: 'lost' });
+    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'unreachable' } });
+    host.faults.push({ on: /access_tokens/, answer: { status: 429, headers: { 'retry-after': '3600' } } });
+    await expect(pulls.openFor('main')).rejects.toMatchObject({ failure: { why: 'limited' } });
+    expect(await pulls.openFor('main')).toEqual([]);
+  });
 });

@@ -1,12 +1,12 @@
 import { parseGitAddress } from '../../git/git-address.ts';
 import { HostClient } from '../../hosting/host-client.ts';
-import { type HostCredentials, tokenCredentials } from '../../hosting/host-credentials.ts';
+import { hostCredentials } from '../../hosting/host-credentials.ts';
 import { hostKinds, repositoryOnHost } from '../../hosting/index.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { proxyFor, secretsOf } from '../../platform/proxy.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { Redactor } from '../../values/redactor.ts';
-import type { FleetFile, PullRequestSettings } from '../fleet-file.ts';
+import type { FleetFile } from '../fleet-file.ts';
 import { addressText } from '../sources/open-sources.ts';
 import type { PullHost } from './pulls.ts';
 
@@ -41,19 +41,22 @@ export function openPullHosts({ fleet, env, redactor, log, signal }: PullHostsOp
     const kind = hostKinds[host];
     const proxy = proxyFor(new URL(api), env);
     for (const secret of secretsOf(proxy)) redactor.add(secret);
-    const client = new HostClient({
+    const context = {
       api,
       shown: `${repository} on ${new URL(api).host}`,
-      credentials: credentialsOf(pullRequests, redactor, kind.pullRights),
-      rights: kind.pullRights,
+      repository,
       settings: { api: `sources.${name}.pull_requests.api`, repository: `sources.${name}.git` },
       kind,
       network: { proxy, ca: undefined },
       signal,
       longestPause: 0,
-      redact: (text) => redactor.redact(text),
-      onNotice: (message) => log.entry('info', message, { event: 'pulls' }),
-    });
+      redact: (text: string) => redactor.redact(text),
+      onNotice: (message: string) => log.entry('info', message, { event: 'pulls' }),
+      addSecret: (text: string) => redactor.add(text),
+      howToSet: (secret: string) => `Set ${secret} in the environment. It needs ${kind.pullRights}.`,
+    };
+    const credentials = hostCredentials(pullRequests.credentials, context);
+    const client = new HostClient({ ...context, credentials, rights: kind.pullRights });
     clients.push(client);
     hosts.set(name, {
       name: host,
@@ -69,11 +72,4 @@ export function openPullHosts({ fleet, env, redactor, log, signal }: PullHostsOp
       await Promise.all(clients.map((each) => each.close()));
     },
   };
-}
-
-function credentialsOf({ credentials }: PullRequestSettings, redactor: Redactor, rights: string): HostCredentials {
-  if ('app' in credentials) throw new UserError('not yet');
-  const { token } = credentials;
-  if (token.isSet) redactor.add(token.reveal());
-  return tokenCredentials(token, `Set ${token.name} in the environment. It needs ${rights}.`);
 }

@@ -4,7 +4,7 @@ import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { BranchRepository } from '../../hosting/branch-repository.ts';
 import type { HostKind } from '../../hosting/code-host.ts';
 import { HostClient } from '../../hosting/host-client.ts';
-import { tokenCredentials } from '../../hosting/host-credentials.ts';
+import { hostCredentials } from '../../hosting/host-credentials.ts';
 import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import { closing } from '../../problems/closing.ts';
@@ -99,26 +99,25 @@ export async function executeProposal(
   const { api, repository } = place;
   const kind: HostKind = hostKinds[place.host];
   const token = await tokenOf(opened, kind);
-  if (token.isSet) redactor.add(token.reveal());
   const shown = `${repository} on ${new URL(api).host}`;
   const { redact } = redactor;
-  const credentials = tokenCredentials(
-    token,
-    `Set ${token.name} in the environment or .env, or put it into a file ${token.name} in the secrets_dir. It needs ${kind.rights}. Another name: pull_requests.token.`,
-  );
-  const client = new HostClient({
+  const context = {
     api,
     shown,
-    credentials,
-    rights: kind.rights,
+    repository,
     settings: { api: 'pull_requests.api_url', repository: 'pull_requests.repository', longestPause: '--max-wait' },
     kind,
     network: opened.network(api),
     signal,
     longestPause,
     redact,
-    onNotice: (message) => log.info(message),
-  });
+    onNotice: (message: string) => log.info(message),
+    addSecret: (text: string) => redactor.add(text),
+    howToSet: (name: string) =>
+      `Set ${name} in the environment or .env, or put it into a file ${name} in the secrets_dir. It needs ${kind.rights}. Another name: pull_requests.token.`,
+  };
+  const credentials = hostCredentials({ token }, context);
+  const client = new HostClient({ ...context, credentials, rights: kind.rights });
   await using _ = closing(client);
   const url = `${kind.serverOf(new URL(api))}/${repository}.git`;
   const network = opened.network(url);

@@ -1,0 +1,113 @@
+import { createPrivateKey } from 'node:crypto';
+import { z } from 'zod';
+import { attempt } from '../problems/attempt.ts';
+import { closing } from '../problems/closing.ts';
+import { UserError } from '../problems/user-error.ts';
+import { lazyObject } from '../values/described.ts';
+import { Secret } from '../values/value.ts';
+import { HostClient, type HostClientOptions, type HostCredentials, HostProblem } from './host-client.ts';
+
+export interface GithubApp {
+  readonly id: number;
+  /** A PEM file from the settings of the app. */
+  readonly privateKey: Secret;
+}
+
+export interface CredentialContext extends Omit<HostClientOptions, 'credentials' | 'rights'> {
+  readonly repository: string;
+  /** The hint for a secret that is not set. */
+  howToSet(name: string): string;
+  /** Called with each token, before it is used, so that no output shows it. */
+  addSecret(text: string): void;
+}
+
+interface InstallationToken {
+  readonly secret: Secret;
+  readonly expiresAt: number;
+}
+
+/** A token is renewed so many milliseconds before it expires. GitHub issues tokens for an hour. */
+const RENEW_BEFORE = 5 * 60_000;
+
+/** The tokens of a GitHub App for the one repository. */
+export function appCredentials(app: GithubApp, context: CredentialContext): HostCredentials {
+  const { id, privateKey } = app;
+  const shown = `the GitHub App ${id}`;
+  // Variables of the environment often have line breaks in this form.
+  const key = privateKey.reveal().replaceAll('\\n', '\n');
+  if (attempt(() => createPrivateKey(key)) === undefined) {
+    throw new UserError(`the private key ${privateKey.name} is not a key in PEM format`, {
+      hint: `Generate a private key in the settings of the GitHub App, and store the whole file as ${privateKey.name}.`,
+    });
+  }
+  let current: InstallationToken | undefined;
+  let issuing: Promise<InstallationToken> | undefined;
+
+  async function renewed(): Promise<InstallationToken> {
+    issuing ??= issueToken({ id, key, name: shown }, context).finally(() => {
+      issuing = undefined;
+    });
+    current = await issuing;
+    return current;
+  }
+
+  return {
+    shown,
+    app: id,
+    async token() {
+      if (current !== undefined && current.expiresAt - Date.now() > RENEW_BEFORE) return current.secret;
+      return (await renewed()).secret;
+    },
+    renew(rejected) {
+      // Another request may have renewed it already.
+      if (current?.secret === rejected) current = undefined;
+      return true;
+    },
+  };
+}
+
+async function issueToken(
+  { id, key, name }: { readonly id: number; readonly key: string; readonly name: string },
+  context: CredentialContext,
+): Promise<InstallationToken> {
+  const [{ createAppAuth }, { request }] = await Promise.all([import('@octokit/auth-app'), import('@octokit/request')]);
+  const { api, repository, addSecret } = context;
+  const auth = createAppAuth({
+    appId: id,
+    privateKey: key,
+    request: request.defaults({ baseUrl: api, request: { fetch: throughClient } }),
+  });
+  const client = new HostClient({
+    ...context,
+    rights: 'an installation in the repository',
+    credentials: {
+      shown: name,
+      app: id,
+      async token() {
+        const { token } = await auth({ type: 'app' });
+        addSecret(token);
+        return new Secret(name, token);
+      },
+    },
+  });
+  await using _ = closing(client);
+
+  /** The requests of the library, with the proxy, certificates, retries and messages of all requests to the host. */
+  async function throughClient(url: string, { method = 'GET', body }: { method?: string; body?: string }) {
+    if (!url.startsWith(`${api}/`) || method !== 'POST') throw new Error(`unexpected request: ${method} ${url}`);
+    return Response.json(await client.ask('POST', url.slice(api.length), z.unknown(), body && JSON.parse(body)));
+  }
+
+  const { id: installationId } = await client.ask('GET', `/repos/${repository}/installation`, installationForm());
+  const { token, expiresAt } = await auth({ type: 'installation', installationId }).catch((error: unknown) => {
+    const problem = error instanceof Error && error.cause instanceof HostProblem ? error.cause : error;
+    // A token whose response was lost expires by itself.
+    if (problem instanceof HostProblem && problem.failure.why === 'unclear')
+      throw new HostProblem(problem.message, { why: 'unreachable' });
+    throw problem;
+  });
+  addSecret(token);
+  return { secret: new Secret(name, token), expiresAt: Date.parse(expiresAt) };
+}
+
+const installationForm = lazyObject(() => ({ id: z.number() }));
