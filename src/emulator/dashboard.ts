@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { userRoles } from '../platform/records/user-records.ts';
+import { jsonValue } from '../values/described.ts';
 import { type Immutable, isObject, type Json } from '../values/json.ts';
-import { jsonValue } from '../values/json-value.ts';
 import { publishAgent } from './agent-lifecycle.ts';
 import { emulatorBehaviour } from './behaviour.ts';
 import { type Emulated, type EmulatorEnv, mergePatch } from './emulated.ts';

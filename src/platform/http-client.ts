@@ -7,6 +7,7 @@ import { heldList, PER_PAGE, pages, passingList, type RecordPage } from './pages
 import { PlatformError } from './platform-error.ts';
 import {
   isOpenPage,
+  type Received,
   type RequestLine,
   readItems,
   readPage,
@@ -107,14 +108,14 @@ interface ParseOptions {
 }
 
 function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, memory }: ParseOptions) {
-  const ask = async (path: string, query: Query) => {
+  const ask = async (path: string, query?: Query, body?: unknown): Promise<Received> => {
     const request: RequestLine = { method: 'GET', path: path + queryText(query) };
-    return { request, answer: await transport.send(request) };
+    return { request, answer: await transport.send({ ...request, body }), unexpectedFields };
   };
   /** Sends `size` as long as the platform accepts it. The API document does not list it for these endpoints. */
   const requestSized = (path: string, size: Query) => {
     let isTaken = true;
-    return async (query: Query) => {
+    return async (query: Query): Promise<Received> => {
       if (isTaken) {
         try {
           return await ask(path, { ...size, ...query });
@@ -129,98 +130,75 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
       return page;
     };
   };
+  /** The records of a list without those of other workspaces. */
+  async function* own<T extends object>(records: AsyncIterable<T>): AsyncGenerator<T> {
+    for await (const record of records) if (workspaceCheck.admits(record)) yield record;
+  }
   return {
     /** @param id of the record. A response with another record must not lead to an update of that one. */
     async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
       const request: RequestLine = { method: 'GET', path };
       const known = memory?.get(path);
       const answer = await transport.send({ ...request, lastDigest: memory && (known?.digest ?? '') });
+      const received = { request, answer, unexpectedFields };
       const { digest } = answer;
       // The platform may report a missing version in this way too.
-      if (id === undefined) refuseEmpty(request, answer);
+      if (id === undefined) refuseEmpty(received);
       const isKnown = known !== undefined && digest === known.digest;
-      const record = isKnown ? (known.record as T) : readRecord(schema, request, { unexpectedFields, answer });
-      if (id !== undefined) refuseOther(record, { id, request, answer });
+      const record = isKnown ? (known.record as T) : readRecord(schema, received);
+      if (id !== undefined) refuseOther(record, id, received);
       if (digest !== undefined && !isKnown) memory?.set(path, { digest, record });
       workspaceCheck.admits(record);
       return record;
     },
     async write<T>(schema: z.ZodType<T>, request: RequestLine, body: unknown): Promise<T> {
-      return readRecord(schema, request, {
-        unexpectedFields,
-        answer: await transport.send({ ...request, body }),
-      });
+      return readRecord(schema, { request, answer: await transport.send({ ...request, body }), unexpectedFields });
     },
-    list: <T extends object>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) =>
-      own(
-        pages(
-          async (cursor) => {
-            const { request, answer } = await ask(path, { per_page: PER_PAGE, cursor });
-            return readPage(schema, request, { unexpectedFields, answer });
-          },
-          keyOf,
-          heldList,
-        ),
-        workspaceCheck,
-      ),
+    list<T extends object>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) {
+      const read = async (cursor?: string) => readPage(schema, await ask(path, { per_page: PER_PAGE, cursor }));
+      return own(pages(read, keyOf, heldList));
+    },
     /**
      * The API document shows a `meta` without paging for users, so the list may or may not be paged. A full page without a cursor is the
      * whole list if a request without a size returns no more.
      */
-    users: (path: string) => {
+    users(path: string) {
       const page = requestSized(path, { per_page: PER_PAGE });
-      return own(
-        pages(
-          async (cursor) => {
-            const { request, answer } = await page({ cursor });
-            if (cursor === undefined && isOpenPage(answer)) {
-              const { request, answer } = await ask(path, {});
-              const bare = readPage(userRecord(), request, {
-                unexpectedFields,
-                answer,
-                isWhole: (count) => count >= PER_PAGE,
-              });
-              if (bare.next !== undefined || bare.items.length >= PER_PAGE) return bare;
-            }
-            return readPage(userRecord(), request, {
-              unexpectedFields,
-              answer,
-              isWhole: (count) => count !== PER_PAGE,
-            });
-          },
-          byId,
-          { ...heldList, mayIgnoreCursor: true },
-        ),
-        workspaceCheck,
-      );
+      const read = async (cursor?: string) => {
+        const received = await page({ cursor });
+        if (cursor === undefined && isOpenPage(received)) {
+          const bare = readPage(userRecord(), await ask(path), (count) => count >= PER_PAGE);
+          if (bare.next !== undefined || bare.items.length >= PER_PAGE) return bare;
+        }
+        return readPage(userRecord(), received, (count) => count !== PER_PAGE);
+      };
+      return own(pages(read, byId, { ...heldList, mayIgnoreCursor: true }));
     },
     /**
      * The filters are in the body. A page whose cursor points to itself shows that the platform ignores the cursor in the body. The list is
      * then read again with the filters in the query as well, from the start, because a cursor may refer to the list without filters. A body
      * that is refused is omitted.
      */
-    calls: (filter: CallRange) => {
+    calls(filter: CallRange) {
       let carriers: 'body' | 'both' | 'query' = 'body';
-      const read = async (cursor: string | undefined) => {
+      const read = async (cursor?: string) => {
         const all = { ...filter, per_page: PER_PAGE, cursor };
-        const query = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null));
-        const path = `/api/v1/call-histories${carriers === 'body' ? '' : queryText(query as Query)}`;
-        const request: RequestLine = { method: 'GET', path };
-        const body = carriers === 'query' ? undefined : all;
-        return readPage(callRecord(), request, {
-          unexpectedFields,
-          answer: await transport.send({ ...request, body }),
-        });
+        const query = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Query;
+        const inQuery = carriers === 'body' ? {} : query;
+        return readPage(
+          callRecord(),
+          await ask('/api/v1/call-histories', inQuery, carriers === 'query' ? undefined : all),
+        );
       };
       const first = async () => {
         try {
-          return await read(undefined);
+          return await read();
         } catch (error) {
           const status = error instanceof PlatformError ? error.status : undefined;
           if (status === undefined || !REFUSES_BODY.has(status)) throw error;
           carriers = 'query';
           // The request fails without the body too, so the body was not the reason.
-          return await read(undefined).catch((again) => {
+          return await read().catch((again) => {
             throw again instanceof PlatformError && again.status === status ? error : again;
           });
         }
@@ -231,32 +209,24 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
         if (page.next !== cursor) return page;
         if (carriers !== 'body') throw ignoredCursor(page);
         carriers = 'both';
-        return { ...(await read(undefined)), isRestarted: true };
+        return { ...(await read()), isRestarted: true };
       };
-      return own(pages(next, byId, passingList), workspaceCheck);
+      return own(pages(next, byId, passingList));
     },
     /**
      * The cursor is the id of the last invoice. The platform does not mark the last page and may return short pages, so only an empty page
      * ends the list.
      */
-    invoices: (path: string) => {
+    invoices(path: string) {
       const page = requestSized(path, { limit: PER_PAGE });
-      return pages(
-        async (cursor) => {
-          const { request, answer } = await page({ starting_after: cursor });
-          const items = readItems(invoiceRecord(), request, { unexpectedFields, answer });
-          return { items, next: items.at(-1)?.id, path: request.path };
-        },
-        byId,
-        heldList,
-      );
+      const read = async (cursor?: string) => {
+        const received = await page({ starting_after: cursor });
+        const items = readItems(invoiceRecord(), received);
+        return { items, next: items.at(-1)?.id, path: received.request.path };
+      };
+      return pages(read, byId, heldList);
     },
   };
-}
-
-/** The records of a list without those of other workspaces. */
-async function* own<T extends object>(records: AsyncIterable<T>, workspaceCheck: WorkspaceCheck): AsyncGenerator<T> {
-  for await (const record of records) if (workspaceCheck.admits(record)) yield record;
 }
 
 function ignoredCursor({ path, items: { length } }: RecordPage<unknown>): PlatformError {

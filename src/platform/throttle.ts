@@ -58,8 +58,8 @@ export class Throttle {
   #sleeping = false;
   /** The time since which the platform refuses all requests, if it does. */
   #refusingSince: number | undefined;
-  /** Bursts since the last success. */
-  #refusals = 0;
+  /** The number of bursts of 429 since the last success, which determines the backoff. */
+  refusals = 0;
 
   constructor(options: ThrottleOptions) {
     this.#options = options;
@@ -71,11 +71,6 @@ export class Throttle {
   get atOnce(): number {
     const { limit, requestsPerSecond } = this.#options;
     return Math.min(limit.now, Math.ceil(requestsPerSecond ?? limit.now));
-  }
-
-  /** The number of bursts of 429 since the last success, which determines the backoff. */
-  get refusals(): number {
-    return this.#refusals;
   }
 
   /**
@@ -103,7 +98,7 @@ export class Throttle {
 
   /** Reports a response that shows no overload. */
   succeeded({ stamp }: Permit, time: AnswerTime): void {
-    this.#refusals = 0;
+    this.refusals = 0;
     this.#refusingSince = undefined;
     this.#options.limit.answered(stamp, time);
   }
@@ -112,7 +107,7 @@ export class Throttle {
   refused({ burst }: Permit): boolean {
     if (burst !== this.#burst) return false;
     this.#burst++;
-    this.#refusals++;
+    this.refusals++;
     this.#options.limit.refused();
     this.#refusingSince ??= this.#options.now();
     return true;

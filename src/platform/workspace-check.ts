@@ -74,9 +74,8 @@ export class WorkspaceCheck {
    * @throws ForeignRecord if all records with a workspace id belong to other workspaces.
    */
   refuseWrongWorkspace(): void {
-    const [first] = this.#workspaces;
-    if (this.#own > 0 || first === undefined) return;
-    const [id, actual] = first;
+    if (this.#own > 0 || this.elsewhere === undefined) return;
+    const { id, workspaceId: actual } = this.elsewhere;
     const which = this.#foreign === 1 ? id : `each of the ${this.#foreign} records read, such as ${id},`;
     throw new ForeignRecord(
       `${which} belongs to workspace ${actual}, but this run is for ${this.workspaceId}; nothing was written`,

@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import type { Json } from './json.ts';
 import { lazily } from './lazily.ts';
+
+export const jsonValue: z.ZodType<Json> = z.json();
 
 /** For `meta` of a schema: the description in editors and `voxform explain`, and examples as in a manifest. */
 export const about = (description: string, ...examples: z.core.util.JSONType[]) => ({

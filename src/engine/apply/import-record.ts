@@ -8,6 +8,7 @@ import type { State } from '../../state/state.ts';
 import { orphanOf } from '../../state/state-document.ts';
 import { recordedKey } from '../decide/field-rules.ts';
 import type { Observation } from '../decide/observed.ts';
+import { importedEntry } from '../decide/state-entry.ts';
 import { createRecheck, type Recheck } from '../observe/recheck.ts';
 
 interface Claim {
@@ -108,7 +109,7 @@ async function recordClaim(
   await session.record({
     type: 'saved',
     address,
-    entry: { id, adopted: true, recorded: {}, observed: {}, unobserved: [] },
+    entry: importedEntry(id),
     ...(replaced !== undefined && {
       orphan: orphanOf(address, {
         id: replaced,

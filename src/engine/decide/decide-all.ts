@@ -29,7 +29,7 @@ function indexed(input: DecideInput) {
   return {
     ...input,
     records: knownRecords(input),
-    sameKey: sameKeyIn(input),
+    sameKey: sameKeyIn(input.observed),
     concurrentCreates: unknownCreatesByKey(input),
     /** Entries at addresses that no manifest declares or claims. */
     undeclared: new Map(
@@ -67,7 +67,7 @@ function factsOf(
   const { resource, previousAddress, entry } = binding;
   const { address, kind } = resource;
   const isOwn = (each: Address | undefined): boolean => each === address || each === previousAddress;
-  const sameKey = run.sameKey(resource, entry?.id);
+  const sameKey = run.sameKey(kind, key).filter((record) => record.id !== entry?.id);
   const sameKeyHolder = sameKey[0] && run.records.holders.get(idKey(kind, sameKey[0].id));
   const concurrentCreate = key === undefined ? undefined : run.concurrentCreates.get(keyIn(kind, key));
   return {

@@ -31,7 +31,7 @@ import {
 import { differencesOf } from './differences.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import { publicationNotices, publishSteps } from './publication.ts';
-import { stateEntryOf } from './state-entry.ts';
+import { importedEntry, stateEntryOf } from './state-entry.ts';
 import { keptWarnings } from './write-response.ts';
 
 /** The record that is compared with the manifest. */
@@ -229,9 +229,7 @@ function settledEntry(
 ): ResourceEntry | undefined {
   const { entry } = facts.binding;
   // An import is recorded only once it is complete. Until then, the import continues.
-  if (differences.open.length > 0) {
-    return fresh ? { id: record.id, adopted: true, recorded: {}, observed: {}, unobserved: [] } : undefined;
-  }
+  if (differences.open.length > 0) return fresh ? importedEntry(record.id) : undefined;
   return stateEntryOf({
     kind: facts.kind,
     record,

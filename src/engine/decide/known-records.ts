@@ -1,6 +1,7 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
-import { type Address, idKey, kindOf, type Resource } from '../../manifests/resource.ts';
+import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
+import { compareText } from '../../problems/compare-text.ts';
 import { managedRecords, type State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
 import { lazily } from '../../values/lazily.ts';
@@ -102,25 +103,18 @@ function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
 
 /** By kind and natural key: the address of an unknown create, the last by name if there are several. */
 export function unknownCreatesByKey({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
-  const concurrentCreates = new Map<string, Address>();
-  for (const [address, { natural_key: key }] of [...state.pending].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    if (key !== undefined) concurrentCreates.set(keyIn(kindOf(address), key), address);
-  }
-  return concurrentCreates;
+  const sorted = [...state.pending].sort(([a], [b]) => compareText(a, b));
+  return new Map(
+    sorted.flatMap(([address, { natural_key: key }]) =>
+      key === undefined ? [] : [[keyIn(kindOf(address), key), address]],
+    ),
+  );
 }
 
-/** Finds the listed records with a resource's natural key, except the one in the state. */
-export function sameKeyIn({
-  observed,
-}: Pick<RecordSources, 'observed'>): (resource: Resource, id: string | undefined) => readonly ShownRecord[] {
-  const indexes = new Map<string, ReadonlyMap<string | undefined, readonly ShownRecord[]>>();
-  for (const [name, records] of observed.lists) {
-    const keyOf = kindNamed(name).naturalKeyOf;
-    if (keyOf !== undefined) indexes.set(name, Map.groupBy(records, keyOf));
-  }
-  return (resource, id) => {
-    const key = kindNamed(resource.kind).naturalKey?.(resource.spec)?.key;
-    const records = key === undefined ? undefined : indexes.get(resource.kind)?.get(key);
-    return (records ?? []).filter((record) => record.id !== id);
-  };
+/** Finds the listed records of a kind with a natural key. */
+export function sameKeyIn({ lists }: Observed): (kind: string, key: string | undefined) => readonly ShownRecord[] {
+  const indexes = new Map(
+    [...lists].map(([name, records]) => [name, Map.groupBy(records, (each) => kindNamed(name).naturalKeyOf?.(each))]),
+  );
+  return (kind, key) => (key === undefined ? [] : (indexes.get(kind)?.get(key) ?? []));
 }

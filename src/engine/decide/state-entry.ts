@@ -36,6 +36,11 @@ export function isCleared(
   return (baselineOf(entry, path) ?? null) !== null;
 }
 
+/** The entry of an imported record until it was compared. */
+export function importedEntry(id: string): ResourceEntry {
+  return { id, adopted: true, recorded: {}, observed: {}, unobserved: [] };
+}
+
 export interface EntryFacts {
   readonly kind: Kind;
   readonly record: ShownRecord;
@@ -55,7 +60,7 @@ export interface EntryFacts {
   /** Config objects whose earlier reads no longer count. */
   readonly resent?: readonly string[];
   /** The value that counts as shown for a leaf; by default, the one in the record. */
-  shown?(path: LeafPath): unknown;
+  readonly shown?: (path: LeafPath) => unknown;
 }
 
 /** The state entry of a record after a write or a read. Texts to be masked must have been prepared. */
@@ -64,6 +69,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   const recorded: Record<LeafPath, Json> = {};
   const observed: Record<LeafPath, Json> = {};
   const unobserved: LeafPath[] = [];
+  const shownBy = facts.shown ?? ((path: LeafPath) => shownAt(kind, record, path));
   const keepBaseline = (path: LeafPath): void => {
     const value = previous?.observed[path];
     if (value !== undefined) observed[path] = value;
@@ -79,11 +85,7 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   for (const [path, value] of facts.settled) {
     const masked = mask(value, fingerprints);
     recorded[path] = masked;
-    const shown = facts.driftIgnored.has(path)
-      ? undefined
-      : facts.shown === undefined
-        ? shownAt(kind, record, path)
-        : facts.shown(path);
+    const shown = facts.driftIgnored.has(path) ? undefined : shownBy(path);
     if (shown !== undefined) {
       const form = isTainted(value)
         ? { $fingerprint: fingerprints.of(maskable(shown)) }

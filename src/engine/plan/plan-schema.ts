@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { guards, nextStep } from '../../problems/next-step.ts';
 import { dashboardTemplate } from '../../project/dashboard-address.ts';
-import { described } from '../../values/described.ts';
-import { jsonValue } from '../../values/json-value.ts';
+import { described, jsonValue } from '../../values/described.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 
 /* Built on first use: building these schemas takes a part of the start-up time. */

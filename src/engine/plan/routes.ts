@@ -11,8 +11,17 @@ export type RoutingKind = Kind & { readonly routes: Routes };
 export function routingKinds({ resources }: Pick<PlanDocument, 'resources'>): RoutingKind[] {
   const changing = new Set(resources.filter(changesRecord).map(({ kind }) => kind));
   return [...kinds.values()]
-    .filter((kind): kind is RoutingKind => kind.routes !== undefined && kind.list !== undefined)
-    .filter((kind) => Object.keys(kind.routes.ways).some((path) => changing.has(targetOf(kind, path))));
+    .filter(isRouting)
+    .filter((kind) => kind.list !== undefined && targetsOf(kind).some((target) => changing.has(target)));
+}
+
+function isRouting(kind: Kind | undefined): kind is RoutingKind {
+  return kind?.routes !== undefined;
+}
+
+/** The kinds that records of this kind lead to. */
+function targetsOf(kind: RoutingKind): string[] {
+  return Object.keys(kind.routes.ways).map((path) => targetOf(kind, path));
 }
 
 /** Records that a changing record names, by its address. */
@@ -20,14 +29,14 @@ export type NamedRoutes = ReadonlyMap<Address, readonly unknown[]>;
 
 /** Records of an unlisted kind that the changing records name, as far as they are shown. */
 export function namedRoutes(
-  { routes: { ways, named }, ...kind }: RoutingKind,
+  kind: RoutingKind,
   { resources }: Pick<PlanDocument, 'resources'>,
   shown: (address: Address) => ShownRecord | undefined,
 ): { readonly named: NamedRoutes; readonly areAll: boolean } {
-  const targets = new Set(Object.keys(ways).map((path) => targetOf(kind, path)));
+  const targets = new Set(targetsOf(kind));
   const changing = resources.filter((each) => targets.has(each.kind) && changesRecord(each));
   const found = changing.flatMap(({ address }) => {
-    const items = shown(address)?.[named.field];
+    const items = shown(address)?.[kind.routes.named.field];
     return Array.isArray(items) ? [[address, items as readonly unknown[]] as const] : [];
   });
   return { named: new Map(found), areAll: found.length === changing.length };
@@ -47,17 +56,15 @@ interface RouteSources {
  * Pure.
  */
 export function withRoutes(document: PlanDocument, known: RouteSources): PlanDocument {
-  const listed = [...kinds.values()].filter(
-    (kind): kind is RoutingKind => kind.routes !== undefined && known.lists.has(kind.name),
-  );
+  const listed = [...kinds.values()].filter(isRouting).filter(({ name }) => known.lists.has(name));
   const found = new RouteCollector();
   const named = new Set<Address>();
   for (const [kindName, routes] of known.named) {
     const kind = kinds.get(kindName);
-    if (kind?.routes === undefined) continue;
+    if (!isRouting(kind)) continue;
     for (const [address, items] of routes) {
       named.add(address);
-      for (const item of items) addNamed(found, { kind: { ...kind, routes: kind.routes }, address, item, known });
+      for (const item of items) addNamed(found, { kind, address, item, known });
     }
   }
   if (listed.length === 0 && named.size === 0) return document;
@@ -68,9 +75,7 @@ export function withRoutes(document: PlanDocument, known: RouteSources): PlanDoc
     const kind = listed.find(({ name }) => name === resource.kind);
     if (kind !== undefined) addPlanned(found, { kind, resource, known });
   }
-  const reachable = new Set(
-    listed.flatMap((kind) => Object.keys(kind.routes.ways).map((path) => targetOf(kind, path))),
-  );
+  const reachable = new Set(listed.flatMap(targetsOf));
   return {
     ...document,
     resources: document.resources.map((resource) => {
@@ -155,10 +160,8 @@ function addNamed(
   const id = typeof fields.id === 'string' ? fields.id : null;
   const label = routes.label(known.withoutSecrets(name, { ...fields, id: id ?? '' }));
   if (label === '') return;
-  const base = {
-    ...{ kind: name, id, label },
-    address: (id === null ? undefined : known.addressOf(name, id)) ?? null,
-  };
+  const ownAddress = (id === null ? undefined : known.addressOf(name, id)) ?? null;
+  const base = { kind: name, id, label, address: ownAddress };
   found.route(address, base).ways.add(routes.named.way);
 }
 

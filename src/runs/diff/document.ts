@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { described } from '../../values/described.ts';
+import { described, jsonValue } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
-import { jsonValue } from '../../values/json-value.ts';
 
 /*
  * The differences between two workspaces as plain data, which is printed as JSON. It contains no secret.
