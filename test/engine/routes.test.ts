@@ -77,21 +77,15 @@ describe('what leads to a record that changes', () => {
     ]);
   });
 
-  it.each([
-    {
-      reason: 'no refresh was wanted',
-      options: { refresh: false },
-      message:
-        'the phone numbers that use the changed resources are not known: a plan without refresh does not read them',
-      requests: 0,
-    },
-  ])('is not guessed where $reason', async ({ options, message, requests }) => {
+  it('is not guessed without a refresh', async () => {
     const { w } = await reached(1);
-    const plan = await w.plan([talking(0.2), agent('other')], { routes: true, ...options });
+    const plan = await w.plan([talking(0.2), agent('other')], { routes: true, refresh: false });
     expect(at(plan, 'Agent/a')).toMatchObject({ action: 'update' });
     expect(at(plan, 'Agent/a')).not.toHaveProperty('routes');
-    expect(plan.warnings.filter(({ address }) => address === null)).toEqual([{ address: null, message }]);
-    expect(listings(w)).toHaveLength(requests);
+    expect(plan.warnings.filter(({ address }) => address === null)).toEqual([
+      { address: null, message: expect.stringContaining('not known: a plan without refresh does not read them') },
+    ]);
+    expect(listings(w)).toEqual([]);
   });
 
   it('is what the agent itself names where the list is refused', async () => {

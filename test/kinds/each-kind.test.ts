@@ -1,18 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { sameValue } from '../../src/engine/decide/compare.ts';
-import { kinds, lookups } from '../../src/kinds/index.ts';
-import type { Kind, ShownRecord } from '../../src/kinds/kind.ts';
+import { lookups } from '../../src/kinds/index.ts';
+import type { ShownRecord } from '../../src/kinds/kind.ts';
 import { Secret } from '../../src/values/value.ts';
-
-function kindOf(name: string): Kind {
-  const kind = kinds.get(name);
-  if (kind === undefined) throw new Error(`no kind ${name}`);
-  return kind;
-}
-
-const agent = kindOf('Agent');
-const number = kindOf('PhoneNumber');
-const user = kindOf('WorkspaceUser');
+import { agentKind as agent, kindOf, numberKind as number, userKind as user } from '../engine/pure/facts.ts';
 
 describe("each kind's own equality", () => {
   it.each([

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
 import { actionsOf, at, Bench, type Manifest, manifest } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
-import { agentSpecs, behaviours, prepare, SECRETS, withoutKey, workspaces } from './workspaces.ts';
+import { agentSpecs, behaviours, started, withoutKey, workspaces } from './workspaces.ts';
 
 interface Field {
   readonly address: string;
@@ -61,9 +61,7 @@ describe('a change behind the tool’s back', () => {
     await fc.assert(
       fc.asyncProperty(workspaces, behaviours, fc.nat(), fc.boolean(), async (workspace, behaviour, choice, clears) => {
         const { manifests } = workspace;
-        await using bench = await Bench.start(clears ? { ...behaviour, unsetFields: 'leftOut' } : behaviour);
-        bench.secrets = SECRETS;
-        prepare(bench, workspace);
+        await using bench = await started(workspace, clears ? { ...behaviour, unsetFields: 'leftOut' } : behaviour);
         await bench.apply(manifests);
         // The first look after a create: only a read shows which fields reads show.
         if (clears) await bench.apply(manifests);

@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import type { Fault } from '../../../src/emulator/faults.ts';
 import { PlatformError } from '../../../src/platform/platform-error.ts';
 import { UserError } from '../../../src/problems/user-error.ts';
-import { actionsOf, Bench, type Manifest } from '../bench.ts';
-import { behaviours, editedWorkspaces, prepare, restOf, SECRETS, type Workspace } from './workspaces.ts';
+import { actionsOf, type Bench, type Manifest } from '../bench.ts';
+import { behaviours, editedWorkspaces, restOf, started, type Workspace } from './workspaces.ts';
 
 type Method = 'POST' | 'PUT' | 'GET';
 type Step =
@@ -274,9 +274,7 @@ it('loses no record and creates nothing twice, whatever goes wrong, and comes to
       steps,
       async ({ before, after }, behaviour, showsNewAfterReads, taken) => {
         const workspace = { ...before, invited: before.invited.map((each) => ({ role: 'member' as const, ...each })) };
-        await using bench = await Bench.start({ ...behaviour, showsNewAfterReads });
-        bench.secrets = SECRETS;
-        prepare(bench, workspace);
+        await using bench = await started(workspace, { ...behaviour, showsNewAfterReads });
         const project: Project = { bench, before: workspace, after, desired: workspace.manifests, others: new Set() };
         for (const each of taken) {
           await take(each, project);

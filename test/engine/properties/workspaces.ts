@@ -3,7 +3,7 @@ import { type BehaviourPatch, shownConfigs } from '../../../src/emulator/behavio
 import { userModules, userRoles } from '../../../src/platform/records/user-records.ts';
 import type { State } from '../../../src/state/state.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
-import { type Bench, type Manifest, manifest } from '../bench.ts';
+import { Bench, type Manifest, manifest } from '../bench.ts';
 import { unlike } from './platform-truth.ts';
 
 /** A workspace to be brought about, and what people had done in its dashboard before. */
@@ -278,8 +278,16 @@ function withoutDangling(spec: JsonObject, has: (address: string) => boolean): J
   );
 }
 
+/** A bench with the secrets of a workspace, and with what people did in its dashboard before. */
+export async function started(workspace: Workspace, ...options: Parameters<typeof Bench.start>): Promise<Bench> {
+  const bench = await Bench.start(...options);
+  bench.secrets = SECRETS;
+  prepare(bench, workspace);
+  return bench;
+}
+
 /** Does in the dashboard what was done there beforehand. */
-export function prepare({ emulator }: Bench, { knowledgeBases, invited }: Workspace): void {
+function prepare({ emulator }: Bench, { knowledgeBases, invited }: Workspace): void {
   for (const name of knowledgeBases) emulator.dashboard.addKnowledgeBase({ name });
   for (const { modules, ...invitation } of invited) {
     const { id } = emulator.dashboard.inviteUser(invitation);
@@ -316,4 +324,4 @@ export function restOf(
   return 'manual';
 }
 
-export const SECRETS = { PROVIDER_KEY: 'sk-provider-0001' };
+const SECRETS = { PROVIDER_KEY: 'sk-provider-0001' };

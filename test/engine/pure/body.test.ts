@@ -4,12 +4,7 @@ import { type BodyFacts, createBody, resentFields, sentAtCreate, updateBody } fr
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { isObject, type Json, type JsonObject } from '../../../src/values/json.ts';
-import { Secret, type Value } from '../../../src/values/value.ts';
-import { agentKind, entryOf, fingerprints, numberKind, userKind, webhookKind } from './facts.ts';
-
-type Spec = { readonly [key: string]: Value };
-
-const secret = new Secret('KEY', 'sk-secret');
+import { agentKind, entryOf, fingerprints, numberKind, type Spec, secret, userKind, webhookKind } from './facts.ts';
 
 interface Case extends Partial<Omit<BodyFacts, 'kind' | 'leaves' | 'record'>> {
   readonly spec: Spec;

@@ -3,17 +3,15 @@ import { describe, expect, it } from 'vitest';
 import { compareLeaf, type LeafState, sameValue, type Verdict } from '../../../src/engine/decide/compare.ts';
 import { mask } from '../../../src/state/fingerprint.ts';
 import type { Json } from '../../../src/values/json.ts';
-import { Join, Reference, Secret, type Value } from '../../../src/values/value.ts';
+import { Join, Reference, type Value } from '../../../src/values/value.ts';
 import { json } from '../../values/arbitrary.ts';
-import { fingerprints, numberKind } from './facts.ts';
+import { fingerprint, fingerprints, numberKind, secret } from './facts.ts';
 
 const SENT = 'desired';
 const OLD = 'before';
 const RENDERED = 'Desired, as the server writes it';
 const FOREIGN = "someone else's";
 
-const secret = new Secret('KEY', 'sk-secret');
-const print = (text: string): Json => ({ $fingerprint: fingerprints.of(text) });
 const joined = new Join(['Bearer', secret], ' ');
 const unresolved = new Reference('Agent', 'new');
 
@@ -140,47 +138,47 @@ const rows: Row[] = [
     is: 'drift',
   },
   // Secrets
-  { reason: 'a secret that nobody shows, as it was sent', D: secret, R: print('sk-secret'), is: 'equal?' },
-  { reason: 'a secret that nobody shows, and another was sent', D: secret, R: print('sk-old'), is: 'manifest?' },
+  { reason: 'a secret that nobody shows, as it was sent', D: secret, R: fingerprint('sk-secret'), is: 'equal?' },
+  { reason: 'a secret that nobody shows, and another was sent', D: secret, R: fingerprint('sk-old'), is: 'manifest?' },
   { reason: 'plain text was sent where now a secret is', D: secret, R: 'sk-secret', is: 'manifest?' },
   {
     reason: 'a secret that is shown as it is',
     D: secret,
-    R: print('sk-secret'),
+    R: fingerprint('sk-secret'),
     O: 'sk-secret',
-    B: print('sk-secret'),
+    B: fingerprint('sk-secret'),
     is: 'equal',
   },
   {
     reason: 'a secret that is shown as a mask, as ever',
     D: secret,
-    R: print('sk-secret'),
+    R: fingerprint('sk-secret'),
     O: 'sk-***',
-    B: print('sk-***'),
+    B: fingerprint('sk-***'),
     is: 'rendering',
   },
   {
     reason: 'a secret whose mask is another one now',
     D: secret,
-    R: print('sk-secret'),
+    R: fingerprint('sk-secret'),
     O: 'ab-***',
-    B: print('sk-***'),
+    B: fingerprint('sk-***'),
     is: 'drift',
   },
   {
     reason: 'a new secret over the shown old one',
     D: secret,
-    R: print('sk-old'),
+    R: fingerprint('sk-old'),
     O: 'sk-old',
-    B: print('sk-old'),
+    B: fingerprint('sk-old'),
     is: 'manifest',
   },
   {
     reason: 'a new secret over a text that someone else put there',
     D: secret,
-    R: print('sk-old'),
+    R: fingerprint('sk-old'),
     O: FOREIGN,
-    B: print('sk-old'),
+    B: fingerprint('sk-old'),
     is: 'both',
   },
   {
@@ -193,9 +191,9 @@ const rows: Row[] = [
   },
   {
     reason: 'a plain text in place of a secret that nobody touched',
-    R: print('sk-old'),
+    R: fingerprint('sk-old'),
     O: 'sk-old',
-    B: print('sk-old'),
+    B: fingerprint('sk-old'),
     is: 'manifest',
   },
   {
@@ -203,7 +201,7 @@ const rows: Row[] = [
     D: joined,
     R: mask(joined, fingerprints),
     O: 'Bearer sk-secret',
-    B: print('Bearer sk-secret'),
+    B: fingerprint('Bearer sk-secret'),
     is: 'equal',
   },
   {
@@ -211,7 +209,7 @@ const rows: Row[] = [
     D: joined,
     R: mask(new Join(['Basic', secret], ' '), fingerprints),
     O: 'Basic sk-secret',
-    B: print('Basic sk-secret'),
+    B: fingerprint('Basic sk-secret'),
     is: 'manifest',
   },
   {

@@ -11,15 +11,20 @@ import { stateEntryOf } from '../../../src/engine/decide/state-entry.ts';
 import type { Kind } from '../../../src/kinds/kind.ts';
 import { mask } from '../../../src/state/fingerprint.ts';
 import { isObject, type Json } from '../../../src/values/json.ts';
-import { Join, Secret, specials, Unset, type Value } from '../../../src/values/value.ts';
+import { Join, specials, Unset, type Value } from '../../../src/values/value.ts';
 import { value } from '../../values/arbitrary.ts';
 import { ref } from '../resources.ts';
-import { agentKind, entryOf, fingerprints, numberKind, userKind, webhookKind } from './facts.ts';
-
-type Spec = { readonly [key: string]: Value };
-
-const secret = new Secret('KEY', 'sk-secret');
-const fingerprint = (text: string) => ({ $fingerprint: fingerprints.of(text) });
+import {
+  agentKind,
+  entryOf,
+  fingerprint,
+  fingerprints,
+  numberKind,
+  type Spec,
+  secret,
+  userKind,
+  webhookKind,
+} from './facts.ts';
 
 interface Case extends Partial<Omit<CompareInput, 'kind' | 'leaves' | 'record'>> {
   readonly kind?: Kind;

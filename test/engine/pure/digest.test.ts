@@ -2,10 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { digestOf } from '../../../src/engine/decide/compare.ts';
 import { leavesOf } from '../../../src/engine/decide/field-rules.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
-import { Secret, type Value } from '../../../src/values/value.ts';
-import { agentKind, numberKind, userKind, webhookKind } from './facts.ts';
+import type { Value } from '../../../src/values/value.ts';
+import { agentKind, numberKind, secret, userKind, webhookKind } from './facts.ts';
 
-const secret = new Secret('KEY', 'sk-secret');
 const agent: ShownRecord = {
   id: 'A1',
   name: 'Ada',

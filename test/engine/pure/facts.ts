@@ -5,12 +5,21 @@ import type { Kind, ShownRecord } from '../../../src/kinds/kind.ts';
 import type { Fingerprints } from '../../../src/state/fingerprint.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { ResourceEntry } from '../../../src/state/state-document.ts';
+import { Secret, type Value } from '../../../src/values/value.ts';
 
 /** Fingerprints without the wait: these tests guard no secret. */
 export const fingerprints: Fingerprints = {
   prepare: () => Promise.resolve(),
   of: (value) => createHash('sha256').update(value).digest('base64url').slice(0, 12),
 };
+
+/** The spec of a manifest. */
+export type Spec = { readonly [key: string]: Value };
+
+export const secret = new Secret('KEY', 'sk-secret');
+
+/** The form in which the state has a secret. */
+export const fingerprint = (text: string) => ({ $fingerprint: fingerprints.of(text) });
 
 export function kindOf(name: string): Kind {
   const kind = kinds.get(name);

@@ -10,14 +10,9 @@ import {
   textsToMask,
 } from '../../../src/engine/decide/state-entry.ts';
 import { isMasked, mask } from '../../../src/state/fingerprint.ts';
-import { isTainted, Join, Secret, type Value } from '../../../src/values/value.ts';
+import { isTainted, Join, type Value } from '../../../src/values/value.ts';
 import { json, value } from '../../values/arbitrary.ts';
-import { agentKind, entryOf, fingerprints } from './facts.ts';
-
-type Spec = { readonly [key: string]: Value };
-
-const secret = new Secret('KEY', 'sk-secret');
-const fingerprint = (text: string) => ({ $fingerprint: fingerprints.of(text) });
+import { agentKind, entryOf, fingerprint, fingerprints, type Spec, secret } from './facts.ts';
 
 function remembered(spec: Spec, record: object, rest: Partial<EntryFacts> = {}) {
   return stateEntryOf({

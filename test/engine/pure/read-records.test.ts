@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { internStringsOf } from '../../src/engine/observe/read-records.ts';
-import type { ResourceEntry } from '../../src/state/state-document.ts';
-import type { Json } from '../../src/values/json.ts';
+import { internStringsOf, ReadCounter, type ReadProgress } from '../../../src/engine/observe/read-records.ts';
+import type { ResourceEntry } from '../../../src/state/state-document.ts';
+import type { Json } from '../../../src/values/json.ts';
 
 it('leaves every spec saying what it said, whatever the state has', () => {
   const text = fc.constantFrom('a'.repeat(300), 'b'.repeat(300), `${'a'.repeat(299)}c`, 'short');
@@ -25,4 +25,18 @@ it('leaves every spec saying what it said, whatever the state has', () => {
       expect(value).toEqual(before);
     }),
   );
+});
+
+it('takes no more reads to be in flight than are sent at once', async () => {
+  const told: ReadProgress[] = [];
+  const client = { atOnce: () => 2 };
+  const counter = new ReadCounter((progress) => told.push(progress), client);
+  counter.expect(4);
+  const reads = Array.from({ length: 4 }, () => Promise.withResolvers<void>());
+  const done = reads.map(({ promise }) => counter.single(() => promise));
+  for (const [index, read] of reads.entries()) {
+    read.resolve();
+    await done[index];
+  }
+  expect(told.map(({ inFlight }) => inFlight)).toEqual([2, 2, 1, 0]);
 });
