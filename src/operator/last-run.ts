@@ -77,10 +77,7 @@ const MAX_LISTED = 200;
 
 /** The resources of a run that are kept, and the number of the others. */
 export function listed<T>(resources: readonly T[]): { readonly resources: T[]; readonly more: number } {
-  return {
-    resources: resources.slice(0, MAX_LISTED),
-    more: Math.max(0, resources.length - MAX_LISTED),
-  };
+  return { resources: resources.slice(0, MAX_LISTED), more: Math.max(0, resources.length - MAX_LISTED) };
 }
 
 /** The results of a run. Those stored by another version of voxform may lack parts. */

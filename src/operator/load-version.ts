@@ -51,11 +51,7 @@ export async function loadVersion(
   { version, local, last, trusted }: LoadingOptions,
 ): Promise<LoadResult> {
   const { env } = context;
-  let inputs: InputFiles = {
-    folders: [],
-    files: projectFilesOf(version.folder),
-    secretFolders: [],
-  };
+  let inputs: InputFiles = { folders: [], files: projectFilesOf(version.folder), secretFolders: [] };
   try {
     refuseOutside(version);
     const key = JSON.stringify([version.folder, version.checkout, context.workspace, local]);
@@ -78,14 +74,12 @@ export async function loadVersion(
     opened.ruleSet = load.ruleSet;
     const { resources } = load.desired;
     const diagnostics = [...load.desired.diagnostics, ...load.ruleSet.diagnostics];
-    if (diagnostics.some(({ severity }) => severity === 'error')) {
+    if (diagnostics.some(({ severity }) => severity === 'error'))
       return { inputs, invalid: { diagnostics, error: undefined } };
-    }
     return { inputs, loaded: { version, opened, resources, warnings: diagnostics } };
   } catch (error) {
-    if (error instanceof InvalidProject) {
+    if (error instanceof InvalidProject)
       return { inputs, invalid: { diagnostics: error.diagnostics, error: undefined } };
-    }
     if (error instanceof UserError) return { inputs, invalid: { diagnostics: [], error } };
     throw error;
   }
@@ -101,15 +95,12 @@ export function inputsOf(
   const bases = manifests
     .filter((pattern) => !pattern.startsWith('!'))
     .map((pattern) => path.resolve(root, picomatch.scan(pattern.replace(/^(\.\/+)+/, '')).base));
+  const policyFiles = (policies?.files ?? []).map(({ path }) => path);
   return {
     folders: [...new Set(bases)],
-    files: [...projectFilesOf(root), ...fileUses(project, declarations).keys(), ...policyPaths(policies)],
+    files: [...projectFilesOf(root), ...fileUses(project, declarations).keys(), ...policyFiles],
     secretFolders: secrets.folders,
   };
-}
-
-function policyPaths(policies: RunContext['policies']): readonly string[] {
-  return (policies?.files ?? []).map(({ path }) => path);
 }
 
 /** The folder may be a symbolic link, but only to another folder of the repository. */

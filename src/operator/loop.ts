@@ -125,7 +125,9 @@ export class Loop {
     }
     const { pauses, random, clock } = this.#options;
     this.#failures = healthy ? 0 : this.#failures + 1;
-    const pause = healthy ? intervalPause(pauses, random()) : retryPause(pauses, this.#failures, random());
+    const pause = healthy
+      ? pauses.interval * (1 + SPREAD * (2 * random() - 1))
+      : retryPause(pauses, this.#failures, random());
     this.#time('next', pause, () => this.trigger(healthy ? 'interval' : 'retry'));
     if (again !== undefined) this.#time('again', again.milliseconds, () => this.trigger(again.trigger));
     this.#nextAt = clock.now() + Math.min(pause, again?.milliseconds ?? pause);
@@ -149,11 +151,6 @@ export class Loop {
 
 /** The part of an interval by which it may be longer or shorter, so that loops that start together spread out. */
 const SPREAD = 0.1;
-
-/** @param random between 0 and 1. */
-function intervalPause({ interval }: Pauses, random: number): number {
-  return interval * (1 + SPREAD * (2 * random - 1));
-}
 
 /**
  * The pause after consecutive failures: between half and all of a time that doubles up to a cap.

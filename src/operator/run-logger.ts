@@ -40,7 +40,7 @@ export class RunLogger implements RunObserver {
     this.#run = report.number;
     this.#fetching(report);
     this.#manifests(report);
-    this.#troubles(report);
+    this.#failed(report);
     if (report.plan !== undefined) {
       this.#drift(report);
       this.#held(report);
@@ -55,6 +55,11 @@ export class RunLogger implements RunObserver {
 
   #say(level: WatchLevel, message: string, fields: LogFields): void {
     this.#log?.entry(level, message, { ...fields, run: this.#run });
+  }
+
+  /** Warns of each text of the topic that the last run did not have. */
+  #sayNew(topic: string, texts: readonly string[], event: string): void {
+    for (const text of this.#reported.changes(topic, texts).added) this.#say('warning', text, { event });
   }
 
   #fetching({ fetchProblem, commit, invalid, workspace, reach }: RunReport): void {
@@ -79,30 +84,22 @@ export class RunLogger implements RunObserver {
     for (const line of added) this.#say('error', line, { event: 'invalid' });
     if (added.length > 0) {
       const inUse = result === 'invalid' ? 'nothing is applied' : 'still using the last valid ones';
-      this.#say('error', `the manifests are invalid: ${inUse}`, {
-        event: 'manifests-refused',
-        problems: lines.length,
-      });
+      const fields = { event: 'manifests-refused', problems: lines.length };
+      this.#say('error', `the manifests are invalid: ${inUse}`, fields);
     }
     if (ended > 0 && invalid === undefined) this.#say('info', 'the manifests are valid again', { event: 'valid' });
     const texts = warnings.map((each) => `${placeOf(each)}  ${each.message}`);
-    for (const text of this.#reported.changes('warning', texts).added)
-      this.#say('warning', text, { event: 'manifest-warning' });
+    this.#sayNew('warning', texts, 'manifest-warning');
   }
 
-  #troubles({ error, result, busy, reach }: RunReport): void {
+  #failed({ error, result, busy, reach }: RunReport): void {
     if (error === undefined) return;
     const message = messageOf(error, reach);
-    const isNews =
-      this.#reported.changes('error', [`${errorKey(error)}${busy?.isLong ? ' for long' : ''}`]).added.length > 0;
+    const key = `${errorKey(error)}${busy?.isLong ? ' for long' : ''}`;
+    const isNews = this.#reported.changes('error', [key]).added.length > 0;
     if (result === 'interrupted') return;
-    if (!isExpected(error) && error instanceof Error && isNews) {
-      const stack = error.stack ?? '';
-      this.#say('error', 'this is a bug in voxform: please report it', {
-        event: 'mistake',
-        stack,
-      });
-    }
+    if (!isExpected(error) && error instanceof Error && isNews)
+      this.#say('error', 'this is a bug in voxform: please report it', { event: 'mistake', stack: error.stack ?? '' });
     if (result === 'busy') {
       const level = busy?.isLong ? 'warning' : 'info';
       this.#say(isNews ? level : 'debug', message, { event: 'busy', seconds: busy?.seconds ?? 0 });
@@ -124,8 +121,8 @@ export class RunLogger implements RunObserver {
 
   #request({ request }: RunReport): void {
     const { kept, problem } = request ?? {};
-    for (const text of this.#reported.changes('request-problem', problem === undefined ? [] : [problem]).added)
-      this.#say('warning', `no pull request for the drift: ${text}`, { event: 'request-failed' });
+    const problems = problem === undefined ? [] : [`no pull request for the drift: ${problem}`];
+    this.#sayNew('request-problem', problems, 'request-failed');
     const words = kept && requestWords(kept);
     for (const text of this.#reported.changes('request', words === undefined ? [] : [words]).added)
       this.#say(kept && needsPerson(kept) ? 'warning' : 'info', text, { event: 'request' });
@@ -184,25 +181,17 @@ export class RunLogger implements RunObserver {
     const warnings = wordedWarnings(plan?.warnings ?? [], reach, { full: false }).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,
     );
-    for (const text of this.#reported.changes('plan-warning', warnings).added)
-      this.#say('warning', text, { event: 'plan-warning' });
+    this.#sayNew('plan-warning', warnings, 'plan-warning');
   }
 
   #close(report: RunReport): void {
     const { result, triggers, seconds, number } = report;
-    const fields = {
-      event: 'run',
-      result,
-      triggers: [...triggers],
-      seconds: Math.round(seconds * 1000) / 1000,
-    };
+    const fields = { event: 'run', result, triggers: [...triggers], seconds: Math.round(seconds * 1000) / 1000 };
     const words = `run ${number} (${triggers.join(', ')}): ${result}, ${planWords(report)}`;
     if (result === 'ok') {
       this.#reported.changes('error', []);
       if (this.#failures > 0)
-        this.#say('info', `back to normal after ${plural(this.#failures, 'failed run')}`, {
-          event: 'recovered',
-        });
+        this.#say('info', `back to normal after ${plural(this.#failures, 'failed run')}`, { event: 'recovered' });
       const isFirst = !this.#wasOk && report.hold === undefined && report.applied.length === 0;
       this.#wasOk = true;
       this.#failures = 0;

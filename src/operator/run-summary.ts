@@ -41,11 +41,7 @@ function runSummary(report: RunReport): JsonObject {
     })),
     held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report), reach) },
     pull_request: request === undefined ? null : requestSummary(request),
-    applied: report.applied.map(({ address, action, result: { status } }) => ({
-      address,
-      action,
-      result: status,
-    })),
+    applied: report.applied.map(({ address, action, result: { status } }) => ({ address, action, result: status })),
   };
 }
 

@@ -24,10 +24,7 @@ export function readRules(sources: readonly PolicySource[]): RuleSet {
     known.set(source, ruleSet);
     return ruleSet;
   });
-  return {
-    rules: read.flatMap(({ rules }) => rules),
-    diagnostics: read.flatMap(({ diagnostics }) => diagnostics),
-  };
+  return { rules: read.flatMap(({ rules }) => rules), diagnostics: read.flatMap(({ diagnostics }) => diagnostics) };
 }
 
 function rulesOf(source: PolicySource): RuleSet {

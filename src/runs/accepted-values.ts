@@ -159,20 +159,14 @@ export async function acceptanceOf(
   };
 }
 
-interface RollingBack {
+interface RollingBack extends Pick<ValuesFound, 'records'> {
   readonly kind: Kind;
   readonly resource: Resource;
   readonly version: ShownRecord;
-  /** Ids of possible `$ref` targets. */
-  readonly records: ReadonlyMap<Address, string>;
 }
 
 /** The values that a manifest needs for the next plan to restore a published version: only managed fields that differ. */
-export function valuesOfVersion({ kind, resource, version, records }: RollingBack): {
-  readonly wanted: readonly WantedValue[];
-  readonly refused: readonly NotAcceptable[];
-  readonly unshown: readonly LeafPath[];
-} {
+export function valuesOfVersion({ kind, resource, version, records }: RollingBack): Omit<Acceptable, 'unmoved'> {
   const { address } = resource;
   const wanted: WantedValue[] = [];
   const refused: NotAcceptable[] = [];

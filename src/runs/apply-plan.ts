@@ -48,12 +48,7 @@ export async function applyPlan({ opened, planned, onEvent, ...applying }: Apply
   session.note(endingOf({ ...report, results }, document));
   const { stateError } = report;
   const plan = withLinksAfter(report.plan, results);
-  return {
-    ...report,
-    plan,
-    results,
-    ...(stateError !== undefined && { stateError: redactor.redact(stateError) }),
-  };
+  return { ...report, plan, results, ...(stateError !== undefined && { stateError: redactor.redact(stateError) }) };
 }
 
 /** Created records have an id now, and an unknown create must be looked up. */

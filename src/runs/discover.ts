@@ -5,7 +5,6 @@ import { addClause, gatherMentions, type MentionsById } from '../engine/observe/
 import { kinds, lookups } from '../kinds/index.ts';
 import type { Kind, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/kind.ts';
 import { kindOf } from '../manifests/resource.ts';
-import type { PlatformClient } from '../platform/client.ts';
 import type { RecordReads } from './orphan-status.ts';
 
 export interface Discovering extends RecordReads {
@@ -66,10 +65,8 @@ export async function discoverEach(
   const byLookup = new Map<string, readonly LookupRecord[]>();
   for (const lookup of lookups.values()) {
     const shown = await readList(lookup, input, progress);
-    byLookup.set(
-      lookup.name,
-      shown.map(({ id, name }) => ({ id, name })),
-    );
+    const records = shown.map(({ id, name }) => ({ id, name }));
+    byLookup.set(lookup.name, records);
   }
   input.client.workspaceCheck.refuseWrongWorkspace();
   return { lookups: byLookup, missed };
@@ -152,10 +149,7 @@ export interface Missed {
   readonly because: string;
 }
 
-interface MentionSearch {
-  readonly client: PlatformClient;
-  /** Known ids: from a person or a state. */
-  readonly known: readonly KnownId[];
+interface MentionSearch extends Pick<Discovering, 'client' | 'known'> {
   /** Follows mentions since this time; undefined for those that a few requests return. */
   readonly since: Date | undefined;
   /** Receives the sources that could not be read. */
@@ -182,16 +176,14 @@ function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, string[
   return ids;
 }
 
-interface MentionedReading extends RecordReads {
-  /** Called for ids without a record in this workspace. */
-  onGap(id: string, seen: Observation): void;
-}
-
-/** The records with these ids, in order, with several reads at once. */
+/**
+ * The records with these ids, in order, with several reads at once.
+ * @param onGap is called for ids without a record in this workspace.
+ */
 export async function* readMentioned(
   kind: Kind,
   ids: Iterable<string>,
-  { client, workspaceId, concurrency, onGap }: MentionedReading,
+  { client, workspaceId, concurrency, onGap }: RecordReads & { onGap(id: string, seen: Observation): void },
 ): AsyncGenerator<ShownRecord> {
   const look = async (id: string) => ({ id, seen: await getRecord(kind, { id, client, workspaceId }) });
   for await (const { id, seen } of inOrder(ids, concurrency, look)) {

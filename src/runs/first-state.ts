@@ -25,28 +25,22 @@ interface NewState {
   readonly context: Pick<RunContext, 'cwd' | 'env' | 'log'>;
 }
 
-interface OtherStates {
-  /** The states that this machine wrote before. */
-  readonly marks: Marks | undefined;
-  readonly elsewhere?: StateStore['elsewhere'];
-}
-
 /**
  * Refuses to start a state if the same workspace has or had one: under another name, as after a rename in voxform.yaml, or written on
  * this machine and lost. Otherwise everything would be created again.
+ * @param marks of the states that this machine wrote before.
  * @throws LostState if it is gone, UserError with the command to take it over if it is elsewhere.
  */
-export async function refuseSecondState(beginning: NewState, { marks, elsewhere }: OtherStates): Promise<void> {
+export async function refuseSecondState(
+  beginning: NewState,
+  { marks, elsewhere }: { readonly marks: Marks | undefined; readonly elsewhere?: StateStore['elsewhere'] },
+): Promise<void> {
   const { project, workspace, store } = beginning;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
   const files = marked.map((mark) => mark.path).filter((each) => path.isAbsolute(each));
   const byDefault = local.place({}, { workspace: workspace.name, root: project.localRoot ?? project.root }).path;
   const own = backendOf(workspace.state).fileOf?.(workspace.state);
-  const looking = {
-    path: own,
-    workspaceId: workspace.workspaceId,
-    name: path.basename(byDefault),
-  };
+  const looking = { path: own, workspaceId: workspace.workspaceId, name: path.basename(byDefault) };
   const found = await findOtherState({
     ...looking,
     others: [
@@ -79,9 +73,7 @@ function otherState({ location: shown, from, records }: StateElsewhere, beginnin
     records === undefined ? 'which cannot be read,' : `with ${records} ${records === 1 ? 'record' : 'records'},`;
   return new UserError(
     `no state at ${store.location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
-    {
-      hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }),
-    },
+    { hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }) },
   );
 }
 
@@ -106,9 +98,7 @@ function inOtherStore({ path: other, serial }: StateMark, beginning: NewState): 
   const command = "state move --from '{ backend: BACKEND, … }'";
   return new UserError(
     `no state at ${store.location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${other} (serial ${serial})`,
-    {
-      hint: hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }),
-    },
+    { hint: hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }) },
   );
 }
 

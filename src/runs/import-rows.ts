@@ -39,17 +39,15 @@ interface RowProblem {
 
 const COLUMNS: readonly string[] = ['address', 'id'];
 
-interface ReadRows {
-  readonly rows: readonly ImportRow[];
-  readonly problems: readonly RowProblem[];
-}
-
 /**
  * The rows of a CSV file with the header `address,id`, or of a migration map, with the problems of single rows. Rows of a map without an
  * id of this workspace are skipped.
  * @param origin the file name, and the workspace whose ids are read from a map.
  */
-export function readRows(text: string, origin: { readonly file: string; readonly workspace: string }): ReadRows {
+export function readRows(
+  text: string,
+  origin: { readonly file: string; readonly workspace: string },
+): { readonly rows: readonly ImportRow[]; readonly problems: readonly RowProblem[] } {
   const rows: ImportRow[] = [];
   const problems: RowProblem[] = [];
   const lines = text.split(/\r\n|\r|\n/);
@@ -139,14 +137,11 @@ export interface RowsImport extends RecordReads {
   now(): Date;
 }
 
-interface CheckedRows {
-  readonly fresh: readonly ImportRow[];
-  /** In the order of the lines: taken addresses and records, and missing records. */
-  readonly problems: readonly RowProblem[];
-}
-
-/** Checks whether each row can be imported. Records nothing. */
-export async function checkRows(rows: readonly ImportRow[], input: RowsImport): Promise<CheckedRows> {
+/** The rows to import, and the problems in the order of the lines. Records nothing. */
+export async function checkRows(
+  rows: readonly ImportRow[],
+  input: RowsImport,
+): Promise<{ readonly fresh: readonly ImportRow[]; readonly problems: readonly RowProblem[] }> {
   const { session, concurrency, now } = input;
   const recheck = createRecheck(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
   const problems: RowProblem[] = [];

@@ -49,11 +49,7 @@ export function ciJob(env: ProcessEnvironment): CiJob | undefined {
 export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | undefined {
   const folder = userFolder('state', env);
   if (folder === undefined) return undefined;
-  return createMarks({
-    folder: path.join(folder, 'states'),
-    baseUrl,
-    debug: (message) => log.debug(message),
-  });
+  return createMarks({ folder: path.join(folder, 'states'), baseUrl, debug: (message) => log.debug(message) });
 }
 
 /** The name of the user, for the lock. */

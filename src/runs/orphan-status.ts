@@ -29,10 +29,7 @@ export async function isRightPlatform(
   looking: RecordReads,
 ): Promise<boolean> {
   if (resources.size === 0 || looked.some(({ exists }) => exists)) return true;
-  const recheck = createRecheck(looking, {
-    maxAgeMilliseconds: Number.POSITIVE_INFINITY,
-    now: () => new Date(0),
-  });
+  const recheck = createRecheck(looking, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now: () => new Date(0) });
   for (const [address, { id }] of [...resources].slice(0, SAMPLE)) {
     const { status } = await recheck.at(kindNamed(kindOf(address)), id);
     if (status === 'shown') return true;

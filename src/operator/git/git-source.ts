@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { realpathSync } from 'node:fs';
+import { hash } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
@@ -37,7 +37,7 @@ const TIMEOUT = 120_000;
  */
 export function gitSource(options: GitSourceOptions): ManifestSource {
   const address = parseGitAddress(options.url, { cwd: options.cwd, option: '--git' });
-  checkRef(options.ref);
+  if (!isRefName(options.ref)) throw misuse(`--ref: ${JSON.stringify(options.ref)} is not a valid branch or tag name`);
   const subfolder = checkSubfolder(options.subfolder);
   for (const secret of secretsOf(address)) options.keepSecret(secret);
   return new GitSource({ ...options, subfolder }, address);
@@ -49,12 +49,6 @@ export function secretsOf({ credentials }: GitAddress): string[] {
   const { user, password } = credentials;
   // A token alone may be in place of a user name.
   return password === '' ? [user] : [password, Buffer.from(`${user}:${password}`).toString('base64')];
-}
-
-/** @throws UserError unless git must read it as the name of a branch, a tag or a commit. */
-function checkRef(ref: string): void {
-  if (isRefName(ref)) return;
-  throw misuse(`--ref: ${JSON.stringify(ref)} is not a valid branch or tag name`);
 }
 
 /** The folder of the project inside a checkout, as a relative path. Throws `UserError` if it is outside. */
@@ -79,9 +73,7 @@ class GitSource implements ManifestSource {
     this.#options = options;
     this.#address = address;
     this.name = `${ref} of ${address.shown}`;
-    const key = createHash('sha256')
-      .update(JSON.stringify([address.url, ref, workspace]))
-      .digest('hex');
+    const key = hash('sha256', JSON.stringify([address.url, ref, workspace]));
     this.#home = path.join(cwd, CHECKOUTS, key.slice(0, 16));
   }
 
@@ -147,8 +139,7 @@ class GitSource implements ManifestSource {
 
   async #checkOut(commit: string, signal: AbortSignal): Promise<Version> {
     const checkout = path.join(this.#home, commit);
-    const isThere = (await readdir(this.#home)).includes(commit);
-    if (!isThere) {
+    if (!existsSync(checkout)) {
       const { tree, folder } = await this.#projectAt(commit, signal);
       // Renamed when complete. The next run removes a partial checkout.
       const partial = `${checkout}.partial`;

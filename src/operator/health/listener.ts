@@ -72,10 +72,10 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const answer = getRequestListener(appOf(options).fetch, { overrideGlobalObjects: false });
   const server = createServer(limits, (request, response) => {
     // Probes use IP addresses, not names, from anywhere, and must not depend on other parts of the server.
-    const probe = probeOf(request, options) ?? refusalOf(request);
-    if (probe === undefined) return void answer(request, response);
+    const plain = plainAnswer(request, options);
+    if (plain === undefined) return void answer(request, response);
     request.resume();
-    const { status, body, ...headers } = probe;
+    const { status, body, ...headers } = plain;
     response.writeHead(status, { ...HEADERS, ...JSON_TYPE, ...headers });
     response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(body)}\n`);
   });
@@ -98,20 +98,20 @@ interface PlainAnswer {
   readonly allow?: string;
 }
 
-function probeOf(
-  { url = '', method = '' }: IncomingMessage,
+/** The answer to a probe or to a malformed request. */
+function plainAnswer(
+  request: IncomingMessage,
   { isAlive = () => true, isReady }: ListenerOptions,
 ): PlainAnswer | undefined {
+  const { url = '', method = '' } = request;
   const [path] = url.split('?', 1);
-  if (path !== '/healthz' && path !== '/readyz') return undefined;
+  if (path !== '/healthz' && path !== '/readyz') {
+    const error = malformation(request);
+    return error === undefined ? undefined : { status: 400, body: { error } };
+  }
   if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'use GET' }, allow: READING };
   const body = path === '/healthz' ? { alive: isAlive() } : { ready: isReady() };
   return { status: Object.values(body)[0] ? 200 : 503, body };
-}
-
-function refusalOf(request: IncomingMessage): PlainAnswer | undefined {
-  const error = malformation(request);
-  return error === undefined ? undefined : { status: 400, body: { error } };
 }
 
 type App = Hono<{ Bindings: HttpBindings }>;

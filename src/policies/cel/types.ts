@@ -5,9 +5,7 @@ import type { LeafPath } from '../../values/path.ts';
 
 /** The static type of a value. */
 export type Type =
-  | {
-      readonly is: 'any' | 'nothing' | 'null' | 'bool' | 'int' | 'double' | 'timestamp' | 'duration' | 'secret';
-    }
+  | { readonly is: 'any' | 'nothing' | 'null' | 'bool' | 'int' | 'double' | 'timestamp' | 'duration' | 'secret' }
   /** With all possible texts, if they are known. */
   | { readonly is: 'string'; readonly values?: readonly string[] }
   | { readonly is: 'list'; readonly of: Type }

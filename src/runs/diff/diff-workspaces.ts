@@ -58,13 +58,7 @@ function placeOf({ name, workspaceId, baseUrl }: Side): DiffDocument['first'] {
 async function compareAt(address: Address, first: Side, second: Side): Promise<ResourceDifference> {
   const [a, b] = [first.members.get(address), second.members.get(address)];
   const { kind, source } = (a ?? (b as Member)).resource;
-  const common = {
-    address,
-    kind,
-    source,
-    first: a?.record?.id ?? null,
-    second: b?.record?.id ?? null,
-  };
+  const common = { address, kind, source, first: a?.record?.id ?? null, second: b?.record?.id ?? null };
   if (a?.record !== undefined && b?.record !== undefined) {
     const compared = await Promise.all(
       [...fieldsOf(kindNamed(kind), [a, b])].map((field) => compareField(field, { first, second, a, b })),
@@ -115,13 +109,11 @@ interface Both {
   readonly b: Member;
 }
 
-interface FieldComparison {
-  readonly difference?: FieldDifference;
-  /** The path, if the values are equal but not verified. */
-  readonly unverified?: LeafPath;
-}
-
-async function compareField(field: HeldField, { first, second, a, b }: Both): Promise<FieldComparison> {
+/** The difference, or the path if the values are equal but not verified. */
+async function compareField(
+  field: HeldField,
+  { first, second, a, b }: Both,
+): Promise<{ readonly difference?: FieldDifference; readonly unverified?: LeafPath }> {
   const { path } = field;
   const [left, right] = [heldAt(first, a, field), heldAt(second, b, field)];
   const same = await areSame(field, { first, second, left, right });
@@ -140,17 +132,10 @@ async function compareField(field: HeldField, { first, second, a, b }: Both): Pr
   };
 }
 
-interface Values {
-  readonly first: Side;
-  readonly second: Side;
-  readonly left: Held;
-  readonly right: Held;
-}
-
 /** Undefined if unknown. */
 async function areSame(
   { kind, path }: HeldField,
-  { first, second, left, right }: Values,
+  { first, second, left, right }: Pick<Both, 'first' | 'second'> & { readonly left: Held; readonly right: Held },
 ): Promise<boolean | undefined> {
   if (left.value !== undefined && right.value !== undefined) {
     return sameValue(ruleOf(kind, path), left.value, right.value);
@@ -292,12 +277,7 @@ function heldAt(side: Side, member: Member, field: HeldField): Held {
   const sensitive = rule.writeOnly === true || isMasked(recorded) || (desired !== undefined && isTainted(desired));
   const shown = shownAt(kind, member.record, path);
   if (shown !== undefined) {
-    return {
-      value: byAddress(shown as Json, side, field),
-      verified: true,
-      fingerprint: undefined,
-      sensitive,
-    };
+    return { value: byAddress(shown as Json, side, field), verified: true, fingerprint: undefined, sensitive };
   }
   const fingerprint = isFingerprint(recorded) ? recorded.$fingerprint : undefined;
   const sent = plainOf(recorded);

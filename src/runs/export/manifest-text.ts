@@ -25,11 +25,7 @@ const OPTIONS = { ...yamlOptions, merge: false, compat: 'yaml-1.1' } as const;
 /** The document as YAML text, without a leading `---`. */
 export function manifestText({ kind, name, id, leaves, notes, secrets }: ManifestDraft): string {
   const spec = unflatten(leaves) as JsonObject;
-  const contents = mapNode({
-    apiVersion: API_VERSION,
-    kind,
-    metadata: { name, ...(id !== undefined && { id }) },
-  });
+  const contents = mapNode({ apiVersion: API_VERSION, kind, metadata: { name, ...(id !== undefined && { id }) } });
   const specNode = mapNode(spec, { path: '', notes });
   for (const [path, lines] of offersIn(spec, secrets)) {
     const object = path === '' ? specNode : specNode.get(path);

@@ -110,10 +110,7 @@ function* kindFiles(manifests: Iterable<ExportedManifest>): Generator<ProjectFil
 /** With an additional final newline, which reading removes. */
 function* textFiles(manifest: ExportedManifest): Generator<ProjectFile> {
   for (const [path, text] of manifest.texts) {
-    yield {
-      path: `manifests/${folderOf(manifest.draft.kind)}/${textName(manifest, path)}`,
-      text: `${text}\n`,
-    };
+    yield { path: `manifests/${folderOf(manifest.draft.kind)}/${textName(manifest, path)}`, text: `${text}\n` };
   }
 }
 
@@ -150,10 +147,7 @@ export function projectFile(
     ...Object.fromEntries(names.filter(([, map]) => Object.keys(map ?? {}).length > 0)),
   };
   const project = { version: 1, workspaces: { [name]: workspace } };
-  return {
-    path: file,
-    text: `${SCHEMA_LINE}schemas/project.schema.json\n${stringify(project, { lineWidth: 0 })}`,
-  };
+  return { path: file, text: `${SCHEMA_LINE}schemas/project.schema.json\n${stringify(project, { lineWidth: 0 })}` };
 }
 
 export function secretsFile(workspace: ExportedWorkspace, manifests: readonly ManifestHead[]): ProjectFile {

@@ -35,7 +35,7 @@ export async function writeFolder(
   files: Iterable<ProjectFile>,
   { last, replace = false }: WriteOptions = {},
 ): Promise<WrittenFiles> {
-  const exists = await isReadableFolder(target);
+  const exists = (await readdir(target).catch(() => undefined)) !== undefined;
   const replaces = replace && exists;
   if (!replaces) await refuseNonEmpty(target);
   try {
@@ -88,23 +88,12 @@ export async function refuseNonEmpty(target: string, except?: string): Promise<v
     const code = errorCode(cause);
     if (code === 'ENOENT') return;
     const reason = code === 'ENOTDIR' ? 'not a folder' : reasonOf(cause);
-    throw new UserError(`cannot write to ${target}: ${reason}`, {
-      hint: 'Choose a new folder: --out DIR',
-      cause,
-    });
+    throw new UserError(`cannot write to ${target}: ${reason}`, { hint: 'Choose a new folder: --out DIR', cause });
   }
   if (entries.every((entry) => entry === except)) return;
   throw new UserError(`${target} is not empty`, {
     hint: 'Choose a new or empty folder: --out DIR. To replace files of the same name: --force',
   });
-}
-
-/** True if the path is a folder that can be read. */
-async function isReadableFolder(folder: string): Promise<boolean> {
-  return readdir(folder).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** Files written between two turns of the event loop. Waiting for each file would take three times as long as writing it. */
@@ -127,21 +116,19 @@ export async function writeAll(root: string, files: Iterable<ProjectFile>): Prom
   return paths;
 }
 
-interface FolderSwap {
-  readonly target: string;
-  /** The folder of the new files. */
-  readonly fresh: string;
-  /** Receives the replaced files. */
-  readonly old: string;
-}
-
 interface Move {
   readonly place: string;
   readonly replaces: boolean;
 }
 
-/** Returns the replaced files. After a failure, the target has the files that it had before. */
-async function moveInto({ target, fresh, old }: FolderSwap, last: string | undefined): Promise<string[]> {
+/**
+ * Moves the files in `fresh` into the target, and replaced ones into `old`. After a failure, the target has the files that it had before.
+ * @returns the replaced files.
+ */
+async function moveInto(
+  { target, fresh, old }: { readonly target: string; readonly fresh: string; readonly old: string },
+  last: string | undefined,
+): Promise<string[]> {
   const moves: Move[] = [];
   for await (const each of movesInto(target, fresh)) moves.push(each);
   moves.sort((a, b) => Number(a.place === last) - Number(b.place === last));
@@ -193,10 +180,7 @@ class NotRestored extends UserError {
   override readonly name = 'NotRestored';
 
   constructor(old: string, cause: unknown) {
-    super('cannot write the folder, and restoring it failed', {
-      hint: `The replaced files are in ${old}.`,
-      cause,
-    });
+    super('cannot write the folder, and restoring it failed', { hint: `The replaced files are in ${old}.`, cause });
   }
 }
 

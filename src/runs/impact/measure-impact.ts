@@ -86,12 +86,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
   const where = Object.entries(wanted).flatMap(([field, value]) =>
     value === undefined ? [] : [{ field, operator: '=' as const, value }],
   );
-  for await (const call of selectedCalls(client, {
-    from,
-    where,
-    onOutside,
-    onRead: () => onProgress?.(++read),
-  })) {
+  for await (const call of selectedCalls(client, { from, where, onOutside, onRead: () => onProgress?.(++read) })) {
     const start = typeof call.start_time === 'string' ? momentOf(call.start_time) : Number.NaN;
     if (Number.isNaN(start)) withoutStart += 1;
     else if (start < begin) continue;
@@ -106,6 +101,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     return version === undefined || tally === undefined ? [] : [{ version, tally }];
   });
   const [one, other] = sides;
+  const leftOut = { near_publication: near, without_start: withoutStart };
   const document: ImpactDocument = {
     format_version: IMPACT_FORMAT_VERSION,
     voxform_version: VERSION,
@@ -118,8 +114,8 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     channel: channel ?? null,
     versions: shown.map((version) => versionFigures(version, tallies.get(version.version) ?? new VersionTally(values))),
     compared: one === undefined || other === undefined ? null : compareVersions(one, other),
-    left_out: { near_publication: near, without_start: withoutStart },
-    notes: notesOf({ published, tallies, near, withoutStart }),
+    left_out: leftOut,
+    notes: notesOf([...tallies.values()], published.undated, leftOut),
   };
   return { document, overTime: { periods: overTime.periods, width: overTime.width } };
 }
@@ -129,12 +125,8 @@ async function shownVersions({ versions, client, id }: Measuring): Promise<Versi
   const all: VersionShown[] = [];
   for await (const each of versions.list(client, id)) {
     const { version, published_at } = each;
-    if (published_at != null) all.push(each);
-    else
-      all.push({
-        version,
-        published_at: (await versions.get(client, id, version)).published_at as string | null,
-      });
+    const shown = published_at ?? (await versions.get(client, id, version)).published_at;
+    all.push({ ...each, published_at: shown as string | null });
   }
   return all;
 }
@@ -178,15 +170,11 @@ export function versionFigures({ version, published_at, until }: PublishedVersio
   } as ImpactVersion;
 }
 
-interface NoteFacts {
-  readonly published: PublishedVersions;
-  readonly tallies: ReadonlyMap<number, VersionTally>;
-  readonly near: number;
-  readonly withoutStart: number;
-}
-
-function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[] {
-  const all = [...tallies.values()];
+function notesOf(
+  all: readonly VersionTally[],
+  undated: readonly number[],
+  { near_publication: near, without_start: withoutStart }: ImpactDocument['left_out'],
+): string[] {
   const coarse = measures.flatMap((measure) => {
     const digits = all.flatMap(({ measured }) => measured[measure].digits ?? []);
     return digits.length === 0
@@ -202,7 +190,7 @@ function notesOf({ published, tallies, near, withoutStart }: NoteFacts): string[
     'The platform does not show which version a call used: each call counts for the version that was the latest when it began.',
     `Calls within a minute of a publication are left out: ${near}.`,
     ...(withoutStart === 0 ? [] : [`Calls without a start time are left out: ${withoutStart}.`]),
-    ...published.undated.map(
+    ...undated.map(
       (version) =>
         `The platform does not show when version ${version} was published: its calls count for the version before it.`,
     ),
@@ -289,26 +277,16 @@ export function compareVersions(from: ComparedSide, to: ComparedSide): Compared 
   const sides = [from.tally, to.tally] as const;
   const shares = shareFields.map((field) => {
     const values = new Set(sides.flatMap((side) => [...side.shares.of(field).keys()]));
-    const each = [...values].sort().map((value) => [
-      value,
-      shareDifference(
-        field,
-        value,
-        sides.map(({ shares }) => shares),
-      ),
-    ]);
+    const counted = sides.map((side) => side.shares);
+    const each = [...values].sort().map((value) => [value, shareDifference(field, value, counted)]);
     return [field, Object.fromEntries(each)];
   });
   const medians = measures.map((measure) => {
-    const [before, after] = sides.map(({ measured }) => measured[measure].quantile(0.5));
-    return [
-      measure,
-      difference(
-        sides.map(({ measured }) => measured[measure].median()),
-        [before, after],
-        sides.map(({ measured }) => measured[measure].total),
-      ),
-    ];
+    const counts = sides.map(({ measured }) => measured[measure]);
+    const estimates = counts.map((each) => each.median());
+    const values = counts.map((each) => each.quantile(0.5));
+    const totals = counts.map(({ total }) => total);
+    return [measure, difference(estimates, values, totals)];
   });
   return {
     from: from.version,
@@ -322,11 +300,9 @@ function shareDifference(field: ShareField, value: string, sides: readonly Share
   const estimates = sides.map((shares) =>
     shares.calls === 0 ? undefined : wilson(shares.of(field).get(value) ?? 0, shares.calls),
   );
-  return difference(
-    estimates,
-    estimates.map((estimate) => estimate?.value),
-    sides.map(({ calls }) => calls),
-  );
+  const values = estimates.map((estimate) => estimate?.value);
+  const totals = sides.map(({ calls }) => calls);
+  return difference(estimates, values, totals);
 }
 
 function difference(

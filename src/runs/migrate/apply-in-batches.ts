@@ -40,11 +40,7 @@ export async function applyInBatches({ batch, maxFailures, ...carrying }: Batche
       return because === undefined;
     });
     const rest = index === 0 ? document.resources.filter(({ action }) => !writes.has(action)) : [];
-    const report = await applyPlan({
-      ...carrying,
-      lostCreates,
-      planned: narrowed(planned, [...reached, ...rest]),
-    });
+    const report = await applyPlan({ ...carrying, lostCreates, planned: narrowed(planned, [...reached, ...rest]) });
     for (const [address, result] of report.results) results.set(address, result);
     warnings.push(...report.warnings);
     interrupted ??= report.interrupted;

@@ -42,12 +42,7 @@ export async function findLostRecords(input: Recovering): Promise<Recovery> {
   const known = [...input.given, ...named, ...merged.known];
   const discovery = await discover({ ...input, kinds: sought, known });
   const { remembered } = merged;
-  const matches = matchesFor({
-    wanted,
-    discovery,
-    held: heldIn(state, merged),
-    remembered,
-  });
+  const matches = matchesFor({ wanted, discovery, held: heldIn(state, merged), remembered });
   return { ...result, matches, missed: discovery.missed };
 }
 

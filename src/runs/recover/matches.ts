@@ -82,11 +82,7 @@ function matchesOfKind(manifests: UnmatchedManifests, remembered: Matching['reme
       return found === undefined ? [] : [candidateOf(manifest, { score, found, manifests, remembered })];
     });
     // A certain candidate is the likeliest: it is remembered, or the only exact one.
-    return {
-      resource: manifest.resource,
-      candidates,
-      certain: certain.has(manifest) ? candidates[0] : undefined,
-    };
+    return { resource: manifest.resource, candidates, certain: certain.has(manifest) ? candidates[0] : undefined };
   });
 }
 

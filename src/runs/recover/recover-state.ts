@@ -15,8 +15,7 @@ import { MAPS_FOLDER, mapColumn } from '../migrate/id-map.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions } from '../run-context.ts';
 import { freshState } from '../state-access.ts';
-import type { Recovery } from './find-lost-records.ts';
-import { type RememberedState, restore } from './find-lost-records.ts';
+import { type Recovery, type RememberedState, restore } from './find-lost-records.ts';
 
 /**
  * The state. If it is lost: why, and its remaining contents.
