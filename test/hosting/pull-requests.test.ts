@@ -1,9 +1,12 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { HostClient, HostProblem } from '../../src/hosting/host-client.ts';
 import { type CredentialForm, hostCredentials } from '../../src/hosting/host-credentials.ts';
 import { hostKinds } from '../../src/hosting/index.ts';
 import type { CommitState, CommitStatus, PullRequests } from '../../src/hosting/pull-requests.ts';
 import { Secret } from '../../src/values/value.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
 import { type CodeHostFake, READER, REPOSITORY, TOKEN } from './code-host-fake.ts';
 import { type HostName, hostNames, hosts } from './drift-project.ts';
 
@@ -601,6 +604,21 @@ describe('a GitHub App', () => {
     host.comments(number).push({ id: host.nextId(), user: 'mallory', app: ID, body: 'mark, of a person' });
     await pulls.addComment(number, 'mark, own');
     expect((await pulls.ownComments(number, 'mark')).map(({ body }) => body)).toEqual(['mark, own']);
+  });
+
+  it('fetches a commit of a fork by its id with the same token', async () => {
+    await using opened = await installed();
+    const { host, pulls } = opened;
+    const { number } = host.openRequest({ branch: 'b', fork: 'mallory' });
+    const { head } = await pulls.get(number);
+    const [token = ''] = host.issued.keys();
+    await using folder = await temporaryFolder();
+    const run = promisify(execFile);
+    await run('git', ['init', '--quiet', '--bare', folder.root]);
+    const address = host.remote.replace('//', `//${hostKinds.github.gitUser}:${token}@`);
+    await run('git', ['-C', folder.root, 'fetch', '--quiet', '--depth=1', address, head]);
+    const { stdout } = await run('git', ['-C', folder.root, 'cat-file', '-t', head]);
+    expect(stdout.trim()).toBe('commit');
   });
 
   it('says what is missing', async () => {
