@@ -22,7 +22,6 @@ import {
   haltReason,
   LostCreates,
   MissingReference,
-  missingReason,
   type ResourceWrite,
   UnrecordedIntent,
   UnsavedRecord,
@@ -257,7 +256,9 @@ class ApplyRun {
   #failed(resource: PlannedResource, error: unknown): ResourceResult {
     const { session } = this.#input;
     if (error instanceof MissingReference) {
-      return { status: 'skipped', because: missingReason(error.address, this.#planned.get(error.address)) };
+      const planned = this.#planned.get(error.address);
+      const yet = planned === undefined ? '' : ` yet (${planned.action})`;
+      return { status: 'skipped', because: `${error.address} has no record${yet}` };
     }
     if (error instanceof PlatformError && error.reason === 'held-back') {
       return { status: 'skipped', because: this.stopped ?? error.message };

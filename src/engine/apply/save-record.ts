@@ -13,15 +13,16 @@ import type { PlannedChange } from '../plan/plan-document.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
 
 interface SavedRecord {
+  /** The record as the answer shows it. */
   readonly record: ShownRecord;
+  /** The record before an update. */
+  readonly before?: ShownRecord;
   /** The leaves that count as applied from now on. */
   readonly leaves: Leaves;
   /** Those of them that were sent. */
   readonly sent: Leaves;
   /** Those of them that others may have set. */
   readonly driftIgnored: ReadonlySet<LeafPath>;
-  /** What reads showed after an update; absent if only the record is known. */
-  readonly after?: AfterUpdate;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
 }
@@ -31,10 +32,9 @@ interface SavedRecord {
  * @throws UnsavedRecord if the state cannot be written.
  * @throws ForeignRecord if the record belongs to another workspace.
  */
-export async function saveRecord(
-  facts: ResourceWrite,
-  { record, leaves, sent, driftIgnored, after, previous, adopted }: SavedRecord,
-): Promise<string> {
+export async function saveRecord(facts: ResourceWrite, saved: SavedRecord): Promise<string> {
+  const { record, before, leaves, sent, driftIgnored, previous, adopted } = saved;
+  const after = before && (await readAfterUpdate(facts, { ...saved, before }));
   const { kind, planned, session, fingerprints } = facts;
   const actual = record.workspace_id ?? facts.workspaceId;
   try {
@@ -98,13 +98,7 @@ export function orphaned(
   return orphanOf(address, { id, reason, since: now().toISOString(), natural_key });
 }
 
-interface Updated {
-  readonly before: ShownRecord;
-  readonly answer: ShownRecord;
-  readonly leaves: Leaves;
-  readonly sent: Leaves;
-  readonly entry: ResourceEntry | undefined;
-}
+type Updated = SavedRecord & { readonly before: ShownRecord };
 
 interface AfterUpdate extends ShownAfter {
   /** The record as a read after the update showed it. */
@@ -117,9 +111,9 @@ interface AfterUpdate extends ShownAfter {
  * Determines the result of an update from its answer. If the answer hides fields that reads show, or if the update was to repair drift,
  * it reads the record once more. A failed read leaves fields unverified, but never makes the update fail.
  */
-export async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterUpdate> {
+async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterUpdate> {
   const { kind, planned } = facts;
-  const { before, answer, leaves, sent, entry } = updated;
+  const { before, record: answer, leaves, sent, previous: entry } = updated;
   const again = readsAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;
 
   const shown = (path: LeafPath): unknown => {
@@ -160,7 +154,11 @@ function showsPlainly(entry: ResourceEntry | undefined, path: LeafPath, value: V
   return recorded !== undefined && jsonEqual(recorded, baselineOf(entry, path));
 }
 
-function readsAgain(kind: Kind, { before, answer, sent, entry }: Updated, changes: readonly PlannedChange[]): boolean {
+function readsAgain(
+  kind: Kind,
+  { before, record: answer, sent, previous: entry }: Updated,
+  changes: readonly PlannedChange[],
+): boolean {
   if (kind.get === undefined) return false;
   // The answer to the last update may have claimed success while reads show another value.
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))

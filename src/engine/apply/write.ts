@@ -12,7 +12,7 @@ import { createBody, driftIgnored, resentFields, sentAtCreate, standIn, updateBo
 import { digestOf, isComplete } from '../decide/compare.ts';
 import type { Observation } from '../decide/observed.ts';
 import { differencesFromSent, shownBy } from '../decide/write-response.ts';
-import { displacedBy, orphaned, readAfterUpdate, saveRecord } from './save-record.ts';
+import { displacedBy, orphaned, saveRecord } from './save-record.ts';
 import { MissingReference, type ResourceWrite, UnexpectedAnswer, UnrecordedIntent } from './writing.ts';
 
 /**
@@ -131,18 +131,11 @@ async function update(facts: ResourceWrite): Promise<string> {
   }
   const written = new Map([...leaves].filter(([path]) => !isManual(path)));
   const sent = new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !others.has(path)));
-  const after = await readAfterUpdate(facts, {
-    before: seen.record,
-    answer: record,
-    leaves: written,
-    sent,
-    entry,
-  });
   return saveRecord(facts, {
     record,
+    before: seen.record,
     leaves: written,
     sent,
-    after,
     driftIgnored: others,
     previous: entry,
     adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,

@@ -109,11 +109,6 @@ export class LostCreates {
   }
 }
 
-export function missingReason(address: Address, planned: PlannedResource | undefined): string {
-  if (planned === undefined) return `${address} has no record`;
-  return `${address} has no record yet (${planned.action})`;
-}
-
 /** The reason why nothing more is started after this failure, as a clause. */
 export function haltReason(
   error: unknown,

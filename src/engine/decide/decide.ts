@@ -3,7 +3,6 @@ import type { NextStep } from '../../problems/next-step.ts';
 import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import { writes } from '../plan/plan-actions.ts';
 import type { Remark } from '../plan/plan-document.ts';
-import type { Binding } from './bind.ts';
 import { decideExisting, manualSteps } from './decide-existing.ts';
 import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
 import { creationOf } from './differences.ts';
@@ -104,7 +103,11 @@ function missing(facts: Facts): Decision {
   const { entry, released, resource } = binding;
   const lost = entry ?? released;
   if (lost === undefined) return created(facts, 'not in the workspace yet');
-  const reason = missingReason(binding);
+  const since = entry?.missing_since === undefined ? ' (found in this run)' : ` since ${entry.missing_since}`;
+  const reason =
+    entry === undefined
+      ? `${lost.id}, a former record of ${released?.address}, is missing from the platform`
+      : `its record ${entry.id} is missing from the platform${since}`;
   const again = returned[0];
   const isNamed = entry !== undefined && entry.id === resource.id;
   if (kind.create === undefined) return created(facts, reason);
@@ -128,13 +131,6 @@ function foreign(facts: Facts, workspaceId: string): Decision {
       : { action: 'release', address: resource.address, id: entry.id, or: 'correct_workspace' },
   ];
   return without(facts, 'blocked', { reason, steps });
-}
-
-function missingReason({ entry, released }: Binding): string {
-  if (entry === undefined)
-    return `${released?.id}, a former record of ${released?.address}, is missing from the platform`;
-  const since = entry.missing_since === undefined ? ' (found in this run)' : ` since ${entry.missing_since}`;
-  return `its record ${entry.id} is missing from the platform${since}`;
 }
 
 /** @param recreates the id of the missing record that the new one replaces. */
