@@ -43,23 +43,6 @@ describe('a record that metadata.id names', () => {
     if (published === 'as it is') expect(stored?.stt_config.provider).toBe('p');
   });
 
-  it('is updated where what it hides was never published', async () => {
-    const w = await Bench.open(hiding);
-    const { id } = await w.client.agents.create({ name: 'a', ...config });
-    const llm_config = { model: 'm', api_key: secret() };
-    const desired = [agent('a', { llm_config, stt_config: { model: 's' }, tts_config: { speed: 'slow' } }, { id })];
-    const planned = at(await w.plan(desired), 'Agent/a');
-    expect(planned).toMatchObject({ action: 'update', adopted: true });
-    expect(planned.changes.map(({ path }) => path)).toEqual([
-      'llm_config.api_key',
-      'stt_config.model',
-      'tts_config.speed',
-    ]);
-    await w.apply(desired);
-    expect(actionsIn(await w.plan(desired))).toEqual([]);
-    expect(w.emulator.world.agents.size).toBe(1);
-  });
-
   it('is not taken over silently where the state has another record', async () => {
     const w = await Bench.applied([agent('a')]);
     const { id } = await w.client.agents.create({ name: 'a' });
@@ -250,13 +233,5 @@ describe('what is left out of a run', () => {
     await w.apply(next, { selection });
     expect(w.writes).toHaveLength(1);
     expect(actionsIn(await w.plan(next))).toEqual(['update Agent/b', 'forget Webhook/h']);
-  });
-
-  it('is not what a target refers to', async () => {
-    const w = await Bench.open();
-    w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'member' });
-    const desired = [agent('a'), agent('b'), user('ada', { role: 'member', agent_ids: [ref('Agent/a')] })];
-    const selection = { targets: ['WorkspaceUser/ada'], labels: {} };
-    expect(outcomes(await w.apply(desired, { selection }))).toEqual({ 'Agent/a': 'done', 'WorkspaceUser/ada': 'done' });
   });
 });

@@ -138,17 +138,6 @@ describe('a create whose answer was lost', () => {
     },
   );
 
-  it('keeps another manifest from creating the same number', async () => {
-    const w = await Bench.open();
-    w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { status: 502 } });
-    await w.apply([number('n', { number: '+49301' })]);
-    const desired = [number('m', { number: '0049 301' })];
-    const plan = await w.plan(desired);
-    expect(actionsIn(plan)).toEqual(['unknown PhoneNumber/m', 'unknown PhoneNumber/n']);
-    expect(stepTexts(at(plan, 'PhoneNumber/m'))).toEqual(['Resolve PhoneNumber/n first, then plan again.']);
-    expect(await w.writesOf(desired)).toEqual([]);
-  });
-
   it('of a replacement loses neither the new record nor the old one', async () => {
     const w = await Bench.applied([number('n', { number: '+49301' })]);
     const old = await w.idOf('PhoneNumber/n');

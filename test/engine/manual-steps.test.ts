@@ -136,25 +136,6 @@ describe('what only a person can do', () => {
     ]);
   });
 
-  it('creates a number with its nickname and says which links are left', async () => {
-    const w = await Bench.open({ numericNumbers: true, normalise: { trim: true } });
-    const desired = [
-      agent('a'),
-      number('n', { number: '+49 30-1', nickname: ' Desk ', inbound_agent_id: ref('Agent/a') }),
-    ];
-    const planned = at(await w.plan(desired), 'PhoneNumber/n');
-    expect(planned).toMatchObject({
-      action: 'create',
-      depends_on: ['Agent/a'],
-      steps: [inDashboard('In the dashboard, set the inbound agent of number +49 30-1 to Agent/a.')],
-    });
-    const report = await w.apply(desired);
-    expect(outcomes(report)).toEqual({ 'Agent/a': 'done', 'PhoneNumber/n': 'done' });
-    expect(report.warnings).toEqual([]);
-    expect(w.writes).toEqual(['POST /api/v1/agents', 'POST /api/v1/numbers']);
-    expect(actionsIn(await w.plan(desired))).toEqual(['manual PhoneNumber/n']);
-  });
-
   it('refuses two records with the digits of one manifest, with both ids', async () => {
     const w = await Bench.open();
     const one = await w.client.numbers.create({ number: '+49301' });

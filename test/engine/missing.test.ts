@@ -162,19 +162,6 @@ describe('a record that is missing', () => {
     expect(w.writes).toEqual([]);
   });
 
-  it('after it was released blocks too', async () => {
-    const w = await Bench.applied(desired);
-    const id = await w.idOf('Agent/b');
-    await w.apply([agent('a'), agent('c')]);
-    w.emulator.dashboard.remove('agents', id);
-    const plan = await w.plan(desired);
-    expect(at(plan, 'Agent/b')).toMatchObject({ action: 'blocked', reason: expect.stringContaining(id) });
-    const allowed = await w.plan(desired, { allowRecreate: ['Agent/b'] });
-    expect(at(allowed, 'Agent/b')).toMatchObject({ action: 'create', recreates: id });
-    expect(outcomes(await w.applySaved(allowed))).toEqual({ 'Agent/b': 'done' });
-    expect(actionsIn(await w.plan(desired))).toEqual([]);
-  });
-
   describe.each([
     { reason: 'forgotten', replace: false },
     { reason: 'replaced', replace: true },

@@ -128,7 +128,6 @@ describe('a saved plan is refused before the first write', () => {
     ['for another workspace', /^the plan is for workspace OTHER/, { workspace_id: 'OTHER' }],
     ['for another address', /^the plan is for .* at https:\/\/x\.example/, { base_url: 'https://x.example' }],
     ['of another state', /another state/, { state: { lineage: 'L2', salt: 'S1', serial: 1 } }],
-    ['of a newer version', /made by voxform 1\.2\.4; this is voxform 1\.2\.3/, { voxform_version: '1.2.4' }],
   ])('where it is %s', async (_, message, edit) => {
     expect(await refusal(() => undefined, edit)).toMatch(message);
   });

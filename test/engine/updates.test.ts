@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { actionsIn, at, Bench, manifest, outcomes } from './bench.ts';
-import { agent, ref, secret, user, webhook } from './resources.ts';
+import { agent, secret, user } from './resources.ts';
 
 const everything = ['call_config', 'llm_config', 'prompt_config', 'stt_config', 'tts_config'] as const;
 
@@ -76,22 +76,6 @@ describe('an update of a config object', () => {
     expect(ends[1]).toEqual(ends[0]);
   });
 
-  it.each([
-    { reason: 'shows what is not set as null', behaviour: { unsetFields: 'null' } },
-    { reason: 'shows numbers as text', behaviour: { numbersAsText: true } },
-  ] as const)('is taken by a platform that $reason', async ({ behaviour }) => {
-    const w = await Bench.open({ ...behaviour, put: 'replace', shows: { read: [...everything] } });
-    const spec = (model: string) => ({ llm_config: { model, temperature: 0.45 } });
-    const { id } = await w.client.agents.create({ name: 'a', ...spec('m'), tts_config: { speed_alpha: 1.5 } });
-    w.emulator.dashboard.edit('agents', id, { llm_config: { max_tokens: 77 } });
-    const desired = [agent('a', spec('n'), { id }), webhook('hook', { retries: 2 })];
-    const { changes } = at(await w.plan(desired), 'Agent/a');
-    expect(changes.map(({ path }) => path)).toEqual(['llm_config.model']);
-    expect(outcomes(await w.apply(desired))).toEqual({ 'Agent/a': 'done', 'Webhook/hook': 'done' });
-    expect(lastBody(w)).toEqual({ llm_config: { ...spec('n').llm_config, max_tokens: 77 } });
-    expect(actionsIn(await w.plan(desired))).toEqual([]);
-  });
-
   it('does not send a released field that nobody shows again, and the plan that releases it says so', async () => {
     const w = await Bench.applied([agent('a', { tts_config: { speed: 'slow', emotion: 'calm' } })], {
       shows: { read: [], update: [] },
@@ -106,21 +90,6 @@ describe('an update of a config object', () => {
     expect((await w.plan(desired)).warnings).toEqual([]);
     await w.apply([agent('a', { tts_config: { speed: 'fast' } })]);
     expect(lastBody(w)).toEqual({ tts_config: { speed: 'fast' } });
-  });
-
-  it('releases a field together with a change of its object', async () => {
-    const w = await Bench.applied([agent('a', { llm_config: { model: 'm', region: 'here' } })], {
-      shows: { read: [], update: [] },
-      put: 'replace',
-    });
-    const desired = [agent('a', { llm_config: { model: 'n' } })];
-    const plan = await w.plan(desired);
-    expect(at(plan, 'Agent/a').released).toEqual(['llm_config.region']);
-    expect(plan.warnings.map(({ message }) => message).join()).toContain('llm_config.region left the manifest');
-    await w.apply(desired);
-    expect([...w.emulator.world.agents.values()]).toMatchObject([{ llm_config: { model: 'n' } }]);
-    expect(lastBody(w)).toEqual({ llm_config: { model: 'n' } });
-    expect(at(await w.plan(desired), 'Agent/a').released).toBeUndefined();
   });
 
   it('warns by name of what the platform dropped or changed, and of nothing that was not sent', async () => {
@@ -203,30 +172,6 @@ describe('fields that others may move', () => {
     agent('a', { tts_config: spec ?? {} }, { ignoreDrift }),
   ];
 
-  it('go out as they are when another field of their object changes', async () => {
-    const w = await Bench.applied(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v1' }), {
-      shows: { read: [...everything], update: [...everything] },
-    });
-    const [id = ''] = w.emulator.world.agents.keys();
-    const stored = w.emulator.world.agents.get(id);
-    if (stored === undefined) throw new Error('no agent');
-    w.emulator.world.agents.set(id, { ...stored, tts_config: { speed: 'fast', emotion: null, voice_id: 'v1' } });
-    expect(actionsIn(await w.plan(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v1' })))).toEqual([]);
-
-    const report = await w.apply(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v2' }));
-    expect(lastBody(w)).toEqual({ tts_config: { speed: 'fast', emotion: null, voice_id: 'v2' } });
-    expect(report.warnings, 'nobody changed what was sent').toEqual([
-      expect.objectContaining({ message: expect.stringMatching(/^This resends all of tts_config: /) }),
-    ]);
-    expect(actionsIn(await w.plan(desired({ speed: 'slow', emotion: 'calm', voice_id: 'v2' })))).toEqual([]);
-
-    const strict = desired({ speed: 'slow', emotion: 'calm', voice_id: 'v2' }, []);
-    expect(at(await w.plan(strict), 'Agent/a').changes.map(({ path }) => path)).toEqual([
-      'tts_config.emotion',
-      'tts_config.speed',
-    ]);
-  });
-
   it.each([
     { read: ['tts_config' as const], kept: 'fast', reason: 'as they are, where they are shown' },
     { read: [], kept: 'slow', reason: 'as recorded, where they are not' },
@@ -251,48 +196,6 @@ describe('fields that others may move', () => {
     await w.apply(declared);
     expect(stored()).toEqual({ speed: 'normal', voice_id: 'v2' });
     expect(actionsIn(await w.plan(declared))).toEqual([]);
-  });
-});
-
-describe('keys with a dollar', () => {
-  const tools = [{ name: 'transfer', parameters: { $type: 'object', inner: { $ref: '#/a', deep: { $x: 1 } } } }];
-  const desired = (model: string, ignoreDrift: readonly string[] = []) => [
-    manifest('Agent/a', { llm_config: { model, tools: { $literal: tools } } }, { ignoreDrift }),
-  ];
-
-  it('are sent from the state where others may change a hidden field', async () => {
-    const w = await Bench.applied(desired('m', ['llm_config.tools']), {
-      shows: { read: [], update: [] },
-      put: 'replace',
-    });
-    await w.apply(desired('n', ['llm_config.tools']));
-    const stored = [...w.emulator.world.agents.values()].map((each) => each.llm_config);
-    expect(stored).toEqual([{ model: 'n', tools }]);
-  });
-});
-
-describe('an update of a user', () => {
-  it.each(['merge', 'replace'] as const)('carries what the manifest leaves out, where a PUT would %s', async (put) => {
-    const w = await Bench.open({ put });
-    const { id } = w.emulator.dashboard.inviteUser({ email: 'ada@example.com', role: 'admin' });
-    const { id: other } = w.emulator.dashboard.inviteUser({ email: 'bob@example.com', role: 'developer' });
-    const { id: theirs } = await w.client.agents.create({ name: 'theirs' });
-    w.emulator.dashboard.edit('users', id, { modules: ['agents', 'analytics'] });
-    w.emulator.dashboard.edit('users', other, { agent_ids: [theirs] });
-    const desired = [agent('a'), user('ada', { agent_ids: [ref('Agent/a')] }), user('bob', { modules: ['agents'] })];
-    await w.apply(desired);
-    expect(w.emulator.world.users.get(other)).toMatchObject({
-      role: 'developer',
-      modules: ['agents'],
-      agent_ids: [theirs],
-    });
-    const agentId = await w.idOf('Agent/a');
-    expect(w.emulator.world.users.get(id)).toMatchObject({
-      role: 'admin',
-      modules: ['agents', 'analytics'],
-      agent_ids: [agentId],
-    });
-    expect(actionsIn(await w.plan(desired))).toEqual([]);
   });
 });
 

@@ -63,7 +63,7 @@ describe('an answer that is compressed unasked', () => {
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
   ] as const)('with %s is measured after it is inflated', async (encoding, compress) => {
-    const bomb = compress(Buffer.alloc(50_000_000, ' '));
+    const bomb = compress(Buffer.alloc(5_000_000, ' '));
     expect(bomb.length).toBeLessThan(100_000);
     const { transport, events } = await answering({ encoding, body: bomb });
     expect(await failureFrom(transport.send(POST))).toMatchObject({ reason: 'too-large', outcome: 'lost' });
