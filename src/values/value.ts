@@ -112,31 +112,17 @@ export function hasReference(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Reference);
 }
 
-/** Whether objects contain a special leaf. Each spec is asked several times. */
-const specialsCache = new WeakMap<object, boolean>();
-
 /** Tests the special leaves in order until one matches. Most values have none, so this allocates nothing. */
 function hasSpecial(value: Value, matches: (special: Secret | Reference | Unset) => boolean): boolean {
   if (typeof value !== 'object' || value === null) return false;
-  if (isSpecial(value) || Array.isArray(value)) return searched(value, matches);
-  let some = specialsCache.get(value);
-  if (some === undefined) {
-    some = searched(value, () => true);
-    specialsCache.set(value, some);
-  }
-  return some && searched(value, matches);
-}
-
-function searched(value: Value, matches: (special: Secret | Reference | Unset) => boolean): boolean {
-  if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) {
-    for (const item of value) if (searched(item, matches)) return true;
+    for (const item of value) if (hasSpecial(item, matches)) return true;
     return false;
   }
-  if (value instanceof Join) return value.parts.some((part) => searched(part, matches));
+  if (value instanceof Join) return value.parts.some((part) => hasSpecial(part, matches));
   if (isSpecial(value)) return matches(value);
   const object = value as { readonly [key: string]: Value };
-  for (const key of Object.keys(object)) if (searched(object[key] as Value, matches)) return true;
+  for (const key of Object.keys(object)) if (hasSpecial(object[key] as Value, matches)) return true;
   return false;
 }
 
