@@ -43,7 +43,7 @@ describe('a record that metadata.id names', () => {
     if (published === 'as it is') expect(stored?.stt_config.provider).toBe('p');
   });
 
-  it('is not taken over silently where the state has another record', async () => {
+  it('is ignored with a warning if the state has another record', async () => {
     const w = await Bench.applied([agent('a')]);
     const { id } = await w.client.agents.create({ name: 'a' });
     const plan = await w.plan([agent('a', {}, { id })]);
@@ -58,7 +58,7 @@ describe('a record that metadata.id names', () => {
     ]);
   });
 
-  it('is renamed by it, where no manifest has its old address', async () => {
+  it('continues the state entry of an address that no manifest declares', async () => {
     const w = await Bench.applied([agent('a', { llm_config: { api_key: secret() } })]);
     const id = await w.idOf('Agent/a');
     const desired = [agent('b', { name: 'a', llm_config: { api_key: secret() } }, { id })];
@@ -110,7 +110,7 @@ describe('a rename', () => {
     expect((await w.state()).orphans).toEqual([]);
   });
 
-  it('keeps the record also where an apply between the two commits released it', async () => {
+  it('finds the record again if an apply in between released it', async () => {
     const w = await Bench.open();
     const stood = agent('s');
     await w.apply([stood, agent('a'), webhook('h', { url: 'https://example.com/h' })]);
@@ -140,7 +140,7 @@ describe('a rename', () => {
     expect(outcomes(await w.applySaved(allowed))).toEqual({ 'Agent/c': 'done' });
   });
 
-  it('takes an unknown create along', async () => {
+  it('moves an unknown create to the new address', async () => {
     const w = await Bench.open();
     w.emulator.faults.add({ match: { method: 'POST' }, fault: { cut: 'after' } });
     await w.apply([agent('a')]);
@@ -176,7 +176,7 @@ describe('an import', () => {
     return w;
   }
 
-  it('takes a record in, and the next apply brings it in line', async () => {
+  it('adds a record to the state, and the next apply updates it', async () => {
     const w = await Bench.open();
     const { id } = await w.client.agents.create({ name: 'other', llm_config: { model: 'm' } });
     expect(await w.import('Agent/a', id)).toBe('imported');
@@ -223,7 +223,7 @@ describe('an import', () => {
   });
 });
 
-describe('what is left out of a run', () => {
+describe('a resource outside of the scope of a run', () => {
   it('is neither read, written nor forgotten', async () => {
     const w = await Bench.applied([agent('a'), agent('b'), webhook('h')]);
     const next = [agent('a', { llm_config: { model: 'm' } }), agent('b', { llm_config: { model: 'm' } })];

@@ -22,7 +22,7 @@ describe('a run whose lock is taken away', () => {
 });
 
 describe('a create whose answer was lost', () => {
-  it('is unknown for an agent until a person settles it, and is not sent again', async () => {
+  it('is unknown for an agent until a person resolves it, and is not resent', async () => {
     const w = await Bench.open();
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { cut: 'after' } });
     const desired = [agent('a')];
@@ -88,7 +88,7 @@ describe('a create whose answer was lost', () => {
     });
   });
 
-  it('finds a number by its digits, and adopts it', async () => {
+  it('finds a number by its digits, and imports it', async () => {
     const w = await Bench.open({ numericNumbers: true });
     w.emulator.faults.add({ match: post('/api/v1/numbers'), fault: { cut: 'after' } });
     const desired = [number('n', { number: '+49 301', nickname: 'Desk' })];
@@ -224,7 +224,7 @@ describe('a failure', () => {
     expect(actionsIn(await w.plan(chain()))).toEqual([]);
   });
 
-  it('stops everything that was not begun, where the first is to stop all', async () => {
+  it('skips everything not yet started with onError: stop', async () => {
     const w = await withUsers();
     w.emulator.faults.add({ match: post('/api/v1/agents'), fault: { status: 422 } });
     const result = outcomes(await w.apply(chain(), { concurrency: 1, onError: 'stop' }));
@@ -258,7 +258,7 @@ describe('a failure', () => {
     expect(result).toEqual({ 'Agent/a': expect.stringMatching(/gateway/), 'Agent/b': 'done' });
   });
 
-  it('of a key that is wrong from the start is told before anything is written', async () => {
+  it('of a wrong API key is reported before the first write', async () => {
     const w = await Bench.applied([agent('a')]);
     const client = w.connect({ apiKey: 'another-key' });
     const error = await failureOf(w.plan([agent('a')], { client }));
@@ -266,7 +266,7 @@ describe('a failure', () => {
     await client.close();
   });
 
-  it('leaves what an interruption did not reach, and says so', async () => {
+  it('skips what was not started before an interruption', async () => {
     const w = await Bench.open();
     const stop = new AbortController();
     w.emulator.world.onWrite = () => stop.abort('SIGTERM');
@@ -279,7 +279,7 @@ describe('a failure', () => {
 });
 
 describe('records that are missing', () => {
-  it('and named by metadata.id are not created again by guess', async () => {
+  it('and named by metadata.id block their resources', async () => {
     const w = await Bench.open();
     for (const named of [
       agent('a', {}, { id: 'GONE' }),

@@ -5,8 +5,8 @@ import { inDashboard, stepTexts } from '../step-texts.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user } from './resources.ts';
 
-describe('what only a person can do', () => {
-  it('asks for an invitation, and takes the user in once invited', async () => {
+describe('a manual step', () => {
+  it('asks for an invitation, and imports the user once invited', async () => {
     const w = await Bench.open();
     const desired = [user('ada', { email: 'Ada@example.com', role: 'admin', modules: ['agents'] })];
     expect(at(await w.plan(desired), 'WorkspaceUser/ada')).toMatchObject({

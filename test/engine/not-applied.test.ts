@@ -22,7 +22,7 @@ function reads(w: Bench): number {
 }
 
 describe('a field that the platform keeps as it was', () => {
-  it('is said by name in apply, plan and drift, and not sent again', async () => {
+  it('is named in apply, plan and drift, and not resent', async () => {
     const w = await refusing();
     const report = await w.apply(withTemperature(0.2));
     expect(besidesResends(report)).toEqual([{ address: 'Agent/a', ...STANDS }]);
@@ -118,7 +118,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').not_applied).toEqual([TEMPERATURE]);
   });
 
-  it('is found out although the answer says that it was taken', async () => {
+  it('is detected although the answer claims success', async () => {
     const w = await Bench.applied(withTemperature(0.7), { ignoredByPut: { fields: [TEMPERATURE], answer: 'sent' } });
     expect(besidesResends(await w.apply(withTemperature(0.2)))).toEqual([]);
     expect(at(await w.plan(withTemperature(0.2)), 'Agent/a').changes).toMatchObject([{ cause: 'drift' }]);
@@ -138,7 +138,7 @@ describe('a field that the platform keeps as it was', () => {
     expect(await w.writesOf(free(0.2, 'n'))).toEqual([]);
   });
 
-  it('is said after an update that adopts, and not sent again', async () => {
+  it('is reported after an update that imports, and not resent', async () => {
     const w = await Bench.open({ ignoredByPut: { fields: [TEMPERATURE] } });
     const { id } = await w.client.agents.create({ name: 'a', llm_config: { model: 'm', temperature: 0.7 } });
     const desired = [agent('a', { llm_config: { model: 'n', temperature: 0.2 } }, { id })];

@@ -10,7 +10,7 @@ const specs = agentSpecs.map((spec) => {
   return llm_config === undefined ? rest : { ...rest, llm_config: llm };
 });
 
-it('brings an existing agent in line, whatever it holds and whatever of it is shown', async () => {
+it('imports and updates an existing agent, whatever its fields and whatever of them is shown', async () => {
   await fc.assert(
     fc.asyncProperty(specs, specs, behaviours, fc.boolean(), async (theirs, ours, behaviour, isPublished) => {
       await using bench = await Bench.start(behaviour);
@@ -36,7 +36,7 @@ it('brings an existing agent in line, whatever it holds and whatever of it is sh
   );
 });
 
-it('takes over a whole workspace whose state was lost, numbers and users by themselves', async () => {
+it('imports the numbers and users of a workspace whose state was lost', async () => {
   await fc.assert(
     fc.asyncProperty(workspaces, behaviours, async ({ manifests }, behaviour) => {
       const found = manifests.filter(({ address }) => /^(PhoneNumber|WorkspaceUser)/.test(address));

@@ -56,8 +56,8 @@ function movedValue(value: Json): Json | undefined {
   return undefined;
 }
 
-describe('a change behind the tool’s back', () => {
-  it('is seen where reads show it, and put right', async () => {
+describe('a change in the dashboard', () => {
+  it('is drift if reads show it, and the next apply restores the value', async () => {
     await fc.assert(
       fc.asyncProperty(workspaces, behaviours, fc.nat(), fc.boolean(), async (workspace, behaviour, choice, clears) => {
         const { manifests } = workspace;

@@ -20,7 +20,7 @@ function bound(resources: readonly Resource[], state: State): Record<string, str
   );
 }
 
-describe('binding resources to their past', () => {
+describe('binding resources to state entries', () => {
   const state = stateOf(
     { 'Agent/a': entryOf({}, { id: 'A1' }), 'Agent/old': entryOf({}, { id: 'A2' }) },
     { pending: new Map([['Agent/lost', pending]]) },
@@ -60,7 +60,7 @@ describe('binding resources to their past', () => {
       found: { 'Agent/n': 'Agent/lost open' },
     },
     {
-      reason: 'to one past each: the second of two that claim it has none',
+      reason: 'to one entry each: the second of two that claim it has none',
       resources: [agent('y', {}, { id: 'A2' }), agent('x', {}, { previousNames: ['old'] })],
       found: { 'Agent/x': 'Agent/old known A2', 'Agent/y': 'A2' },
     },
@@ -68,7 +68,7 @@ describe('binding resources to their past', () => {
     expect(bound(resources, state)).toEqual(found);
   });
 
-  it('gives no past to two, whatever they claim and in whatever order', () => {
+  it('binds each entry once, whatever is claimed and in any order', () => {
     const name = fc.constantFrom('a', 'b', 'c', 'd');
     const claims = fc.uniqueArray(
       fc.record({ name, previous: fc.array(name, { maxLength: 2 }), id: fc.option(fc.constantFrom('A1', 'A2')) }),

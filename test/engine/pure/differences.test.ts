@@ -71,20 +71,6 @@ describe('the differences of a record', () => {
     expect(changes[1]).not.toHaveProperty('before');
   });
 
-  it('show what is published where an adopted record hides it', () => {
-    const published = { record: { id: 'R1', stt_config: { model: 'old' } }, ahead: false };
-    const { changes } = differences({ stt_config: { model: 'new' } }, { record: {}, published, adopting: true });
-    expect(changes).toMatchObject([{ before: 'old', after: 'new', verified: false }]);
-  });
-
-  it('show remembered values as they were, not as they are kept', () => {
-    const { changes } = differences(
-      { llm_config: { tools: [{ $schema: 'new' }] } },
-      { record: {}, entry: entryOf({ 'llm_config.tools': [{ $literal: { $schema: 'old' } }] }) },
-    );
-    expect(changes).toMatchObject([{ before: [{ $schema: 'old' }], after: [{ $schema: 'new' }] }]);
-  });
-
   it.each<{ reason: string; spec: Spec; recorded: Json; shown: object }>([
     {
       reason: 'a secret that is hidden',
@@ -128,44 +114,60 @@ describe('the differences of a record', () => {
     }
   });
 
-  it('tell whether a secret is another one by its fingerprint', () => {
-    const entry = entryOf({ 'llm_config.api_key': fingerprint('sk-old') });
-    const { changes } = differences({ llm_config: { api_key: secret } }, { record: {}, entry });
-    expect(changes[0]?.fingerprints).toEqual({
-      before: fingerprints.of('sk-old'),
-      after: fingerprints.of('sk-secret'),
-    });
-  });
-
-  it.each([
-    ['drifted', entryOf({ 'prompt_config.prompt': fingerprint('sk-secret') })],
-    ['is adopted', undefined],
-  ])('tell a shown value from the secret that it should be where it %s', (_, entry) => {
-    const record = { prompt_config: { prompt: 'sk-edited' } };
-    const { changes } = differences({ prompt_config: { prompt: secret } }, { record, entry });
-    expect(changes[0]?.fingerprints).toEqual({
-      before: fingerprints.of('sk-edited'),
-      after: fingerprints.of('sk-secret'),
-    });
-  });
-
-  it('name a record that is yet to be created', () => {
-    const spec = { email: 'ada@example.com', agent_ids: ['A1', ref('Agent/new')] };
-    const { changes } = differences(spec, { kind: userKind, record: { email: 'ada@example.com', agent_ids: [] } });
-    expect(changes).toMatchObject([
-      { path: 'agent_ids', before: [], after: ['A1', { unknown_until_apply: 'Agent/new' }] },
-    ]);
-  });
-
-  it('mark what only a person can change', () => {
-    const { changes } = differences(
-      { number: '+49301', nickname: 'Desk', inbound_agent_id: 'A1' },
-      { kind: numberKind, record: { number: '49301', nickname: 'Old', inbound_agent_id: null } },
-    );
-    expect(changes).toMatchObject([
-      { path: 'inbound_agent_id', manual: true },
-      { path: 'nickname', manual: true },
-    ]);
+  it.each<Case & { reason: string; spec: Spec; changes: readonly object[]; released?: readonly string[] }>([
+    {
+      reason: 'what is published, if an imported record hides it',
+      spec: { stt_config: { model: 'new' } },
+      record: {},
+      published: { record: { id: 'R1', stt_config: { model: 'old' } }, ahead: false },
+      adopting: true,
+      changes: [{ before: 'old', after: 'new', verified: false }],
+    },
+    {
+      reason: 'recorded values in the form of the platform',
+      spec: { llm_config: { tools: [{ $schema: 'new' }] } },
+      record: {},
+      entry: entryOf({ 'llm_config.tools': [{ $literal: { $schema: 'old' } }] }),
+      changes: [{ before: [{ $schema: 'old' }], after: [{ $schema: 'new' }] }],
+    },
+    {
+      reason: 'the fingerprints of the old and the new secret',
+      spec: { llm_config: { api_key: secret } },
+      record: {},
+      entry: entryOf({ 'llm_config.api_key': fingerprint('sk-old') }),
+      changes: [{ fingerprints: { before: fingerprints.of('sk-old'), after: fingerprints.of('sk-secret') } }],
+    },
+    ...[entryOf({ 'prompt_config.prompt': fingerprint('sk-secret') }), undefined].map((entry) => ({
+      reason: `the fingerprint of a shown value in place of a secret, ${entry ? 'if it drifted' : 'in an import'}`,
+      spec: { prompt_config: { prompt: secret } },
+      record: { prompt_config: { prompt: 'sk-edited' } },
+      entry,
+      changes: [{ fingerprints: { before: fingerprints.of('sk-edited'), after: fingerprints.of('sk-secret') } }],
+    })),
+    {
+      reason: 'the address of a record that does not exist yet',
+      spec: { email: 'ada@example.com', agent_ids: ['A1', ref('Agent/new')] },
+      kind: userKind,
+      record: { email: 'ada@example.com', agent_ids: [] },
+      changes: [{ path: 'agent_ids', before: [], after: ['A1', { unknown_until_apply: 'Agent/new' }] }],
+    },
+    {
+      reason: 'manual changes',
+      spec: { number: '+49301', nickname: 'Desk', inbound_agent_id: 'A1' },
+      kind: numberKind,
+      record: { number: '49301', nickname: 'Old', inbound_agent_id: null },
+      changes: ['inbound_agent_id', 'nickname'].map((path) => ({ path, manual: true })),
+    },
+    {
+      reason: 'fields that left the manifest',
+      spec: { name: 'Ada' },
+      record: { name: 'Ada' },
+      entry: entryOf({ name: 'Ada', 'stt_config.model': 'm', 'call_config.ring_duration_ms': 1 }),
+      changes: [],
+      released: ['call_config.ring_duration_ms', 'stt_config.model'],
+    },
+  ])('show $reason', ({ spec, changes, released = [], ...facts }) => {
+    expect(differences(spec, facts)).toMatchObject({ changes, released });
   });
 
   it('list what is in sync only according to the state', () => {
@@ -179,13 +181,6 @@ describe('the differences of a record', () => {
     expect(changes).toEqual([]);
     expect(unverified).toEqual(['knowledge_base_config.chunks_to_retrieve', 'stt_config.model']);
     expect([...settled.keys()]).toEqual(['knowledge_base_config.chunks_to_retrieve', 'name', 'stt_config.model']);
-  });
-
-  it('list what left the manifest', () => {
-    const entry = entryOf({ name: 'Ada', 'stt_config.model': 'm', 'call_config.ring_duration_ms': 1 });
-    const { released, changes } = differences({ name: 'Ada' }, { record: { name: 'Ada' }, entry });
-    expect(changes).toEqual([]);
-    expect(released).toEqual(['call_config.ring_duration_ms', 'stt_config.model']);
   });
 
   it('leave what others may move to them, and remember that it is not ours', () => {

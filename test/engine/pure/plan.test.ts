@@ -108,7 +108,7 @@ describe('one resource', () => {
       planned: { action: 'blocked', id: 'U1' },
     },
     {
-      reason: 'a user is taken in as they are while others give them agents, one of which is yet to come',
+      reason: 'a user is imported unchanged while others set their agents, one of which does not exist yet',
       resources: [agent('new'), user('ada', { agent_ids: [ref('Agent/new')] }, { ignoreDrift: ['agent_ids'] })],
       observed: observedOf({ 'WorkspaceUser/ada': { id: 'U1', email: 'ada@example.com', agent_ids: ['A1'] } }),
       address: 'WorkspaceUser/ada',
@@ -223,7 +223,7 @@ describe('one resource', () => {
     expect(renamed.document.summary.forget).toBe(0);
   });
 
-  it('has one address: a past that is claimed by name is not taken by number too', () => {
+  it('has one address: an entry bound by name is not bound by number too', () => {
     const resources = [
       number('a', { number: '+49301' }),
       number('b', { number: '+49302' }, { previousNames: ['old'] }),
