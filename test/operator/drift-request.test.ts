@@ -20,10 +20,7 @@ it('keeps the request of a workspace that it reports on', async () => {
   const opened = await step('it drifts: a request is opened, told once, and shown', async () => {
     project.edit('day', { llm_config: { temperature: 0.9 } });
     const told = await watch.until('request');
-    expect(told).toMatchObject({
-      level: 'info',
-      message: expect.stringMatching(/^pull request opened: http/),
-    });
+    expect(told).toMatchObject({ level: 'info', message: expect.stringMatching(/^pull request opened: http/) });
     await watch.until('run');
     const [request] = host.requests;
     expect(project.text(BRANCH, 'manifests/agents.yaml')).toBe(AGENTS.replace('0.5', '0.9'));
@@ -83,9 +80,7 @@ it('applies what Git says, and leaves what drifted to the request', async () => 
   expect(host.requests).toMatchObject([{ base: 'main', state: 'open' }]);
 
   await step('the manifest changes beside it: that is applied, and the request is made anew on it', async () => {
-    host.repository.push('main', {
-      'manifests/agents.yaml': AGENTS.replace('name: Day ', 'name: Day shift '),
-    });
+    host.repository.push('main', { 'manifests/agents.yaml': AGENTS.replace('name: Day ', 'name: Day shift ') });
     await watch.until('applied', ({ address }) => address === 'Agent/day');
     expect(day()).toMatchObject({ name: 'Day shift', llm_config: { temperature: 0.9 } });
     await watch.until('request', ({ message }) => message.startsWith('pull request updated'));

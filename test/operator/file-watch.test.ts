@@ -172,11 +172,7 @@ describe('changes that are noticed', () => {
     const arm = async (): Promise<number> => {
       for (let times = 0; ; times++) {
         const version = { folder: root, commit: undefined };
-        const { inputs } = await loadVersion(testContext(root), {
-          version,
-          local: undefined,
-          last: new LastLoad(),
-        });
+        const { inputs } = await loadVersion(testContext(root), { version, local: undefined, last: new LastLoad() });
         if (!(await watch.watch(inputs))) return times;
       }
     };

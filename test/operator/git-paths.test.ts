@@ -49,6 +49,11 @@ async function load(
   return [...diagnostics.map(({ path: at, message }) => `${at ?? ''} ${message}`), ...(error ? [String(error)] : [])];
 }
 
+/** Pushes a project with these settings of its workspace, and one agent. */
+function push(remote: Remote, settings: string): string {
+  return remote.push({ 'voxform.yaml': project(settings), 'manifests/a.yaml': agent('Hi.') });
+}
+
 /** A remote, a folder of secrets beside the watched folder, and one inside it. */
 function prepared(): { remote: Remote; outside: string } {
   const remote = new Remote();
@@ -64,10 +69,7 @@ describe('secrets_dir and state.path of a repository', () => {
   it('lie below the folder of the operator', async () => {
     const { remote } = prepared();
     using _ = remote;
-    remote.push({
-      'voxform.yaml': project('secrets_dir: secrets\n    state: { path: states/not/yet.json }'),
-      'manifests/a.yaml': agent('Hi.'),
-    });
+    push(remote, 'secrets_dir: secrets\n    state: { path: states/not/yet.json }');
     const secretsDir = path.join(remote.watched, 'secrets');
     expect(await load(remote)).toEqual({
       secretFolders: [secretsDir],
@@ -93,10 +95,7 @@ describe('secrets_dir and state.path of a repository', () => {
     symlinkSync(outside, path.join(remote.watched, 'link'));
     symlinkSync(path.join(outside, 'none'), path.join(remote.watched, 'dangling'));
     symlinkSync('round', path.join(remote.watched, 'round'));
-    remote.push({
-      'voxform.yaml': project(settings.replace('OUTSIDE', outside)),
-      'manifests/a.yaml': agent('Hi.'),
-    });
+    push(remote, settings.replace('OUTSIDE', outside));
     const refused = await load(remote);
     expect(refused).toEqual([expect.stringContaining(`workspaces.test.${setting} ${setting} leads to `)]);
     expect(refused).toEqual([expect.stringContaining(`outside ${remote.watched}; allow it with --allow-dir`)]);
@@ -110,10 +109,7 @@ describe('secrets_dir and state.path of a repository', () => {
     const { remote, outside } = prepared();
     using _ = remote;
     const setting = address.replace('OUTSIDE', outside);
-    remote.push({
-      'voxform.yaml': project(`secrets_dir: secrets\n    state: { backend: git, remote: "${setting}" }`),
-      'manifests/a.yaml': agent('Hi.'),
-    });
+    push(remote, `secrets_dir: secrets\n    state: { backend: git, remote: "${setting}" }`);
     expect(await load(remote)).toEqual([
       expect.stringContaining(`workspaces.test.state.remote state.remote leads to ${outside}/other.git`),
     ]);
@@ -123,10 +119,7 @@ describe('secrets_dir and state.path of a repository', () => {
   it('may keep the state in the repository that the project comes from', async () => {
     const { remote } = prepared();
     using _ = remote;
-    remote.push({
-      'voxform.yaml': project('secrets_dir: secrets\n    state: { backend: git }'),
-      'manifests/a.yaml': agent('Hi.'),
-    });
+    push(remote, 'secrets_dir: secrets\n    state: { backend: git }');
     const result = await loadVersion(testContext(remote.watched, { env: {} }), {
       version: await remote.source().fetch(never),
       local: { root: remote.watched, allowed: [], source: remote.bare },
@@ -140,10 +133,7 @@ describe('secrets_dir and state.path of a repository', () => {
   it('may lead to a folder that the operator named', async () => {
     const { remote, outside } = prepared();
     using _ = remote;
-    remote.push({
-      'voxform.yaml': project(`secrets_dir: ${outside}\n    state: { path: ../outside/states/x.json }`),
-      'manifests/a.yaml': agent('Hi.'),
-    });
+    push(remote, `secrets_dir: ${outside}\n    state: { path: ../outside/states/x.json }`);
     expect(await load(remote)).toHaveLength(2);
     expect(await load(remote, { allowed: [outside] })).toMatchObject({
       key: 'key in outside',
@@ -159,9 +149,7 @@ describe('secrets_dir and state.path of a repository', () => {
     const { checkout = '' } = await remote.source().fetch(never);
     const name = path.relative(remote.watched, checkout);
     expect(path.basename(name)).toBe(commit);
-    remote.push({
-      'voxform.yaml': project(`secrets_dir: ${name}\n    state: { path: ${name}/x.json }`),
-    });
+    remote.push({ 'voxform.yaml': project(`secrets_dir: ${name}\n    state: { path: ${name}/x.json }`) });
     expect(await load(remote)).toEqual([
       expect.stringContaining('secrets_dir leads into a checkout'),
       expect.stringContaining('state.path leads into a checkout'),
@@ -174,10 +162,7 @@ describe('secrets_dir and state.path of a repository', () => {
 it('a state of the same workspace in the folder of the operator is not begun a second time', async () => {
   const { remote } = prepared();
   using _ = remote;
-  remote.push({
-    'voxform.yaml': project('secrets_dir: secrets\n    state: { path: states/renamed.json }'),
-    'manifests/a.yaml': agent('Hi.'),
-  });
+  push(remote, 'secrets_dir: secrets\n    state: { path: states/renamed.json }');
   mkdirSync(path.join(remote.watched, '.voxform'), { recursive: true });
   writeFileSync(path.join(remote.watched, '.voxform/test.state.json'), 'damaged');
   const version = await remote.source().fetch(never);
@@ -229,10 +214,7 @@ describe('links in a repository', () => {
     using _ = remote;
     writeFileSync(path.join(outside, 'voxform.yaml'), project('secrets_dir: secrets'));
     remote.link({ alias: 'voice', out: outside, 'out-and-down': '../../../../../outside' });
-    remote.push({
-      'voice/voxform.yaml': project('secrets_dir: secrets'),
-      'voice/manifests/a.yaml': agent('Hi.'),
-    });
+    remote.push({ 'voice/voxform.yaml': project('secrets_dir: secrets'), 'voice/manifests/a.yaml': agent('Hi.') });
     expect(await load(remote, { subfolder: 'alias' })).toMatchObject({ key: 'key in secrets' });
     for (const subfolder of ['out', 'out-and-down']) {
       expect(await load(remote, { subfolder }), subfolder).toEqual([

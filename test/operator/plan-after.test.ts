@@ -9,11 +9,7 @@ const returned = { action: 'import', address: 'Agent/a', id: '01JOLD', reason: '
 
 it.each([
   { reason: 'the create was not confirmed', more: { action: 'unknown' }, expected: true },
-  {
-    reason: 'a former record is back beside it',
-    more: { action: 'blocked', steps: [returned] },
-    expected: true,
-  },
+  { reason: 'a former record is back beside it', more: { action: 'blocked', steps: [returned] }, expected: true },
   {
     reason: 'a step of a person alone',
     more: { action: 'manual', steps: [inDashboard('Invite ann.')] },
@@ -84,18 +80,9 @@ it.each([
     expected: 'drifted',
   },
   { reason: 'a plan waits for approval', more: { plan: update, hold: approval }, expected: 'waiting' },
-  {
-    reason: 'the plan was rejected',
-    more: { plan: update, hold: approval },
-    isRejected: true,
-    expected: 'pending',
-  },
+  { reason: 'the plan was rejected', more: { plan: update, hold: approval }, isRejected: true, expected: 'pending' },
   { reason: 'invalid manifests', more: { invalid }, expected: 'invalid' },
-  {
-    reason: 'a run on older manifests failed',
-    more: { invalid, result: 'failed' },
-    expected: 'failed',
-  },
+  { reason: 'a run on older manifests failed', more: { invalid, result: 'failed' }, expected: 'failed' },
   { reason: 'the lock was held', more: { result: 'busy' }, expected: undefined },
   { reason: 'the run was stopped', more: { result: 'interrupted' }, expected: undefined },
 ] as const)('gives watch and fleet one status after a run: $reason', ({ more, expected, ...rest }) => {

@@ -8,20 +8,10 @@ const early: Partial<RunReport> = { workspace: undefined, plan: undefined };
 const away = { fetchProblem: new Error('no route') };
 const drift = { drift: [{ address: 'Agent/a', fields: ['name', 'tts_config.speed'], digest: '1' }] };
 const gone = { drift: [{ address: 'Agent/b', fields: [], digest: '1' }] };
-const down: Partial<RunReport> = {
-  result: 'failed',
-  error: new TypeError('x is not a function'),
-  plan: undefined,
-};
+const down: Partial<RunReport> = { result: 'failed', error: new TypeError('x is not a function'), plan: undefined };
 const failing: Partial<RunReport> = {
   result: 'failed',
-  applied: [
-    {
-      address: 'Agent/b',
-      action: 'update',
-      result: { status: 'failed', error: 'no\u001b[2J', hint: 'look' },
-    },
-  ],
+  applied: [{ address: 'Agent/b', action: 'update', result: { status: 'failed', error: 'no\u001b[2J', hint: 'look' } }],
 };
 
 function waiting(count: number): Partial<RunReport> {
@@ -85,9 +75,7 @@ it.each<[string, readonly Partial<RunReport>[], readonly string[]]>([
   ],
 ])('%s', (_, reports, expected) => {
   const said: string[] = [];
-  const logger = new RunLogger({
-    entry: (level, message) => level !== 'debug' && said.push(`${level} ${message}`),
-  });
+  const logger = new RunLogger({ entry: (level, message) => level !== 'debug' && said.push(`${level} ${message}`) });
   for (const report of reports) logger.finished(sampleReport(report));
   expect(said).toEqual(expected);
 });

@@ -47,10 +47,7 @@ async function ask(url: string): Promise<void> {
 }
 
 async function expectConverged(folder: string): Promise<void> {
-  const { code, stdout, stderr } = await command(['plan', '--detailed-exitcode'], {
-    cwd: folder,
-    env,
-  });
+  const { code, stdout, stderr } = await command(['plan', '--detailed-exitcode'], { cwd: folder, env });
   expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringContaining('No changes.') });
 }
 

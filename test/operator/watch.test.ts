@@ -29,6 +29,11 @@ interface Bench extends AsyncDisposable {
   time: Date;
   /** The report of the next run. */
   next(): Promise<RunReport>;
+  /** Starts the watch, and waits for its first run. */
+  start(): Promise<RunReport>;
+  /** Requests a run. */
+  run(): Promise<RunReport>;
+  write(files: Readonly<Record<string, string>>): Promise<void>;
   writes(): number;
 }
 
@@ -91,7 +96,20 @@ async function bench(
     observers: [metrics, { finished: (report) => waiting.shift()?.(report) }],
     watchFiles: () => ({ watch: async () => false, close: async () => undefined }),
   });
-  return Object.assign(made, { watch });
+  return Object.assign(made, {
+    watch,
+    start() {
+      void watch.untilStopped();
+      return made.next();
+    },
+    run() {
+      watch.trigger('request');
+      return made.next();
+    },
+    async write(changed: Readonly<Record<string, string>>) {
+      for (const [file, text] of Object.entries(changed)) await folder.write(file, text);
+    },
+  });
 }
 
 /** How long another run has held the state, as `/metrics` and `/status` tell it. */
@@ -110,13 +128,11 @@ const agents = (count: number, prompt: string): Record<string, string> => ({
 describe('a watch', () => {
   it('tells in the history who asked for a run', async () => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next } = made;
+    const { watch, start, run } = made;
     watch.trigger('request', 'ann');
-    void watch.untilStopped();
-    expect(await next()).toMatchObject({ askedBy: ['ann'], applied: [{ action: 'create' }] });
+    expect(await start()).toMatchObject({ askedBy: ['ann'], applied: [{ action: 'create' }] });
     expect(await watch.opened?.store.history()).toMatchObject([{ command: 'watch', asked_by: 'ann' }]);
-    watch.trigger('request');
-    expect(await next()).toMatchObject({ askedBy: [] });
+    expect(await run()).toMatchObject({ askedBy: [] });
   });
 
   it('only reports unless it may apply, and says what waits once', async () => {
@@ -124,11 +140,9 @@ describe('a watch', () => {
     const files = { ...agents(1, 'One.'), 'manifests/hook.yaml': secret };
     const project = 'policies: [{ name: kind, deny: \'kind == "Agent"\' }]\n';
     await using made = await bench(files, { policy: { mode: 'report' }, project });
-    const { watch, next, said, writes } = made;
-    void watch.untilStopped();
-    expect(await next()).toMatchObject({ result: 'ok', hold: { why: 'report' }, applied: [] });
-    watch.trigger('request');
-    await next();
+    const { start, run, said, writes } = made;
+    expect(await start()).toMatchObject({ result: 'ok', hold: { why: 'report' }, applied: [] });
+    await run();
     expect([writes(), said]).toEqual([
       0,
       ['info: changes: 2 to create (Agent/a0; Agent/s); denied by kind (Agent/a0, Agent/s)'],
@@ -137,16 +151,14 @@ describe('a watch', () => {
 
   it('says which numbers reach what it changes', async () => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next, said, folder, emulator } = made;
-    void watch.untilStopped();
-    await next();
+    const { start, run, write, emulator, said } = made;
+    await start();
     const [agent] = emulator.world.agents.keys();
     await call(emulator, ['POST', '/api/v1/numbers', { number: '+12025550120', nickname: 'Desk' }]);
     const [number = ''] = emulator.world.numbers.keys();
     emulator.dashboard.linkNumber(number, { inbound_agent_id: agent ?? '' });
-    await folder.write('manifests/agents.yaml', agents(1, 'Two.')['manifests/agents.yaml'] ?? '');
-    watch.trigger('request');
-    await next();
+    await write(agents(1, 'Two.'));
+    await run();
     expect(said.filter((line) => line.includes('updated'))).toEqual([
       'info: updated Agent/a0: prompt_config.prompt; answers +12025550120 (Desk). In the dashboard, publish it when it is ready.',
     ]);
@@ -154,19 +166,17 @@ describe('a watch', () => {
 
   it('compares an edited agent with what is published of it once', async () => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next, emulator } = made;
-    void watch.untilStopped();
-    await next();
+    const { start, run, emulator } = made;
+    await start();
     const [id = ''] = emulator.world.agents.keys();
     const published = emulator.dashboard.publishAgent(id);
     emulator.dashboard.edit('agents', id, { llm_config: { model: 'theirs' } });
     const edited = new Date(Date.parse(published.updated_at) + 3_600_000).toISOString();
     const stored = emulator.world.agents.get(id) ?? published;
     emulator.world.agents.set(id, { ...stored, updated_at: edited });
-    for (const run of ['first', 'second']) {
-      watch.trigger('request');
-      const { plan } = await next();
-      expect(plan?.resources[0]?.notices, run).toEqual(['publishing would change llm_config.model']);
+    for (const which of ['first', 'second']) {
+      const { plan } = await run();
+      expect(plan?.resources[0]?.notices, which).toEqual(['publishing would change llm_config.model']);
     }
     expect(emulator.requests.filter(({ path }) => path.endsWith('/versions/latest'))).toHaveLength(1);
   });
@@ -174,37 +184,31 @@ describe('a watch', () => {
   it('applies in windows only, and wakes for the next one', async () => {
     const project = 'watch: { windows: [{ cron: "0 13 * * *", duration: 1h }] }\n';
     await using made = await bench(agents(1, 'One.'), { project });
-    const { watch, next, writes, clock } = made;
-    void watch.untilStopped();
-    expect(await next()).toMatchObject({
-      hold: { why: 'window', opensAt: new Date('2026-01-07T13:00:00Z') },
-    });
+    const { watch, next, start, run, clock, writes } = made;
+    expect(await start()).toMatchObject({ hold: { why: 'window', opensAt: new Date('2026-01-07T13:00:00Z') } });
     await clock.pass(0);
     expect(watch.status.secondsUntilNext).toBe(300);
     made.time = new Date('2026-01-07T12:58:00Z');
-    watch.trigger('request');
-    await next();
+    await run();
     await clock.pass(0);
     expect([writes(), watch.status.secondsUntilNext]).toEqual([0, 120]);
     made.time = new Date('2026-01-07T13:00:00Z');
-    const run = next();
+    const later = next();
     await clock.pass(120_000);
-    expect(await run).toMatchObject({ triggers: ['window'], applied: [{ result: { status: 'done' } }] });
+    expect(await later).toMatchObject({ triggers: ['window'], applied: [{ result: { status: 'done' } }] });
     expect(writes()).toBe(1);
   });
 
   it('lifts no guard and replaces nothing without the flag for it', async () => {
     const files = { ...agents(12, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
     await using made = await bench(files);
-    const { watch, next, folder, writes, emulator, said } = made;
-    void watch.untilStopped();
-    expect(await next()).toMatchObject({ result: 'ok' });
+    const { start, run, write, emulator, said, writes } = made;
+    expect(await start()).toMatchObject({ result: 'ok' });
     const before = writes();
-    await folder.write('manifests/agents.yaml', agents(12, 'Two.')['manifests/agents.yaml'] ?? '');
-    await folder.write('manifests/hook.yaml', webhookManifest('h', 'https://b.example'));
-    for (let run = 0; run < 2; run++) {
-      watch.trigger('request');
-      expect(await next()).toMatchObject({ result: 'refused', hold: { why: 'guard' }, applied: [] });
+    await write(agents(12, 'Two.'));
+    await write({ 'manifests/hook.yaml': webhookManifest('h', 'https://b.example') });
+    for (let count = 0; count < 2; count++) {
+      expect(await run()).toMatchObject({ result: 'refused', hold: { why: 'guard' }, applied: [] });
     }
     expect([writes() - before, emulator.world.webhooks.size]).toEqual([0, 1]);
     expect(said.filter((each) => each.includes('--allow-large-change'))).toHaveLength(1);
@@ -215,16 +219,14 @@ describe('a watch', () => {
     const rule = (text: string) => `policies: [{ name: kind, kind: Agent, deny: '${text}' }]\n`;
     const project = rule('spec.prompt_config.prompt.contains("Two")');
     await using made = await bench(agents(2, 'One.'), { project });
-    const { watch, next, folder, writes, emulator, said, metrics } = made;
-    void watch.untilStopped();
-    expect(await next()).toMatchObject({ result: 'ok' });
+    const { watch, start, run, write, folder, emulator, said, writes, metrics } = made;
+    expect(await start()).toMatchObject({ result: 'ok' });
     const before = writes();
-    await folder.write('manifests/agents.yaml', agents(2, 'Two.')['manifests/agents.yaml'] ?? '');
+    await write(agents(2, 'Two.'));
     const events = new NotificationEvents();
     const told = [];
-    for (let run = 0; run < 2; run++) {
-      watch.trigger('request');
-      const report = await next();
+    for (let count = 0; count < 2; count++) {
+      const report = await run();
       expect(report).toMatchObject({ result: 'refused', hold: { why: 'policy' }, applied: [] });
       told.push(...events.in(report)(notifyEvents));
     }
@@ -234,20 +236,16 @@ describe('a watch', () => {
     expect(told.map(({ event, values }) => [event, values.text])).toEqual([
       ['failure', expect.stringContaining(message)],
     ]);
-    expect(statusJson(watch.status, 'x', 'apply')).toMatchObject({
-      last_run: { held: { why: 'policy', message } },
-    });
+    expect(statusJson(watch.status, 'x', 'apply')).toMatchObject({ last_run: { held: { why: 'policy', message } } });
     expect(await metrics.text()).toContain('voxform_runs_total{result="refused"} 2');
     expect(await metrics.text()).toContain('voxform_policy_violations{severity="deny"} 2');
     await folder.write('voxform.yaml', projectFile(emulator, rule('spec.prompt_config.promt == ""')));
-    watch.trigger('request');
-    const wrong = await next();
+    const wrong = await run();
     expect(wrong.invalid?.diagnostics[0]?.message).toBe('kind: unknown field "promt"; did you mean "prompt"?');
     expect(wrong.applied).toEqual([]);
     expect(writes()).toBe(before);
     await folder.write('voxform.yaml', projectFile(emulator, rule('false')));
-    watch.trigger('request');
-    expect(await next()).toMatchObject({ result: 'ok', applied: [{}, {}] });
+    expect(await run()).toMatchObject({ result: 'ok', applied: [{}, {}] });
   });
 
   it('waits while another run holds the state, and holds no lock itself while it looks', async () => {
@@ -269,19 +267,19 @@ describe('a watch', () => {
       warn: () => undefined,
     });
     void watch.untilStopped();
-    for (let run = 0; run < 2; run++) {
+    for (let count = 0; count < 2; count++) {
       expect(await next()).toMatchObject({ result: 'busy', applied: [] });
       await clock.pass(0);
       const left = watch.status.secondsUntilNext ?? 0;
-      expect(left).toBe(3.75 * 2 ** run);
-      if (run === 0) watch.trigger('request');
+      expect(left).toBe(3.75 * 2 ** count);
+      if (count === 0) watch.trigger('request');
     }
     expect(said).toHaveLength(1);
     const seconds: unknown[] = [];
     for (const isLong of [false, true, true]) {
-      const run = next();
+      const later = next();
       await clock.pass(400_000);
-      expect(await run).toMatchObject({ result: 'busy', busy: { isLong } });
+      expect(await later).toMatchObject({ result: 'busy', busy: { isLong } });
       await clock.pass(0);
       seconds.push(await busySeconds(made));
     }
@@ -295,27 +293,24 @@ describe('a watch', () => {
       new RegExp(`locked by apply of someone@.* last seen \\d+ s ago .*voxform state unlock ${lease.info.id}`),
     );
     await lease.release();
-    const run = next();
+    const later = next();
     await clock.pass(600_000);
-    expect(await run).toMatchObject({ result: 'ok', triggers: ['retry'] });
+    expect(await later).toMatchObject({ result: 'ok', triggers: ['retry'] });
     expect(await store.holder()).toBeUndefined();
     expect(await busySeconds(made)).toEqual(['0', null]);
   });
 
   it('writes nothing with an older state, and says so', async () => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next, folder, writes, said } = made;
+    const { start, run, write, folder, said, writes } = made;
     const state = path.join(folder.root, '.voxform/test.state.json');
-    void watch.untilStopped();
-    await next();
-    await folder.write('manifests/agents.yaml', agents(2, 'One.')['manifests/agents.yaml'] ?? '');
-    watch.trigger('request');
-    expect(await next()).toMatchObject({ result: 'ok' });
+    await start();
+    await write(agents(2, 'One.'));
+    expect(await run()).toMatchObject({ result: 'ok' });
     await copyFile(`${state}.backup-1`, state);
     const before = writes();
-    for (let run = 0; run < 2; run++) {
-      watch.trigger('request');
-      expect(await next()).toMatchObject({
+    for (let count = 0; count < 2; count++) {
+      expect(await run()).toMatchObject({
         result: 'failed',
         plan: { warnings: [{ address: null, message: expect.stringContaining('is older than') }] },
         applied: [],
@@ -328,22 +323,18 @@ describe('a watch', () => {
   it('releases removed resources only after the debounce', async () => {
     const files = { ...agents(2, 'One.'), 'manifests/hook.yaml': webhookManifest('h', 'https://a.example') };
     await using made = await bench(files);
-    const { watch, next, folder, clock } = made;
-    void watch.untilStopped();
-    await next();
+    const { next, start, run, write, folder, clock } = made;
+    await start();
     // Cut off between two documents it is still valid.
-    await folder.write('manifests/agents.yaml', agents(1, 'One.')['manifests/agents.yaml'] ?? '');
-    watch.trigger('request');
-    expect(await next()).toMatchObject({ hold: { why: 'leaving', addresses: ['Agent/a1'] }, applied: [] });
-    await folder.write('manifests/agents.yaml', agents(2, 'One.')['manifests/agents.yaml'] ?? '');
-    watch.trigger('request');
-    expect(await next()).toMatchObject({ hold: undefined, plan: { summary: { forget: 0 } } });
+    await write(agents(1, 'One.'));
+    expect(await run()).toMatchObject({ hold: { why: 'leaving', addresses: ['Agent/a1'] }, applied: [] });
+    await write(agents(2, 'One.'));
+    expect(await run()).toMatchObject({ hold: undefined, plan: { summary: { forget: 0 } } });
     await rm(path.join(folder.root, 'manifests/hook.yaml'));
-    watch.trigger('request');
-    expect(await next()).toMatchObject({ hold: { why: 'leaving', addresses: ['Webhook/h'] }, applied: [] });
-    const run = next();
+    expect(await run()).toMatchObject({ hold: { why: 'leaving', addresses: ['Webhook/h'] }, applied: [] });
+    const later = next();
     await clock.pass(2000);
-    expect(await run).toMatchObject({
+    expect(await later).toMatchObject({
       triggers: ['settled'],
       applied: [{ address: 'Webhook/h', action: 'forget', result: { status: 'done' } }],
     });
@@ -368,19 +359,12 @@ describe('a watch', () => {
 
   it.each([
     { what: 'a platform that shows new records late', behaviour: { showsNewAfterReads: 2 } },
-    {
-      what: 'a platform that answers a JSON 404 for a while',
-      fault: { status: 404, body: { message: 'no' } },
-    },
+    { what: 'a platform that answers a JSON 404 for a while', fault: { status: 404, body: { message: 'no' } } },
   ])('makes one record for a manifest, with $what', async ({ behaviour, fault }) => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next, emulator, folder, said, writes } = made;
+    const { start, run, write, emulator, said, writes } = made;
     const events = new NotificationEvents();
     const told: unknown[] = [];
-    const run = async () => {
-      watch.trigger('request');
-      return next();
-    };
     const runTelling = async () => {
       const report = await run();
       told.push(...events.in(report)(notifyEvents));
@@ -388,10 +372,9 @@ describe('a watch', () => {
     };
 
     async function addTwoManifests(): Promise<void> {
-      void watch.untilStopped();
-      await next();
+      await start();
       if (behaviour !== undefined) emulator.setBehaviour(behaviour);
-      for (const [file, text] of Object.entries(three)) await folder.write(file, text);
+      await write(three);
       const [id] = emulator.world.agents.keys();
       await run();
       const match = { method: 'GET', pattern: `^/api/v1/(?!agents/${id})` };
@@ -432,14 +415,12 @@ describe('a watch', () => {
 
   it('never makes a record again, however long it is missing', async () => {
     await using made = await bench(three);
-    const { watch, next, emulator, said, writes } = made;
-    void watch.untilStopped();
-    await next();
+    const { start, run, emulator, said, writes } = made;
+    await start();
     const [id = ''] = emulator.world.agents.keys();
     emulator.dashboard.remove('agents', id);
-    for (let run = 0; run < 4; run += 1) {
-      watch.trigger('request');
-      expect(await next()).toMatchObject({ result: 'ok', applied: [], missing: [{ id }], drift: [] });
+    for (let count = 0; count < 4; count += 1) {
+      expect(await run()).toMatchObject({ result: 'ok', applied: [], missing: [{ id }], drift: [] });
       made.time = new Date(made.time.getTime() + 300_000);
     }
     expect(writes()).toBe(3);
@@ -449,30 +430,20 @@ describe('a watch', () => {
 
   it.each([
     { answer: 'kept' as const, writes: 2, reason: 'the answer shows it at once' },
-    {
-      answer: 'sent' as const,
-      writes: 3,
-      reason: 'reads deny what the answer claimed, and its repair is read',
-    },
+    { answer: 'sent' as const, writes: 3, reason: 'reads deny what the answer claimed, and its repair is read' },
   ])('stops sending what the platform does not apply: $reason', async ({ answer, writes }) => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next, emulator, folder, clock, said } = made;
-    void watch.untilStopped();
-    await next();
+    const { next, start, write, emulator, clock, said } = made;
+    await start();
     emulator.setBehaviour({ ignoredByPut: { fields: ['prompt_config.prompt'], answer } });
-    await folder.write('manifests/agents.yaml', agents(1, 'Two.')['manifests/agents.yaml'] ?? '');
+    await write(agents(1, 'Two.'));
     for (let interval = 0; interval < 6; interval += 1) {
-      const run = next();
+      const later = next();
       await clock.pass(300_000);
-      const report = await run;
+      const report = await later;
       expect(report.result).toBe('ok');
       if (interval < 2) continue;
-      expect(report).toMatchObject({
-        applied: [],
-        drift: [],
-        hold: undefined,
-        plan: { summary: { noop: 1 } },
-      });
+      expect(report).toMatchObject({ applied: [], drift: [], hold: undefined, plan: { summary: { noop: 1 } } });
       expect(report.plan?.resources[0]?.not_applied).toEqual(['prompt_config.prompt']);
     }
     expect(made.writes()).toBe(writes);
@@ -483,35 +454,29 @@ describe('a watch', () => {
 
   it('fails, and writes nothing, while a gateway answers 404', async () => {
     await using made = await bench(three);
-    const { watch, next, emulator, writes } = made;
-    void watch.untilStopped();
-    await next();
+    const { start, run, emulator, writes } = made;
+    await start();
     const fault = { status: 404, body: '<html>404</html>', headers: { 'content-type': 'text/html' } };
     emulator.faults.add({ match: {}, times: 1_000, fault });
-    watch.trigger('request');
-    const report = await next();
+    const report = await run();
     expect(report).toMatchObject({ result: 'failed', error: { reason: 'gateway' }, missing: [] });
     emulator.faults.clear();
-    watch.trigger('request');
-    expect(await next()).toMatchObject({ result: 'ok', plan: { summary: { noop: 3 } } });
+    expect(await run()).toMatchObject({ result: 'ok', plan: { summary: { noop: 3 } } });
     expect(writes()).toBe(3);
   });
 
   it('that only reports remembers since when a record is missing while its process lives', async () => {
     await using applied = await bench(three);
-    void applied.watch.untilStopped();
-    await applied.next();
+    await applied.start();
     await using made = await bench(three, { policy: { mode: 'report' }, beside: applied });
     const state = () => readFile(path.join(applied.folder.root, '.voxform/test.state.json'), 'utf8');
     const before = await state();
     const [id = ''] = applied.emulator.world.agents.keys();
     applied.emulator.dashboard.remove('agents', id);
-    void made.watch.untilStopped();
-    expect(await made.next()).toMatchObject({ missing: [{ id, since: undefined }] });
+    expect(await made.start()).toMatchObject({ missing: [{ id, since: undefined }] });
     for (const minutes of [5, 10]) {
       made.time = new Date(Date.parse(since) + minutes * 60_000);
-      made.watch.trigger('request');
-      const report = await made.next();
+      const report = await made.run();
       expect(report.missing).toEqual([{ address: 'Agent/a0', id, since }]);
       expect(report.plan?.resources[0]?.reason).toContain(`since ${since}`);
     }
@@ -521,7 +486,7 @@ describe('a watch', () => {
 
   it('aborts reads at once when it is stopped', async () => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next, emulator, stop, said } = made;
+    const { watch, next, emulator, said, stop } = made;
     emulator.faults.add({ match: { method: 'GET' }, times: 99, fault: { delayMs: 3_600_000 } });
     const first = next();
     await made.folder.write(
@@ -537,7 +502,7 @@ describe('a watch', () => {
 
   it('finishes what it writes, but not for longer than the grace period', async () => {
     await using made = await bench(agents(1, 'One.'));
-    const { watch, next, emulator, stop, clock } = made;
+    const { watch, next, emulator, clock, stop } = made;
     emulator.faults.add({ match: { method: 'POST' }, fault: { delayMs: 3_600_000 } });
     const created = Promise.withResolvers<void>();
     emulator.world.onWrite = () => created.resolve();

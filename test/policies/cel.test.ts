@@ -205,11 +205,7 @@ describe('a secret', () => {
 
   it('can be asked for', () => {
     expect(
-      holds('has(spec.key) && isSecret(spec.url) && !isSecret(spec.name)', {
-        key: SECRET,
-        url: SECRET,
-        name: 'x',
-      }),
+      holds('has(spec.key) && isSecret(spec.url) && !isSecret(spec.name)', { key: SECRET, url: SECRET, name: 'x' }),
     ).toBe(true);
   });
 

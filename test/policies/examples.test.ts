@@ -62,10 +62,7 @@ describe('the example rules', () => {
     await using example = await openExample();
     expect(await objecting(example, `passes/${name}.yaml`, MONDAY)).toEqual([]);
     if (name === 'keep-numbers-and-agents') {
-      await command(['apply', '--auto-approve'], {
-        cwd: example.folder.root,
-        env: { VOXFORM_API_KEY: API_KEY },
-      });
+      await command(['apply', '--auto-approve'], { cwd: example.folder.root, env: { VOXFORM_API_KEY: API_KEY } });
     }
     const day = name === 'no-friday-changes' ? FRIDAY : MONDAY;
     expect(await objecting(example, `fails/${name}.yaml`, day)).toEqual([name]);

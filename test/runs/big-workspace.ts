@@ -31,10 +31,7 @@ export async function fillByHand(
         {
           name: `Agent ${n}`,
           llm_config: { provider: 'internal', model: 'gpt-4o', knowledge_base_ids: [at(bases, n)] },
-          prompt_config: {
-            prompt: `You are agent ${n}.\nBe kind.\nBe brief.\nAsk once.\n`,
-            first_speaker: 'ai',
-          },
+          prompt_config: { prompt: `You are agent ${n}.\nBe kind.\nBe brief.\nAsk once.\n`, first_speaker: 'ai' },
           tts_config: { provider: 'internal', voice_id: `voice-${n % 7}` },
         },
         { publish: n % 2 === 0 },
@@ -47,10 +44,7 @@ export async function fillByHand(
   for (const [index, { id }] of numbers.slice(0, COUNTS.linkedNumbers).entries())
     dashboard.linkNumber(id, { inbound_agent_id: at(agents, index) });
   for (const [index, n] of upTo(COUNTS.users).entries()) {
-    const { id } = dashboard.inviteUser({
-      email: `user-${n}@example.com`,
-      role: n === 1 ? 'owner' : 'member',
-    });
+    const { id } = dashboard.inviteUser({ email: `user-${n}@example.com`, role: n === 1 ? 'owner' : 'member' });
     const first = COUNTS.linkedNumbers + index * 5;
     const agent_ids = agents.slice(first, Math.min(first + 5, KNOWN_BY.users));
     dashboard.edit('users', id, { modules: ['agents', 'call_history'], agent_ids });

@@ -59,11 +59,7 @@ describe('discover', () => {
     await using workspace = await unmanagedWorkspace();
     const id = await workspace.agent({ name: 'a' });
     await workspace.number('+12025550120', { inbound_agent_id: id });
-    workspace.emulator.faults.add({
-      match: { path: '/api/v1/call-histories' },
-      times: 50,
-      fault: { status: 403 },
-    });
+    workspace.emulator.faults.add({ match: { path: '/api/v1/call-histories' }, times: 50, fault: { status: 403 } });
     const discovery = await workspace.discover();
     expect(Object.keys(agents(discovery))).toEqual(['a']);
     expect(discovery.missed[0]?.because).toContain('GET /api/v1/call-histories');

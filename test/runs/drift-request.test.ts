@@ -205,13 +205,7 @@ describe('where a request belongs', () => {
       base: undefined,
     });
     await using elsewhere = await temporaryFolder();
-    const outside = requestPlace({
-      project,
-      workspace: 'test',
-      origin: { checkout: elsewhere.root },
-      env,
-      signal,
-    });
+    const outside = requestPlace({ project, workspace: 'test', origin: { checkout: elsewhere.root }, env, signal });
     await expect(outside).rejects.toThrow('cannot read the repository');
   });
 });

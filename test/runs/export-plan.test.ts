@@ -20,14 +20,7 @@ const env = { KEY: 'the-api-key' };
 async function planOf(folder: string, { client, emulator }: UnmanagedWorkspace) {
   const project = await loadProject({ cwd: folder, env });
   const workspace = selectWorkspace(project, { name: undefined, env });
-  const { resources, diagnostics } = await loadDesired({
-    project,
-    workspace,
-    kinds,
-    lookups,
-    env,
-    mode: 'live',
-  });
+  const { resources, diagnostics } = await loadDesired({ project, workspace, kinds, lookups, env, mode: 'live' });
   expect(diagnostics).toEqual([]);
   const { plan } = await planFor({
     desired: resources,
@@ -118,11 +111,7 @@ const workspaces = fc.record({
   webhooks: fc.array(
     some({
       payload: fc.option(
-        some({
-          data: fc.dictionary(fc.string({ maxLength: 3 }), jsons, { maxKeys: 3 }),
-          event: texts,
-          more: jsons,
-        }),
+        some({ data: fc.dictionary(fc.string({ maxLength: 3 }), jsons, { maxKeys: 3 }), event: texts, more: jsons }),
       ),
       check_https: fc.boolean(),
       retries: fc.nat(10),
@@ -206,12 +195,7 @@ describe('an exported project', () => {
         const { summary, resources } = await planOf(folder, workspace);
         const changes = resources.filter(({ action }) => action !== 'adopt');
         expect(
-          changes.map(({ address, action, reason, changes: fields }) => ({
-            address,
-            action,
-            reason,
-            fields,
-          })),
+          changes.map(({ address, action, reason, changes: fields }) => ({ address, action, reason, fields })),
         ).toEqual([]);
         expect(summary.adopt).toBe(world.agents.size + world.numbers.size + world.webhooks.size + world.users.size);
       }),

@@ -181,9 +181,7 @@ spec:
 
   it('quotes texts that other readers of YAML would take for something else', () => {
     const words = ['yes', 'no', 'On', '012', '0o7', '12:30:45', '1_000', '2001-01-01', 'null', 'true', '1e3', 'plain'];
-    const { manifest } = written({
-      Agent: [{ id: 'a1', name: 'a', tts_config: { backchannel_words: words } }],
-    });
+    const { manifest } = written({ Agent: [{ id: 'a1', name: 'a', tts_config: { backchannel_words: words } }] });
     const written11 = words.filter((word) => !manifest.includes(`- "${word}"\n`));
     expect(written11).toEqual(['plain']);
     expect(manifest).toContain('- plain\n');

@@ -22,11 +22,7 @@ function resource(address: string, spec: JsonObject, id?: string): Resource {
 }
 
 function found(id: string, fields: JsonObject, published?: JsonObject, ahead = false): FoundRecord {
-  return {
-    record: { id, ...fields },
-    published: published && { record: { id, ...published }, ahead },
-    mentions: [],
-  };
+  return { record: { id, ...fields }, published: published && { record: { id, ...published }, ahead }, mentions: [] };
 }
 
 interface Case {
@@ -72,17 +68,13 @@ describe('matchesFor', () => {
     {
       reason: 'one record agrees in all that is shown',
       wanted: [day, night],
-      records: {
-        Agent: [found('1', asDay), found('2', { name: 'Night', prompt_config: { prompt: 'Be loud.' } })],
-      },
+      records: { Agent: [found('1', asDay), found('2', { name: 'Night', prompt_config: { prompt: 'Be loud.' } })] },
       expected: { 'Agent/day': '1 | 1', 'Agent/night': '- | ' },
     },
     {
       reason: 'more agrees than not',
       wanted: [resource('Agent/x', { name: 'X', prompt_config: { prompt: 'p', first_speaker: 'ai' } })],
-      records: {
-        Agent: [found('1', { name: 'X', prompt_config: { prompt: 'other', first_speaker: 'ai' } })],
-      },
+      records: { Agent: [found('1', { name: 'X', prompt_config: { prompt: 'other', first_speaker: 'ai' } })] },
       expected: { 'Agent/x': '- | 1' },
     },
     {
@@ -164,12 +156,7 @@ describe('matchesFor', () => {
     },
     {
       reason: 'a knowledge base by its name counts',
-      wanted: [
-        resource('Agent/x', {
-          name: 'X',
-          llm_config: { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] },
-        }),
-      ],
+      wanted: [resource('Agent/x', { name: 'X', llm_config: { knowledge_base_ids: [{ $ref: 'KnowledgeBase/FAQ' }] } })],
       bases: [{ id: 'a', name: 'FAQ' }],
       records: {
         Agent: [
@@ -183,11 +170,7 @@ describe('matchesFor', () => {
       reason: 'a record that another manifest says more of is not certain for one that says little',
       wanted: [
         resource('Agent/brief', { name: 'Day' }),
-        resource('Agent/long', {
-          name: 'Day',
-          prompt_config: { prompt: 'Be kind.' },
-          llm_config: { model: 'was' },
-        }),
+        resource('Agent/long', { name: 'Day', prompt_config: { prompt: 'Be kind.' }, llm_config: { model: 'was' } }),
       ],
       records: { Agent: [found('1', { ...asDay, llm_config: { model: 'is' } })] },
       expected: { 'Agent/brief': '- | 1', 'Agent/long': '- | 1' },

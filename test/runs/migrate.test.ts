@@ -123,9 +123,7 @@ describe('a map of names', () => {
         indexes: new Map([['KnowledgeBase', lookupIndexOf([{ id: '01NEW', name: 'Third' }])]]),
       });
     const first = ['FAQ', 'Prices', '01OLD', 'Other'];
-    const [faq, prices, other] = ['FAQ', 'Prices', 'Other'].map((name) => ({
-      $ref: `KnowledgeBase/${name}`,
-    }));
+    const [faq, prices, other] = ['FAQ', 'Prices', 'Other'].map((name) => ({ $ref: `KnowledgeBase/${name}` }));
     const patch = (...knowledge_base_ids: unknown[]) => new Map([['Agent/a', { llm_config: { knowledge_base_ids } }]]);
     expect(settings(first, first)).toEqual({
       lookupNames: { KnowledgeBase: { FAQ: 'Prices', Prices: 'FAQ' } },
@@ -149,12 +147,7 @@ describe('a line of a map of names', () => {
     { reason: 'no value has the name', map: 'FQA: Questions\n', unused: ['FQA'], missing: [] },
     { reason: 'no value has the id', map: '01ODL: 01NEW\n', unused: ['01ODL'], missing: [] },
     { reason: 'it leads to a name that is not there', map: 'FAQ: Qestions\n', unused: [], missing: ['FAQ'] },
-    {
-      reason: 'it leads to an id of the old workspace',
-      map: '01OLD: 01OLD\n',
-      unused: [],
-      missing: ['01OLD'],
-    },
+    { reason: 'it leads to an id of the old workspace', map: '01OLD: 01OLD\n', unused: [], missing: ['01OLD'] },
   ])('is told where $reason', ({ map, unused, missing }) => {
     const told = oddNames([agent('a', { llm_config: { knowledge_base_ids: bases } }), agent('b')], {
       names: parseNameMap(map, 'm.yaml'),

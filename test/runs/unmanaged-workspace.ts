@@ -54,13 +54,7 @@ export class UnmanagedWorkspace implements AsyncDisposable {
 
   discover(known: readonly KnownId[] = [], since = new Date(0)): Promise<Discovery> {
     const { client, emulator } = this;
-    return discover({
-      client,
-      workspaceId: emulator.workspaceId,
-      concurrency: 4,
-      known,
-      since,
-    });
+    return discover({ client, workspaceId: emulator.workspaceId, concurrency: 4, known, since });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

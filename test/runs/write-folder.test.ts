@@ -37,10 +37,7 @@ describe('writeFolder', () => {
     const root = await folder();
     const target = path.join(root, name);
     await prepare(target);
-    expect(await writeFolder(target, FILES, LAST)).toEqual({
-      written: FILES.map((file) => file.path),
-      replaced: [],
-    });
+    expect(await writeFolder(target, FILES, LAST)).toEqual({ written: FILES.map((file) => file.path), replaced: [] });
     expect(await tree(root)).toEqual([`${name}/manifests/agents/a.yaml`, `${name}/voxform.yaml`]);
     expect(await readFile(path.join(target, 'voxform.yaml'), 'utf8')).toBe('version: 1\n');
   });

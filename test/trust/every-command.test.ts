@@ -113,9 +113,7 @@ it('runs every command, and none shows a secret or writes one down', async () =>
   const [, test = ''] = project.split('  test:\n');
   const [settings = ''] = test.split('    vars:');
   workspace.write({ 'voxform.yaml': `${project}  twin:\n${settings}default_workspace: test\n` });
-  workspace.write({
-    'fleet.yaml': 'version: 1\nsources: { here: { path: ., secrets: secrets } }\n',
-  });
+  workspace.write({ 'fleet.yaml': 'version: 1\nsources: { here: { path: ., secrets: secrets } }\n' });
   const leaks: string[] = [];
   for (const call of calls) {
     const [agent = '', hook = ''] = [emulator.world.agents, emulator.world.webhooks].map(

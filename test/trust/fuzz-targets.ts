@@ -29,9 +29,7 @@ export const targets: readonly Target[] = [
     attempts: (ground) =>
       fc.record({
         args: fc.constantFrom(['validate', '--output', 'json'], ['plan'], [...JSON_PLAN]),
-        files: mutatedText(ground.original('manifests/all.yaml')).map((text) => ({
-          'manifests/all.yaml': text,
-        })),
+        files: mutatedText(ground.original('manifests/all.yaml')).map((text) => ({ 'manifests/all.yaml': text })),
       }),
   },
   {
@@ -115,10 +113,7 @@ export const targets: readonly Target[] = [
         fc.record({
           status,
           body: fc.oneof(
-            {
-              weight: 4,
-              arbitrary: mutatedJson(recorded).map((body) => Buffer.from(JSON.stringify(body) ?? '')),
-            },
+            { weight: 4, arbitrary: mutatedJson(recorded).map((body) => Buffer.from(JSON.stringify(body) ?? '')) },
             { weight: 1, arbitrary: mutatedText(JSON.stringify(recorded)).map((text) => Buffer.from(text)) },
             { weight: 1, arbitrary: fc.uint8Array({ maxLength: 40 }).map((bytes) => Buffer.from(bytes)) },
           ),
@@ -193,10 +188,7 @@ const OWN_MISTAKE =
 /** Feeds an attempt to its command, and says what it did that it must not do; undefined where all is well. */
 export async function faultOf(ground: FuzzGround, { args, files, answers }: Attempt): Promise<string | undefined> {
   ground.answerer = (key, recorded) =>
-    answers?.get(key) ?? {
-      status: recorded === undefined ? 404 : 200,
-      body: Buffer.from(JSON.stringify(recorded)),
-    };
+    answers?.get(key) ?? { status: recorded === undefined ? 404 : 200, body: Buffer.from(JSON.stringify(recorded)) };
   const result: CommandResult = await ground.run(args, files);
   const said = `voxform ${args.join(' ')} -> ${result.code}\n${result.stdout.slice(0, 3_000)}\n${result.stderr.slice(0, 3_000)}`;
   if (![0, 1, 2].includes(result.code)) return `the exit code is odd: ${said}`;

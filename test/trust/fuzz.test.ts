@@ -34,10 +34,7 @@ describe('bad input gives a message, never an error of our own', () => {
 
 const DEEP = deepJson(10_000);
 const AGENT = 'apiVersion: voxform/v1\nkind: Agent\nmetadata: { name: a }\nspec: ';
-const manifest = (text: string): Attempt => ({
-  args: ['validate'],
-  files: { 'manifests/all.yaml': text },
-});
+const manifest = (text: string): Attempt => ({ args: ['validate'], files: { 'manifests/all.yaml': text } });
 const answer = (body: string): Attempt => ({
   args: ['plan'],
   answers: new Map([
@@ -53,10 +50,7 @@ describe('what is known to break programs breaks nothing here', () => {
     { reason: 'a deep manifest', attempt: () => manifest(AGENT + DEEP) },
     { reason: 'a deep manifest by indentation', attempt: () => manifest(AGENT + nestedBlocks(1_000)) },
     { reason: 'a deep patch', attempt: () => projectWith(`    patches: { Agent/a: ${DEEP} }\n`) },
-    {
-      reason: 'a deep state',
-      attempt: () => ({ args: ['plan'], files: { state: withDeep('state', DEEP) } }),
-    },
+    { reason: 'a deep state', attempt: () => ({ args: ['plan'], files: { state: withDeep('state', DEEP) } }) },
     {
       reason: 'a deep journal',
       attempt: () => ({
@@ -66,10 +60,7 @@ describe('what is known to break programs breaks nothing here', () => {
     },
     {
       reason: 'a deep plan',
-      attempt: () => ({
-        args: ['apply', 'saved.plan'],
-        files: { 'saved.plan': withDeep('saved.plan', DEEP) },
-      }),
+      attempt: () => ({ args: ['apply', 'saved.plan'], files: { 'saved.plan': withDeep('saved.plan', DEEP) } }),
     },
     { reason: 'a deep answer', attempt: () => answer(`{"data":${DEEP}}`) },
     { reason: 'a deep record', attempt: () => answer(`{"data":{"id":"x","payload":${DEEP}}}`) },
@@ -83,10 +74,7 @@ describe('what is known to break programs breaks nothing here', () => {
         ),
     },
     { reason: 'a huge key', attempt: () => manifest(`${AGENT}{ ${'k'.repeat(500_000)}: 1 }`) },
-    {
-      reason: 'a huge key in an answer',
-      attempt: () => answer(`{"data":{"id":"x","${'k'.repeat(500_000)}":1}}`),
-    },
+    { reason: 'a huge key in an answer', attempt: () => answer(`{"data":{"id":"x","${'k'.repeat(500_000)}":1}}`) },
     { reason: 'a very long line', attempt: () => manifest(`${AGENT}{ name: ${'x'.repeat(900_000)} }`) },
     { reason: 'one key many times', attempt: () => manifest(`${AGENT}\n${'  name: a\n'.repeat(20_000)}`) },
     {
@@ -146,8 +134,6 @@ function withDeep(file: 'state' | 'saved.plan', deep: string): string {
     resources: Record<string, { recorded?: object; desired?: object }>;
   };
   const [first = ''] = Object.keys(document.resources);
-  Object.assign(document.resources[first]?.recorded ?? document.resources[first]?.desired ?? {}, {
-    name: DEEP_MARK,
-  });
+  Object.assign(document.resources[first]?.recorded ?? document.resources[first]?.desired ?? {}, { name: DEEP_MARK });
   return (file === 'state' ? JSON.stringify(document) : resealed(document)).replace(QUOTED, deep);
 }

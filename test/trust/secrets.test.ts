@@ -18,19 +18,20 @@ async function leaksOf(workspace: SecretWorkspace, args: readonly string[], exit
   });
 }
 
+/** Runs commands, and collects their leaks. */
+function collecting(workspace: SecretWorkspace) {
+  const leaks: string[] = [];
+  const tell = async (...args: string[]) => void leaks.push(...(await leaksOf(workspace, args)));
+  return { leaks, tell };
+}
+
 describe('the search for secrets', () => {
   it.each([
     { reason: 'as it is', of: (text: string) => `x ${text} y` },
     { reason: 'in JSON in JSON', of: (text: string) => JSON.stringify(JSON.stringify({ text })) },
     { reason: 'in a URL', of: (text: string) => encodeURIComponent(text) },
-    {
-      reason: 'in base64 of something longer',
-      of: (text: string) => Buffer.from(`ab${text}`).toString('base64'),
-    },
-    {
-      reason: 'in base64 of something else',
-      of: (text: string) => Buffer.from(`a${text}c`).toString('base64url'),
-    },
+    { reason: 'in base64 of something longer', of: (text: string) => Buffer.from(`ab${text}`).toString('base64') },
+    { reason: 'in base64 of something else', of: (text: string) => Buffer.from(`a${text}c`).toString('base64url') },
     { reason: 'in hex', of: (text: string) => Buffer.from(text).toString('hex').toUpperCase() },
     { reason: 'wrapped', of: (text: string) => text.replace(/(.{9})/g, '$1\n    ') },
   ])('finds one $reason', ({ of }) => {
@@ -42,10 +43,7 @@ describe('the search for secrets', () => {
 describe('no secret gets out', () => {
   it('of any command, in any form, at any volume', async () => {
     await using workspace = await SecretWorkspace.open();
-    const leaks: string[] = [];
-    const tell = async (...args: string[]) => {
-      leaks.push(...(await leaksOf(workspace, args)));
-    };
+    const { leaks, tell } = collecting(workspace);
     await workspace.begin();
     for (const form of ['text', 'json', 'junit', 'github']) await tell('validate', '--output', form, '--secrets');
     for (const form of FORMATS) await tell('plan', '--output', form, '-v', '--out', `${form}.plan`);
@@ -64,10 +62,7 @@ describe('no secret gets out', () => {
 
   it('of drift and of changes, in any form', async () => {
     await using workspace = await SecretWorkspace.open({ few: true });
-    const leaks: string[] = [];
-    const tell = async (...args: string[]) => {
-      leaks.push(...(await leaksOf(workspace, args)));
-    };
+    const { leaks, tell } = collecting(workspace);
     await tell('apply', '--auto-approve');
     const [agent] = workspace.platform.emulator.world.agents.keys();
     const [hook] = workspace.platform.emulator.world.webhooks.keys();
@@ -116,14 +111,12 @@ metadata: { name: line }
 spec: { number: "+4930123456", nickname: plain }
 `,
     });
-    const leaks: string[] = [];
-    for (const form of FORMATS) {
-      leaks.push(...(await leaksOf(workspace, ['plan', '--output', form, '-v', '--out', `${form}.plan`])));
-    }
-    leaks.push(...(await leaksOf(workspace, ['drift', '-v'])));
-    leaks.push(...(await leaksOf(workspace, ['plan', '--no-refresh'])));
-    leaks.push(...(await leaksOf(workspace, ['apply', '--auto-approve', '-v', '--output', 'json'])));
-    leaks.push(...(await leaksOf(workspace, ['plan', '-v'])));
+    const { leaks, tell } = collecting(workspace);
+    for (const form of FORMATS) await tell('plan', '--output', form, '-v', '--out', `${form}.plan`);
+    await tell('drift', '-v');
+    await tell('plan', '--no-refresh');
+    await tell('apply', '--auto-approve', '-v', '--output', 'json');
+    await tell('plan', '-v');
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);
   });
 });
@@ -135,16 +128,14 @@ const allOf = ({ method, path, authorization, body }: Parameters<Misbehaviour>[0
 /** What a platform may answer that repeats the request to whoever sent it. */
 const failures: readonly {
   readonly reason: string;
-  readonly misbehave: Misbehaviour;
+  readonly misbehave: (...exchange: Parameters<Misbehaviour>) => void;
   /** It breaks the connection. */
   readonly breaks?: true;
 }[] = [
   {
     reason: 'a refusal that quotes the request',
-    misbehave: (heard, response) => {
-      response.writeHead(422, json).end(JSON.stringify({ message: allOf(heard), request: heard }));
-      return true;
-    },
+    misbehave: (heard, response) =>
+      response.writeHead(422, json).end(JSON.stringify({ message: allOf(heard), request: heard })),
   },
   {
     reason: 'a refusal that quotes a field',
@@ -154,7 +145,6 @@ const failures: readonly {
       response
         .writeHead(400, json)
         .end(JSON.stringify({ errors: { [places.header.text]: said, 'llm_config.api_key': said } }));
-      return true;
     },
   },
   {
@@ -162,7 +152,6 @@ const failures: readonly {
     misbehave: ({ authorization }, response) => {
       response.writeHead(401, { 'content-type': 'text/plain', 'x-request-id': authorization.slice(7) });
       response.end(`no such key: Authorization: ${authorization}`);
-      return true;
     },
   },
   {
@@ -170,29 +159,23 @@ const failures: readonly {
     misbehave: (heard, response) => {
       response.writeHead(409, { 'content-type': 'text/html' });
       response.end(`<html><title>${allOf(heard).replaceAll('"', '&quot;')}</title><pre>${allOf(heard)}</pre></html>`);
-      return true;
     },
   },
   {
     reason: 'JSON that breaks off',
-    misbehave: (heard, response) => {
-      response.writeHead(200, json).end(`{"data": {"id": "1", "echo": ${JSON.stringify(allOf(heard))}`);
-      return true;
-    },
+    misbehave: (heard, response) =>
+      response.writeHead(200, json).end(`{"data": {"id": "1", "echo": ${JSON.stringify(allOf(heard))}`),
   },
   {
     reason: 'text for a record',
-    misbehave: (heard, response) => {
-      response.writeHead(200, { 'content-type': heard.authorization.slice(0, 40) }).end(allOf(heard));
-      return true;
-    },
+    misbehave: (heard, response) =>
+      response.writeHead(200, { 'content-type': heard.authorization.slice(0, 40) }).end(allOf(heard)),
   },
   {
     reason: 'a record without an id',
     misbehave: ({ body, authorization }, response) => {
       const data = { [authorization]: authorization, ...(JSON.parse(body) as object) };
       response.writeHead(201, json).end(JSON.stringify({ data }));
-      return true;
     },
   },
   {
@@ -200,7 +183,6 @@ const failures: readonly {
     misbehave: ({ authorization }, response) => {
       const location = `https://${encodeURIComponent(authorization)}@example.com/?${authorization}`;
       response.writeHead(307, { location }).end();
-      return true;
     },
   },
   {
@@ -209,16 +191,13 @@ const failures: readonly {
     misbehave: (heard, response) => {
       response.writeHead(200, { ...json, 'content-length': '100000' });
       response.write(allOf(heard), () => response.destroy());
-      return true;
     },
   },
   {
     reason: 'bytes that are no HTTP',
     breaks: true,
-    misbehave: (heard, response) => {
-      response.socket?.end(`HTTP/1.1 200 OK\r\n${heard.authorization}\r\nContent-Length: x\r\n\r\n${allOf(heard)}`);
-      return true;
-    },
+    misbehave: (heard, response) =>
+      response.socket?.end(`HTTP/1.1 200 OK\r\n${heard.authorization}\r\nContent-Length: x\r\n\r\n${allOf(heard)}`),
   },
 ];
 
@@ -226,7 +205,11 @@ describe('no secret gets out of a failure', () => {
   it.each(failures)('$reason', async ({ misbehave, breaks }) => {
     await using workspace = await SecretWorkspace.open({ few: true });
     const { platform } = workspace;
-    platform.misbehave = (heard, response) => (heard.method === 'GET' ? undefined : misbehave(heard, response));
+    platform.misbehave = (heard, response) => {
+      if (heard.method === 'GET') return undefined;
+      misbehave(heard, response);
+      return true;
+    };
     const leaks = await leaksOf(workspace, ['apply', '--auto-approve', '-v'], 1);
     for (const address of ['Agent/a', 'Webhook/hook']) {
       await workspace.run(['state', 'resolve', address, '--not-created']);
@@ -236,7 +219,10 @@ describe('no secret gets out of a failure', () => {
     );
     // A read that breaks off is tried again and again, with pauses: the words are those of a write.
     if (breaks !== true) {
-      platform.misbehave = (heard, response) => misbehave({ ...heard, body: heard.body || '{}' }, response);
+      platform.misbehave = (heard, response) => {
+        misbehave({ ...heard, body: heard.body || '{}' }, response);
+        return true;
+      };
       leaks.push(...(await leaksOf(workspace, ['import', 'Agent/b', '01J', '-v'], 1)));
     }
     expect([...leaks, ...(await workspace.leaksInFiles())]).toEqual([]);

@@ -29,11 +29,7 @@ describe('a saved plan whose digest was worked out anew', () => {
     },
     { reason: 'another kind', change: () => ({ kind: 'Webhook' }), said: 'the address "Agent/a"' },
     { reason: 'a kind that there is not', change: () => ({ kind: 'Robot' }), said: 'unknown kind Robot' },
-    {
-      reason: 'no name',
-      change: () => ({ address: 'Agent/' }),
-      said: 'the address "Agent/"',
-    },
+    { reason: 'no name', change: () => ({ address: 'Agent/' }), said: 'the address "Agent/"' },
     {
       reason: 'one resource twice',
       change: () => ({ address: 'Webhook/hook', kind: 'Webhook' }),

@@ -10,10 +10,7 @@ const local = { host: '127.0.0.1', port: 0 };
 const open = { host: '0.0.0.0', port: 0 };
 const bearer = { authorization: 'Bearer t0ken' };
 const unproxied = { names: ['voxform.example'], proxy: new TrustedProxy([]), userHeader: undefined };
-const page = {
-  fetch: () => new Response(null, { status: 404 }),
-  mayRead: async () => true,
-};
+const page = { fetch: () => new Response(null, { status: 404 }), mayRead: async () => true };
 const sent = (headers: RequestFacts['headers'], httpVersion = '1.1'): RequestFacts => ({
   headers,
   httpVersion,

@@ -8,10 +8,7 @@ import { outageAt, sampleReport } from '../sample-report.ts';
 import { drift, failed } from './receiver.ts';
 
 const REPORT = { why: 'report', denied: [] } as const;
-const restore = resource('Agent/a', {
-  action: 'update',
-  changes: [change('name', { cause: 'drift' })],
-});
+const restore = resource('Agent/a', { action: 'update', changes: [change('name', { cause: 'drift' })] });
 const waiting = { ...drift, plan: plan([restore]), hold: REPORT };
 const corrected: Partial<RunReport> = {
   ...drift,
@@ -45,12 +42,7 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
     voxform_version: '1.0.0',
     silentSeconds: seconds % 60,
   };
-  return {
-    result: 'busy',
-    error: new StateLocked(holder, undefined),
-    busy: { seconds, isLong },
-    plan: undefined,
-  };
+  return { result: 'busy', error: new StateLocked(holder, undefined), busy: { seconds, isLong }, plan: undefined };
 }
 
 /** The events of a row of reports. */
@@ -88,9 +80,7 @@ describe('notification events', () => {
     ['no run that was ended', [{ result: 'interrupted', error: new Error('given up'), plan: undefined }], ['']],
     [
       'what was applied, each time',
-      Array(2).fill({
-        applied: [{ address: 'Agent/b', action: 'update', result: { status: 'done', id: 'x' } }],
-      }),
+      Array(2).fill({ applied: [{ address: 'Agent/b', action: 'update', result: { status: 'done', id: 'x' } }] }),
       ['changes', 'changes'],
     ],
     ['what waits, once', [{ hold: REPORT }, { hold: REPORT }], ['changes', '']],
@@ -106,11 +96,7 @@ describe('notification events', () => {
 
   it('is JSON whatever is in it', () => {
     const [event] = new NotificationEvents().in(sampleReport(failed))(notifyEvents);
-    const template = {
-      a: '{{error}}!',
-      list: ['{{changed}}', 'n={{changed}}', 1, null],
-      resources: '{{resources}}',
-    };
+    const template = { a: '{{error}}!', list: ['{{changed}}', 'n={{changed}}', 1, null], resources: '{{resources}}' };
     const body = event && bodyOf(event, template, (text) => text);
     expect(JSON.parse(JSON.stringify(body))).toEqual({
       a: 'no "answer"\\n{{x}}!',

@@ -33,10 +33,7 @@ describe('webhooks', () => {
 
   it('strike out a secret that looks like a mention', async () => {
     using hook = await receiver(200);
-    const { flush, tell } = notifierTo(hook.url, {
-      template: { a: '{{text}}' },
-      secret: '<@here>hunter',
-    });
+    const { flush, tell } = notifierTo(hook.url, { template: { a: '{{text}}' }, secret: '<@here>hunter' });
     tell({ ...failed, error: new Error('key <@here>hunter refused') });
     await flush();
     expect(hook.bodies[0]?.text).toBe('{"a":"voxform staging: failure\\nkey (secret) refused"}');

@@ -111,10 +111,7 @@ describe('the impact of versions', () => {
         const document = await made.measure();
         const expected = naive(history);
         expect(schemaProblems('impact', document)).toEqual([]);
-        expect(document.left_out).toEqual({
-          near_publication: expected.near,
-          without_start: expected.withoutStart,
-        });
+        expect(document.left_out).toEqual({ near_publication: expected.near, without_start: expected.withoutStart });
         for (const [index, { calls, own, seconds }] of expected.versions.entries()) {
           const version = document.versions[index];
           expect(version?.calls).toBe(calls);
@@ -184,10 +181,7 @@ describe('the impact of versions', () => {
   it('gives figures without the inexact digits of sums', async () => {
     const ten = (from: number, cost: number) =>
       spread(from, outcomes(10, 0)).map((each, index) => ({ ...each, cost, e2e_latency: 100 * index }));
-    await using made = await platform({
-      published: [0, 10 * HOUR],
-      calls: [...ten(0, 0.1), ...ten(10, 0.3)],
-    });
+    await using made = await platform({ published: [0, 10 * HOUR], calls: [...ten(0, 0.1), ...ten(10, 0.3)] });
     const { versions, compared } = await made.measure();
     expect(versions[0]?.e2e_latency).toEqual({ median: 450, p95: 855 });
     expect(compared?.cost).toEqual({ difference: 0.2, low: 0.2, high: 0.2, verdict: 'higher' });
