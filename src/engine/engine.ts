@@ -6,8 +6,6 @@ import { planWithRoutes } from './observe/plan-routes.ts';
 import { missingAmong } from './observe/read-all.ts';
 import type { ObserveOptions } from './observe/read-records.ts';
 
-export { apply } from './apply/apply-resources.ts';
-
 /** A plan with everything that `apply` needs. */
 export interface PlanResult extends Pick<Snapshot, 'observedAt' | 'fingerprints'> {
   readonly plan: Plan;

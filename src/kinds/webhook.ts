@@ -47,10 +47,10 @@ export const webhook: Kind = {
 
 /** The normal spelling: `https://example.com` and `https://example.com/` are the same URL. */
 function canonicalUrl(value: unknown): unknown {
-  return typeof value === 'string' && URL.canParse(value) ? new URL(value).href : value;
+  return typeof value === 'string' ? (URL.parse(value)?.href ?? value) : value;
 }
 
 /** Only the host: paths of webhooks often contain tokens. */
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : '';
+  return URL.parse(url)?.hostname ?? '';
 }

@@ -9,8 +9,8 @@ import { type ProxySettings, proxyAuthorization } from './proxy.ts';
  * query or a fragment would be lost or sent to the wrong place.
  */
 export function parseBaseUrl(text: string): URL {
-  if (!URL.canParse(text)) throw invalidBaseUrl('is not a URL');
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) throw invalidBaseUrl('is not a URL');
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalidBaseUrl('is neither http nor https');
   if (url.username !== '' || url.password !== '') throw invalidBaseUrl('contains a user name or a password');
   if (url.search !== '' || url.hash !== '') throw invalidBaseUrl('has a query or a fragment');

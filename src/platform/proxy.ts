@@ -24,8 +24,8 @@ export function proxyFor(target: URL, env: ProcessEnvironment): ProxySettings | 
   const [variable, text] = setting(env, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
   if (text === '' || isLoopback(target.host) || isExempt(target, setting(env, 'NO_PROXY')[1])) return undefined;
   const address = text.includes('://') ? text : `http://${text}`;
-  const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.hostname === '') {
+  const url = URL.parse(address);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.hostname === '') {
     throw new UserError(`${variable} is not the address of an HTTP proxy`, {
       hint: 'Use http://proxy.example.com:3128 or http://user:password@proxy.example.com:3128.',
     });
