@@ -33,6 +33,8 @@ interface ProjectContext {
   /** Relative to the root. */
   readonly file: string;
   readonly env: Environment;
+  /** Real path of the folder for the certificates and commands of the settings; by default the root. */
+  readonly settingsRoot?: string | undefined;
 }
 
 interface CheckedProject {
@@ -96,9 +98,9 @@ function withSettings(raw: Json, settings: Settings): unknown {
 /** For a version from Git, the file must be part of the version. */
 function certificatesOf(
   file: string | undefined,
-  { root, local }: ProjectContext,
+  { root, settingsRoot = root, local }: ProjectContext,
 ): ReturnType<typeof readCertificates> | undefined {
-  return file === undefined ? undefined : readCertificates(path.resolve(root, file), local && root);
+  return file === undefined ? undefined : readCertificates(path.resolve(settingsRoot, file), local && settingsRoot);
 }
 
 /** @param raw also contains workspaces that are invalid and not in the document. */

@@ -12,7 +12,7 @@ import { InvalidProject } from './invalid-project.ts';
 import type { LocalPaths } from './local-paths.ts';
 import type { ProjectConfig } from './project.ts';
 import { overrides } from './select-workspace.ts';
-import { type TrustedProject, withTrustedCertificates, withTrustedSettings } from './trusted-settings.ts';
+import { type TrustedProject, withTrustedSettings } from './trusted-settings.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
 interface LoadProjectOptions {
@@ -101,10 +101,12 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
     : // With the parser, which is not loaded where all files are known.
       (await import('../manifests/parse-documents.ts')).onlyDocument(text, { file, name: 'the project file' });
   const given = value !== undefined && trusted ? withTrustedSettings(value, trusted.document) : value;
-  const checked = given === undefined ? undefined : checkProject(given, { root, local, env, file });
+  const checked =
+    given === undefined
+      ? undefined
+      : checkProject(given, { root, settingsRoot: trusted?.project.root, local, env, file });
   const all = [...findings, ...(checked?.findings ?? [])];
-  const own = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
-  const project = own && trusted ? withTrustedCertificates(own, trusted.project) : own;
+  const project = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
   if (project === undefined || all.length > 0) {
     const { locate } = await import('../manifests/positions.ts');
     throw new InvalidProject(

@@ -14,24 +14,28 @@ const OF_WORKSPACE = [
 ] as const;
 const OF_PROJECT = ['secrets', 'state', 'notify', 'limits'] as const;
 
-/** A version of a project whose settings a run uses in place of those of another version. */
+/** A version of a project whose settings a run uses in place of those of another version, with their certificates and commands. */
 export interface TrustedProject {
   /** The parsed project file. */
   readonly document: Json;
   readonly project: ProjectConfig;
 }
 
-/** The project file with the trusted settings. Workspaces that the trusted version does not have are left out. */
+/**
+ * The project file with the trusted settings. Workspaces that the trusted version does not have are left out, and so is
+ * `default_workspace`, which may name one of them.
+ */
 export function withTrustedSettings(document: Json, trusted: Json): Json {
   if (!isObject(document) || !isObject(trusted)) return document;
   const [own, theirs] = [workspacesIn(document), workspacesIn(trusted)];
+  const { default_workspace: _, ...rest } = document as JsonObject;
   const workspaces = Object.entries(own).flatMap(([name, workspace]) => {
     const there = theirs[name];
     if (!isObject(workspace) || !isObject(there)) return [];
     return [[name, replaced(workspace as JsonObject, there as JsonObject, OF_WORKSPACE)] as const];
   });
   return {
-    ...replaced(document as JsonObject, trusted as JsonObject, OF_PROJECT),
+    ...replaced(rest, trusted as JsonObject, OF_PROJECT),
     workspaces: Object.fromEntries(workspaces),
   };
 }
@@ -50,14 +54,6 @@ export function changedSettings(before: Json, after: Json, workspace: string): r
     ...OF_PROJECT.filter((name) => differs('ofProject', name)),
   ];
   return [...new Set(names)];
-}
-
-/** Certificates are read from files, which a version may replace too. */
-export function withTrustedCertificates(project: ProjectConfig, trusted: ProjectConfig): ProjectConfig {
-  const workspaces = Object.entries(project.workspaces).map(([name, workspace]) => {
-    return [name, { ...workspace, ca: trusted.workspaces[name]?.ca }] as const;
-  });
-  return { ...project, workspaces: Object.fromEntries(workspaces) };
 }
 
 function workspacesIn(document: Json): JsonObject {

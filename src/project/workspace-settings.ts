@@ -36,6 +36,8 @@ export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'uns
 interface SettingsPlace {
   /** The project folder, a real path. */
   readonly root: string;
+  /** Real path of the folder for the commands and files of secrets; by default the root. */
+  readonly settingsRoot?: string | undefined;
   /** Limits the folder of `secrets_dir`. Without it, the folder may be anywhere, and is relative to the project folder. */
   readonly local: LocalPaths | undefined;
   readonly env: Environment;
@@ -161,7 +163,8 @@ interface SecretsPlace extends SettingsPlace {
 
 /** Where the workspace looks for secrets: its list, the project's, or that of the fleet; without any, the usual places. */
 function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
-  const { env, local, root, workspace, every, refuse } = place;
+  const { env, local, workspace, every, refuse } = place;
+  const root = place.settingsRoot ?? place.root;
   const base = local?.secrets?.folder ?? local?.root ?? root;
   const problemOf = (setting: string, folder: string): string | undefined =>
     local && (pathProblem(setting, folder, local) ?? local.secretsProblem?.(folder));
