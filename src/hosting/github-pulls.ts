@@ -117,7 +117,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
       const isOwn = await ownership();
       const all = await client.askAll(`${repo}/issues/${number}/comments?per_page=100`, commentForm());
       return all
-        .filter((each) => isOwn(each) && each.body?.includes(text))
+        .filter((each) => isOwn(each) && each.body?.startsWith(text))
         .map(({ id, body }) => ({ id: String(id), body: body ?? '' }));
     },
     async addComment(number, body) {

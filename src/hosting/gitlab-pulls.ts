@@ -150,7 +150,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       const id = await ownId();
       const notes = await notesOf(number);
       return notes
-        .filter(({ system, author, body }) => !system && author?.id === id && body.includes(text))
+        .filter(({ system, author, body }) => !system && author?.id === id && body.startsWith(text))
         .map((each) => ({ id: String(each.id), body: each.body }));
     },
     async addComment(number, body) {

@@ -47,7 +47,7 @@ export interface PullRequests {
   mergeBase(request: PullRequest): Promise<string>;
   reviews(request: PullRequest): Promise<Reviews>;
   setStatus(request: Pick<PullRequest, 'head'>, status: CommitStatus): Promise<void>;
-  /** The ids of the comments that this client's user wrote and that contain the text, oldest first. */
+  /** The ids of the comments that this client's user wrote and that begin with the text, oldest first. */
   ownComments(number: number, text: string): Promise<readonly { readonly id: string; readonly body: string }[]>;
   addComment(number: number, body: string): Promise<void>;
   changeComment(number: number, id: string, body: string): Promise<void>;
