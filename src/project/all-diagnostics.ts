@@ -9,6 +9,8 @@ import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { selectWorkspace } from './select-workspace.ts';
 
 interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
+  /** Without secrets, none is read. */
+  readonly mode?: LoadDesiredOptions['mode'] | undefined;
   /** The workspace, from the command line. */
   readonly name: string | undefined;
 }
@@ -19,13 +21,18 @@ interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 
  */
 export async function allDiagnostics(
   { diagnostics, usable }: InvalidProject,
-  { name, kinds, lookups, env, signal, memory }: FurtherOptions,
+  { name, kinds, lookups, env, signal, memory, mode }: FurtherOptions,
 ): Promise<readonly Diagnostic[]> {
   if (usable === undefined) return diagnostics;
   const chosen = chosenWorkspace(usable, { name, env });
   const workspace = chosen ?? Object.values(usable.workspaces)[0] ?? noWorkspace(usable);
   const known = { kinds, lookups, env, signal, memory };
-  const desired = await loadDesired({ ...known, project: usable, workspace, mode: 'offline' });
+  const desired = await loadDesired({
+    ...known,
+    project: usable,
+    workspace,
+    mode: mode === 'without-secrets' ? mode : 'offline',
+  });
   const isHarmless = diagnostics.every(({ path = '' }) => HARMLESS.test(path));
   const further = desired.diagnostics.filter(
     (each) =>

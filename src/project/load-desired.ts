@@ -27,8 +27,8 @@ export interface LoadDesiredOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly env: Environment;
-  /** `offline` allows unset secrets and variables. */
-  readonly mode: 'offline' | 'offline-with-secrets' | 'live';
+  /** `offline` allows unset secrets and variables, and `without-secrets` reads none. */
+  readonly mode: 'without-secrets' | 'offline' | 'offline-with-secrets' | 'live';
   /** Declarations that were read before, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;
@@ -114,7 +114,7 @@ type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | '
 /** Reads each file once. The secrets of the workspace must have been read before. */
 export function inputsFor({ project: { root }, workspace, env, mode }: InputOptions): Inputs {
   const { secrets, vars } = workspace;
-  return new Inputs({ root, env, secrets, vars, mustBeSet: mode !== 'offline' });
+  return new Inputs({ root, env, secrets, vars, mustBeSet: mode === 'live' || mode === 'offline-with-secrets' });
 }
 
 /** Reads all secrets that the manifests of a workspace and its settings may use. */
@@ -123,7 +123,7 @@ async function readSecrets(
   declarations: readonly Declaration[],
 ): Promise<void> {
   const { secrets, patches } = workspace;
-  if (secrets.isComplete) return;
+  if (mode === 'without-secrets' || secrets.isComplete) return;
   const webhooks = mode === 'offline-with-secrets' ? project.webhooks : [];
   const values = [...declarations.map(({ home }) => home.value), project.defaults, patches, webhooks];
   await secrets.read([...secrets.unread, ...values.flatMap(secretsIn)], {

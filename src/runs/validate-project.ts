@@ -15,7 +15,7 @@ interface ValidateProject extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' |
   readonly cacheFolder?: string | undefined;
   /** `undefined` stands for the workspace that the environment or the project selects. */
   readonly names: readonly (string | undefined)[] | 'all';
-  readonly mode: 'offline' | 'offline-with-secrets';
+  readonly mode: 'without-secrets' | 'offline' | 'offline-with-secrets';
   readonly policies: ExternalPolicies | undefined;
   /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local?: LocalPaths | undefined;
