@@ -16,7 +16,7 @@ import type { RunRow } from './rows/run-rows.ts';
 import type { MemberRun } from './run-member.ts';
 
 /** Milliseconds until a run that found the state locked is retried. */
-const BUSY_PAUSE = 5_000;
+export const BUSY_PAUSE = 5_000;
 
 interface Ended {
   readonly job: ClaimedJob;

@@ -68,6 +68,8 @@ interface LoadedProject {
 interface LoadedWorkspace {
   /** Equal for equal loads. */
   readonly key: string;
+  /** The contents of `ca_file`. */
+  readonly ca: string | undefined;
   readonly resources: readonly Resource[];
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -97,12 +99,19 @@ function differences(source: string, before?: LoadedProject, after?: LoadedProje
         address,
         workspace,
         change: isNew ? 'new' : 'changed',
-        settings: before && after && !isNew ? changedSettings(before.document, after.document, workspace) : [],
+        settings: before && after && !isNew ? settingsBetween([before, was], [after, is], workspace) : [],
         diagnostics,
         resources,
       },
     ];
   });
+}
+
+type LoadedSide = readonly [LoadedProject, LoadedWorkspace | undefined];
+
+function settingsBetween([before, was]: LoadedSide, [after, is]: LoadedSide, workspace: string): readonly string[] {
+  const changed = changedSettings(before.document, after.document, workspace);
+  return was?.ca === is?.ca || changed.includes('ca_file') ? changed : [...changed, 'ca_file'];
 }
 
 async function loadedAt(
@@ -121,16 +130,17 @@ async function loadedAt(
       cwd: folder,
       env: {},
       names: 'all',
-      mode: 'offline',
+      mode: 'without-secrets',
       kinds,
       lookups,
       local,
       policies: { files: [], fleet: policies },
       signal,
     });
-    const loaded = workspaces.map(({ name = '', resources, diagnostics }) => {
-      const key = keyOf(settingsOf(document ?? null, name), resources, diagnostics);
-      return [name, { key, resources, diagnostics }] as const;
+    const loaded = workspaces.map(({ name = '', workspace, resources, diagnostics }) => {
+      const ca = workspace?.ca;
+      const key = canonicalJson([keyOf(settingsOf(document ?? null, name), resources, diagnostics), ca ?? null]);
+      return [name, { key, ca, resources, diagnostics }] as const;
     });
     if (loaded.length === 1 && loaded[0]?.[0] === '') {
       return { ...none, problem: linesOf(loaded[0][1].diagnostics).join('; ') };

@@ -9,6 +9,7 @@ import { planRun } from '../../operator/plan-run.ts';
 import { denials } from '../../policies/waivers.ts';
 import { placeOf } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
+import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadProject } from '../../project/load-project.ts';
 import type { TrustedProject } from '../../project/trusted-settings.ts';
 import { changesIn } from '../../runs/planning.ts';
@@ -49,7 +50,11 @@ export async function planAtHead(planning: PlanningAtHead, affected: AffectedWor
   const { address, project, workspace = '', settings, before } = affected;
   const was = base.contents.projects.find((each) => each.project === project.project);
   const trusted = was && (await trustedAt(planning, was));
-  if (trusted?.project.workspaces[workspace] === undefined) {
+  if (trusted === 'invalid') {
+    const text = `The settings of this workspace on ${base.branch} are not valid, so it is planned after the merge`;
+    return { ...NONE, result: 'validated', notes: [text] };
+  }
+  if (trusted === undefined || !Object.hasOwn(trusted.project.workspaces, workspace)) {
     const text = `${base.branch} does not have this workspace, so its settings are not trusted. It is planned after the merge.`;
     return { ...NONE, result: 'new', notes: [text] };
   }
@@ -109,13 +114,19 @@ export async function planAtHead(planning: PlanningAtHead, affected: AffectedWor
 async function trustedAt(
   { sources, source, context, signals }: PlanningAtHead,
   project: FoundProject,
-): Promise<TrustedProject> {
+): Promise<TrustedProject | 'invalid'> {
+  if (project.problem !== undefined) return 'invalid';
   const { folder } = await sources.checkout({ ...project, source }, signals.requests);
   const local = sources.local(source, project.project);
-  const trusted = await loadProject({ cwd: folder, env: context.env, local });
-  const text = await readFile(path.join(folder, project.file), 'utf8');
-  const { value } = onlyDocument(text, { file: project.file, name: 'the project file' });
-  return { document: value ?? null, project: trusted };
+  try {
+    const trusted = await loadProject({ cwd: folder, env: context.env, local });
+    const text = await readFile(path.join(folder, project.file), 'utf8');
+    const { value } = onlyDocument(text, { file: project.file, name: 'the project file' });
+    return { document: value ?? null, project: trusted };
+  } catch (error) {
+    if (error instanceof InvalidProject) return 'invalid';
+    throw error;
+  }
 }
 
 function settingsNote(settings: readonly string[], branch: string): string {

@@ -16,7 +16,7 @@ const FAILURES: readonly PullResult[] = ['denied', 'invalid', 'failed'];
 const WORDS: Readonly<Partial<Record<PullResult, string>>> = {
   new: 'New workspace',
   removed: 'Removed: its records stay, but the fleet no longer manages them',
-  validated: 'Valid. Requests from forks are not planned',
+  validated: 'Valid, but not planned',
 };
 
 /** The hidden line by which the comment of a source is found again. */

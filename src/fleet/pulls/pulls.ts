@@ -5,6 +5,7 @@ import type { HostName } from '../../hosting/index.ts';
 import type { PullRequest, PullRequests, Reviews } from '../../hosting/pull-requests.ts';
 import { retryPause } from '../../operator/loop.ts';
 import { isExpected, messageOf } from '../../operator/messages.ts';
+import { StateLocked } from '../../operator/state-locked.ts';
 import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
 import { plural } from '../../output/plural.ts';
 import { placeOf } from '../../problems/diagnostic.ts';
@@ -33,6 +34,7 @@ import {
   removePulls,
   renewPulls,
 } from '../rows/pull-rows.ts';
+import { BUSY_PAUSE } from '../run-outcome.ts';
 import type { WorkerOptions } from '../worker.ts';
 import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
 import { planAtHead, type TrustedBase } from './plan-at-head.ts';
@@ -256,7 +258,7 @@ export class Pulls {
   }
 
   async #planOf(affected: AffectedWorkspace, { pull, host, base, signal }: PlanningPull): Promise<PlanWithoutAddress> {
-    const { change, diagnostics, resources, workspace } = affected;
+    const { change, diagnostics, workspace } = affected;
     const none = { digest: undefined, plan: undefined, notes: [] };
     if (change === 'removed') return { ...none, result: 'removed' };
     const places = diagnostics.flatMap((each) =>
@@ -264,7 +266,22 @@ export class Pulls {
     );
     if (places.length > 0 || workspace === undefined)
       return { ...none, result: 'invalid', problem: { message: 'the manifests are not valid', places } };
-    if (pull.isFork && !host.forks) return { ...none, result: 'validated' };
+    if (pull.isFork && !host.forks)
+      return { ...none, result: 'validated', notes: ['Requests from forks are not planned'] };
+    const until = Date.now() + this.#options.timeout;
+    for (;;) {
+      const plan = await this.#planInSlot(affected, { pull, host, base, signal });
+      if (!(plan instanceof StateLocked)) return plan;
+      if (Date.now() > until) return { ...none, result: 'failed', problem: { message: messageOf(plan), places: [] } };
+      await delay(BUSY_PAUSE, undefined, { signal });
+    }
+  }
+
+  async #planInSlot(
+    affected: AffectedWorkspace,
+    { pull, base, signal }: PlanningPull,
+  ): Promise<PlanWithoutAddress | StateLocked> {
+    const { resources } = affected;
     const free = await this.#slot(signal);
     const { timeout } = this.#options;
     const late = AbortSignal.timeout(timeout);
@@ -278,9 +295,10 @@ export class Pulls {
       return { ...plan, notes: [...plan.notes, listed + more] };
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof StateLocked) return error;
       if (!isExpected(error)) throw error;
       const message = late.aborted ? `the plan took longer than ${timeout / 1000} s` : messageOf(error);
-      return { ...none, result: 'failed', problem: { message, places: [] } };
+      return { digest: undefined, plan: undefined, notes: [], result: 'failed', problem: { message, places: [] } };
     } finally {
       free();
     }
