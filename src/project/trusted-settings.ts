@@ -30,7 +30,7 @@ export function withTrustedSettings(document: Json, trusted: Json): Json {
   const [own, theirs] = [workspacesIn(document), workspacesIn(trusted)];
   const { default_workspace: _, ...rest } = document as JsonObject;
   const workspaces = Object.entries(own).flatMap(([name, workspace]) => {
-    const there = theirs[name];
+    const there = Object.hasOwn(theirs, name) ? theirs[name] : undefined;
     if (!isObject(workspace) || !isObject(there)) return [];
     return [[name, replaced(workspace as JsonObject, there as JsonObject, OF_WORKSPACE)] as const];
   });
@@ -44,7 +44,8 @@ export function withTrustedSettings(document: Json, trusted: Json): Json {
 export function changedSettings(before: Json, after: Json, workspace: string): readonly string[] {
   const [one, other] = [before, after].map((document) => {
     const ofProject = isObject(document) ? (document as JsonObject) : {};
-    const own = workspacesIn(document)[workspace];
+    const workspaces = workspacesIn(document);
+    const own = Object.hasOwn(workspaces, workspace) ? workspaces[workspace] : undefined;
     return { ofProject, ofWorkspace: isObject(own) ? (own as JsonObject) : {} };
   });
   const differs = (part: 'ofProject' | 'ofWorkspace', name: string): boolean =>

@@ -21,6 +21,8 @@ interface SceneOptions {
   readonly rule?: string;
   /** More of `pull_requests`. */
   readonly settings?: string;
+  /** More lines of the source. */
+  readonly source?: string;
   /** More of the fleet file. */
   readonly fleet?: string;
   readonly files?: Readonly<Record<string, string>>;
@@ -49,7 +51,14 @@ export const agents = (prompt: string, name = 'day'): string => agentManifest(na
 
 /** A project in a repository on a host, in sync with its platform, and a fleet that plans its pull requests. */
 export async function pullScene(name: HostName, options: SceneOptions = {}): Promise<PullScene> {
-  const { rule = 'mode: approve, approved_by: pull-request', settings = '', fleet = '', files = {}, project } = options;
+  const {
+    rule = 'mode: approve, approved_by: pull-request',
+    settings = '',
+    source = '',
+    fleet = '',
+    files = {},
+    project,
+  } = options;
   const emulator = await startEmulator({ seed: 1, apiKey: KEY, ...options.platform });
   const host = await hosts[name].start({
     'clients/acme/voxform.yaml': `${projectFile(emulator)}${project?.(emulator) ?? ''}`,
@@ -67,7 +76,7 @@ sources:
     projects: ["clients/*"]
     interval: 1s
     pull_requests: { host: ${name}, token: { $secret: HOST_TOKEN }${settings} }
-workspaces:
+${source}workspaces:
   "*": { ${rule}, interval: 1s }
 ${fleet}`,
   });

@@ -1,10 +1,15 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { onlyDocument } from '../../manifests/parse-documents.ts';
 import type { Resource } from '../../manifests/resource.ts';
-import type { PolicySource } from '../../policies/rule.ts';
+import type { Environment } from '../../manifests/secret-reader.ts';
+import type { ExternalPolicies, PolicySource } from '../../policies/rule.ts';
 import type { Diagnostic } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { changedSettings } from '../../project/trusted-settings.ts';
+import { InvalidProject } from '../../project/invalid-project.ts';
+import { loadProject } from '../../project/load-project.ts';
+import { changedSettings, type TrustedProject } from '../../project/trusted-settings.ts';
 import { validateProject } from '../../runs/validate-project.ts';
 import { canonicalJson, isObject, type Json } from '../../values/json.ts';
 import { toForms } from '../../values/value.ts';
@@ -21,8 +26,10 @@ export interface AffectedWorkspace {
   readonly change: 'changed' | 'new' | 'removed';
   /** Settings about secrets, state and platform that differ. */
   readonly settings: readonly string[];
-  /** The version of the project before the changes, if it existed. */
-  readonly before: string | undefined;
+  /** The project on the branch that the request goes to, if it exists there and is valid. */
+  readonly trusted: TrustedProject | 'invalid' | undefined;
+  /** True if that branch has newer changes to the project. */
+  readonly isBehind: boolean;
   /** Errors and warnings of the newer version, found without secrets. */
   readonly diagnostics: readonly Diagnostic[];
   /** Addresses of its resources. */
@@ -32,15 +39,25 @@ export interface AffectedWorkspace {
 interface Comparing {
   readonly sources: Sources;
   readonly source: string;
+  /** Policies of the fleet. */
   readonly policies: PolicySource | undefined;
+  /** For the settings of the trusted branch. */
+  readonly env: Environment;
   readonly signal: AbortSignal;
 }
 
-/** Compares the workspaces of a source at two commits. Reads neither secrets nor the environment. */
+interface Compared {
+  /** At the merge base. */
+  readonly before: FoundProjects;
+  readonly after: FoundProjects;
+  /** At the newest commit of the branch that the request goes to. Its policies hold in addition. */
+  readonly base: FoundProjects;
+}
+
+/** Compares the workspaces of a source at two commits. Reads no secrets, and the environment only for the settings of the base. */
 export async function affectedWorkspaces(
   comparing: Comparing,
-  before: FoundProjects,
-  after: FoundProjects,
+  { before, after, base }: Compared,
 ): Promise<readonly AffectedWorkspace[]> {
   const [old, current] = [before, after].map(({ projects }) => new Map(projects.map((each) => [each.project, each])));
   const names = [...new Set([...(old?.keys() ?? []), ...(current?.keys() ?? [])])].sort();
@@ -48,20 +65,53 @@ export async function affectedWorkspaces(
   for (const name of names) {
     const [was, is] = [old?.get(name), current?.get(name)];
     if (was?.version === is?.version) continue;
-    const [one, other] = [
-      was && (await loadedAt(comparing, was, before)),
-      is && (await loadedAt(comparing, is, after)),
-    ];
-    affected.push(...differences(comparing.source, one, other));
+    const there = base.projects.find((each) => each.project === name);
+    const trusted = there && (await trustedAt(comparing, there));
+    const loading = { ...comparing, policies: policiesWith(comparing.policies, trusted) };
+    const [one, other] = [was && (await loadedAt(loading, was, before)), is && (await loadedAt(loading, is, after))];
+    const isBehind = there?.version !== was?.version;
+    const found = differences(comparing.source, one, other);
+    affected.push(...found.map((each) => ({ ...each, trusted, isBehind })));
   }
   return affected;
+}
+
+async function trustedAt(
+  { sources, source, env, signal }: Comparing,
+  project: FoundProject,
+): Promise<TrustedProject | 'invalid'> {
+  if (project.problem !== undefined) return 'invalid';
+  const { folder } = await sources.checkout({ ...project, source }, signal);
+  try {
+    const trusted = await loadProject({ cwd: folder, env, local: sources.local(source, project.project) });
+    const text = await readFile(path.join(folder, project.file), 'utf8');
+    const { value } = onlyDocument(text, { file: project.file, name: 'the project file' });
+    return { document: value ?? null, project: trusted };
+  } catch (error) {
+    if (error instanceof InvalidProject) return 'invalid';
+    throw error;
+  }
+}
+
+/** The policies that a request cannot change. */
+export function policiesWith(
+  fleet: PolicySource | undefined,
+  trusted: TrustedProject | 'invalid' | undefined,
+): ExternalPolicies {
+  if (trusted === undefined || trusted === 'invalid') return { files: [], fleet };
+  const { root, file = '', policies } = trusted.project;
+  return { files: [], fleet, base: { of: 'file', file: `${file} of the base`, path: path.join(root, file), policies } };
+}
+
+interface Loading extends Omit<Comparing, 'policies'> {
+  readonly policies: ExternalPolicies;
 }
 
 interface LoadedProject {
   readonly project: FoundProject;
   readonly document: Json;
-  /** Why nothing is known about it. */
-  readonly problem: string | undefined;
+  /** Why its workspaces are not known; empty if they are. */
+  readonly problems: readonly Diagnostic[];
   readonly workspaces: ReadonlyMap<string, LoadedWorkspace>;
 }
 
@@ -74,25 +124,25 @@ interface LoadedWorkspace {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-function differences(source: string, before?: LoadedProject, after?: LoadedProject): AffectedWorkspace[] {
+type Difference = Omit<AffectedWorkspace, 'trusted' | 'isBehind'>;
+
+function differences(source: string, before?: LoadedProject, after?: LoadedProject): Difference[] {
   const project = after?.project ?? before?.project;
   if (project === undefined) return [];
-  const common = { project, settings: [], diagnostics: [], resources: [], before: before?.project.version };
-  if (after?.problem !== undefined) {
-    const file = `${shownProject(project.project)}/${project.file}`;
-    const problem: Diagnostic = { severity: 'error', code: 'unusable-project', message: after.problem, file };
+  const common = { project, settings: [], diagnostics: [], resources: [] };
+  if (after !== undefined && after.problems.length > 0) {
     const address = projectAddress(source, shownProject(project.project));
-    return [{ ...common, address, workspace: undefined, change: 'changed', diagnostics: [problem] }];
+    return [{ ...common, address, workspace: undefined, change: 'changed', diagnostics: after.problems }];
   }
   const names = [...new Set([...(before?.workspaces.keys() ?? []), ...(after?.workspaces.keys() ?? [])])];
-  return names.flatMap((workspace): AffectedWorkspace[] => {
+  return names.flatMap((workspace): Difference[] => {
     const [was, is] = [before?.workspaces.get(workspace), after?.workspaces.get(workspace)];
     const address = fleetAddress(source, project.project, workspace);
     if (is === undefined) return [{ ...common, address, workspace, change: 'removed' }];
     if (was?.key === is.key) return [];
     const { diagnostics } = is;
     const resources = is.resources.map((each) => each.address);
-    const isNew = was === undefined && before?.problem === undefined;
+    const isNew = was === undefined && !before?.problems.length;
     return [
       {
         ...common,
@@ -115,13 +165,17 @@ function settingsBetween([before, was]: LoadedSide, [after, is]: LoadedSide, wor
 }
 
 async function loadedAt(
-  { sources, source, policies, signal }: Comparing,
+  { sources, source, policies, signal }: Loading,
   project: FoundProject,
   contents: FoundProjects,
 ): Promise<LoadedProject> {
   const none = { project, document: null, workspaces: new Map<string, LoadedWorkspace>() };
   const problem = nameProblem(project.project) ?? project.problem;
-  if (problem !== undefined) return { ...none, problem };
+  const unusable = (message: string): LoadedProject => {
+    const { file } = project;
+    return { ...none, problems: [{ severity: 'error', code: 'unusable-project', message, file }] };
+  };
+  if (problem !== undefined) return unusable(problem);
   const document = onlyDocument(await contents.text(project), { file: project.file, name: 'the project file' }).value;
   const { folder } = await sources.checkout({ ...project, source }, signal);
   const local = sources.local(source, project.project);
@@ -134,7 +188,7 @@ async function loadedAt(
       kinds,
       lookups,
       local,
-      policies: { files: [], fleet: policies },
+      policies,
       signal,
     });
     const loaded = workspaces.map(({ name = '', workspace, resources, diagnostics }) => {
@@ -142,13 +196,11 @@ async function loadedAt(
       const key = canonicalJson([keyOf(settingsOf(document ?? null, name), resources, diagnostics), ca ?? null]);
       return [name, { key, ca, resources, diagnostics }] as const;
     });
-    if (loaded.length === 1 && loaded[0]?.[0] === '') {
-      return { ...none, problem: linesOf(loaded[0][1].diagnostics).join('; ') };
-    }
-    return { project, document: document ?? null, problem: undefined, workspaces: new Map(loaded) };
+    if (loaded.length === 1 && loaded[0]?.[0] === '') return { ...none, problems: loaded[0][1].diagnostics };
+    return { project, document: document ?? null, problems: [], workspaces: new Map(loaded) };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return { ...none, problem: error.message };
+    return unusable(error.message);
   }
 }
 

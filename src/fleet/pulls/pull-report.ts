@@ -71,7 +71,7 @@ function plansMarkdown(plans: readonly PullPlan[]): string {
   });
   const remarks = plans.flatMap(({ address, result, notes }) => {
     const words = WORDS[result];
-    return words === undefined ? [] : [{ workspace: address, text: [words, ...notes].join('. ') }];
+    return words === undefined ? [] : [{ workspace: address, text: [`${words}.`, ...notes].join(' ') }];
   });
   return severalMarkdown(
     { what: 'plan', reports, failures, remarks },

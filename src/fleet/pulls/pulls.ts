@@ -4,8 +4,7 @@ import { HostProblem, isMissing } from '../../hosting/host-client.ts';
 import type { HostName } from '../../hosting/index.ts';
 import type { PullRequest, PullRequests, Reviews } from '../../hosting/pull-requests.ts';
 import { retryPause } from '../../operator/loop.ts';
-import { isExpected, messageOf } from '../../operator/messages.ts';
-import { StateLocked } from '../../operator/state-locked.ts';
+import { isExpected, messageOf, StateLocked } from '../../operator/messages.ts';
 import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
 import { plural } from '../../output/plural.ts';
 import { placeOf } from '../../problems/diagnostic.ts';
@@ -37,7 +36,7 @@ import {
 import { BUSY_PAUSE } from '../run-outcome.ts';
 import type { WorkerOptions } from '../worker.ts';
 import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
-import { planAtHead, type TrustedBase } from './plan-at-head.ts';
+import { planAtHead, unplannedBecause } from './plan-at-head.ts';
 import { commentOf, markerOf, pendingStatus, statusOf } from './pull-report.ts';
 
 /** The pull requests of a source and its settings. */
@@ -67,7 +66,6 @@ interface PullsOptions
 interface PlanningPull {
   readonly pull: ClaimedPull;
   readonly host: PullHost;
-  readonly base: TrustedBase;
   readonly signal: AbortSignal;
 }
 
@@ -89,10 +87,13 @@ const SOON_FOR = 120_000;
 /** Milliseconds after which reviews that were too few are read again. */
 const REVIEWS_AGAIN = 30_000;
 
+/** The number of problems that are listed. */
+const MOST_LISTED = 20;
 /** The number of attempts at a commit whose workspaces cannot be planned. */
 const MOST_RETRIES = 12;
-/** The number of new resources that a note lists. */
-const MOST_LISTED = 20;
+
+/** The number of characters of a problem. */
+const LONGEST = 1000;
 
 /** The work has moved on: a newer commit, a closed request, or another process. */
 const OUTDATED = 'the request has changed';
@@ -237,16 +238,17 @@ export class Pulls {
     };
     const before = await contentsAt(await host.pulls.mergeBase(pull));
     const after = await contentsAt(pull.head);
-    const base = { branch: pull.base, contents: await contentsAt(await commitOf(database, pull.source)) };
-    const comparing = { sources, source: pull.source, policies: context.policies?.fleet, signal };
-    const affected = await affectedWorkspaces(comparing, before, after);
+    const base = await contentsAt(await commitOf(database, pull.source));
+    const { env, policies } = context;
+    const comparing = { sources, source: pull.source, policies: policies?.fleet, env, signal };
+    const affected = await affectedWorkspaces(comparing, { before, after, base });
     const left = affected.filter((each) => !known.has(each.address));
     let failed = 0;
     await eachConcurrently(left, MOST_AT_ONCE, async (each) => {
-      const plan = await this.#planOf(each, { pull, host, base, signal });
+      const plan = await this.#planOf(each, { pull, host, signal });
       signal.throwIfAborted();
       if (plan.result === 'failed') failed++;
-      await enterPullPlan(database, pull, { ...plan, address: each.address });
+      await enterPullPlan(database, pull, { ...plan, problem: bounded(plan.problem), address: each.address });
     });
     await this.#publish(pull, host, signal);
     const mayRetry = failed > 0 && pull.failures < MOST_RETRIES;
@@ -257,48 +259,52 @@ export class Pulls {
     };
   }
 
-  async #planOf(affected: AffectedWorkspace, { pull, host, base, signal }: PlanningPull): Promise<PlanWithoutAddress> {
+  async #planOf(affected: AffectedWorkspace, { pull, host, signal }: PlanningPull): Promise<PlanWithoutAddress> {
     const { change, diagnostics, workspace } = affected;
     const none = { digest: undefined, plan: undefined, notes: [] };
     if (change === 'removed') return { ...none, result: 'removed' };
-    const places = diagnostics.flatMap((each) =>
-      each.severity === 'error' ? [`${placeOf(each)}  ${each.message}`] : [],
-    );
-    if (places.length > 0 || workspace === undefined)
+    const errors = diagnostics.filter(({ severity }) => severity === 'error');
+    const places = errors.map((each) => `${placeOf(each)}  ${each.message}`);
+    // A plan shows what policies deny.
+    const isValid = errors.every(({ code }) => code === 'policy');
+    if (workspace === undefined || !isValid)
       return { ...none, result: 'invalid', problem: { message: 'the manifests are not valid', places } };
-    if (pull.isFork && !host.forks)
-      return { ...none, result: 'validated', notes: ['Requests from forks are not planned'] };
+    const unplanned =
+      pull.isFork && !host.forks
+        ? { result: 'validated' as const, notes: ['Requests from forks are not planned.'] }
+        : unplannedBecause(affected, pull.base);
+    if (unplanned === undefined) return this.#planWhenUnlocked(affected, { pull, host, signal });
+    if (errors.length === 0) return { ...none, ...unplanned };
+    return { ...none, ...unplanned, result: 'denied', problem: { message: 'policies deny the manifests', places } };
+  }
+
+  /** Plans it once no other run holds the lock of its state. */
+  async #planWhenUnlocked(affected: AffectedWorkspace, planning: PlanningPull): Promise<PlanWithoutAddress> {
     const until = Date.now() + this.#options.timeout;
     for (;;) {
-      const plan = await this.#planInSlot(affected, { pull, host, base, signal });
+      const plan = await this.#planInSlot(affected, planning);
       if (!(plan instanceof StateLocked)) return plan;
-      if (Date.now() > until) return { ...none, result: 'failed', problem: { message: messageOf(plan), places: [] } };
-      await delay(BUSY_PAUSE, undefined, { signal });
+      if (Date.now() > until) return failedPlan(messageOf(plan));
+      await delay(BUSY_PAUSE, undefined, { signal: planning.signal });
     }
   }
 
   async #planInSlot(
     affected: AffectedWorkspace,
-    { pull, base, signal }: PlanningPull,
+    { pull, signal }: PlanningPull,
   ): Promise<PlanWithoutAddress | StateLocked> {
-    const { resources } = affected;
     const free = await this.#slot(signal);
     const { timeout } = this.#options;
     const late = AbortSignal.timeout(timeout);
     const stop = AbortSignal.any([signal, late]);
     try {
-      const planning = { ...this.#options, source: pull.source, base, signals: { stop, requests: stop } };
-      const plan = await planAtHead(planning, affected);
-      if (plan.result !== 'new') return plan;
-      const listed = `${plural(resources.length, 'resource')}: ${resources.slice(0, MOST_LISTED).join(', ')}`;
-      const more = resources.length > MOST_LISTED ? `, and ${resources.length - MOST_LISTED} more` : '';
-      return { ...plan, notes: [...plan.notes, listed + more] };
+      const planning = { ...this.#options, source: pull.source, base: pull.base, signals: { stop, requests: stop } };
+      return await planAtHead(planning, affected);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof StateLocked) return error;
       if (!isExpected(error)) throw error;
-      const message = late.aborted ? `the plan took longer than ${timeout / 1000} s` : messageOf(error);
-      return { digest: undefined, plan: undefined, notes: [], result: 'failed', problem: { message, places: [] } };
+      return failedPlan(late.aborted ? `the plan took longer than ${timeout / 1000} s` : messageOf(error));
     } finally {
       free();
     }
@@ -387,6 +393,20 @@ export class Pulls {
     const { pauses, random } = this.#options;
     return retryPause(pauses, failures + 1, random());
   }
+}
+
+/** An invalid project may have any number of problems of any length. */
+function bounded(problem: PullPlan['problem']): PullPlan['problem'] {
+  if (problem === undefined) return undefined;
+  const { message, places } = problem;
+  const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text).toWellFormed();
+  const rest = places.length - MOST_LISTED;
+  const listed = [...places.slice(0, MOST_LISTED).map(cut), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  return { ...problem, message: cut(message), places: listed };
+}
+
+function failedPlan(message: string): PlanWithoutAddress {
+  return { result: 'failed', digest: undefined, plan: undefined, notes: [], problem: { message, places: [] } };
 }
 
 /** A request that is no longer in the list of open ones. One that now goes to another branch is not ours. */

@@ -267,7 +267,11 @@ export function severalMarkdown(
 }
 
 function failureMarkdown({ message, hint, diagnostics = [] }: WorkspaceFailure): string {
-  const places = diagnostics.map((each) => `- ${markdownCode(placeOf(each))} ${markdownText(each.message)}`);
-  const said = [message, hint].filter((text) => text !== undefined).map(markdownText);
+  const [first = '', ...lines] = message.split('\n');
+  const places = [
+    ...lines.map((line) => `- ${markdownText(line)}`),
+    ...diagnostics.map((each) => `- ${markdownCode(placeOf(each))} ${markdownText(each.message)}`),
+  ];
+  const said = [first, hint].filter((text) => text !== undefined).map(markdownText);
   return [...said, ...(places.length === 0 ? [] : [places.join('\n')])].join('\n\n');
 }
