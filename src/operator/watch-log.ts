@@ -20,12 +20,12 @@ const KEPT = 12;
 export class RepeatFilter {
   readonly #topics: Map<string, ReadonlySet<string>>;
 
-  constructor(said: ReportedConditions = {}) {
-    this.#topics = new Map(Object.entries(said).map(([topic, keys]) => [topic, new Set(keys)]));
+  constructor(reported: ReportedConditions = {}) {
+    this.#topics = new Map(Object.entries(reported).map(([topic, keys]) => [topic, new Set(keys)]));
   }
 
   /** The initial contents of another filter. */
-  get said(): ReportedConditions {
+  get conditions(): ReportedConditions {
     return Object.fromEntries(
       [...this.#topics].flatMap(([topic, keys]) => (keys.size === 0 ? [] : [[topic, [...keys]]])),
     );

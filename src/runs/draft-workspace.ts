@@ -44,13 +44,14 @@ export async function draftWorkspace(
   return { drafts: drafter.drafts({ ...naming, ...(ownSecrets && { ownSecrets }) }), missed };
 }
 
-/** The state itself is released before the workspace is read. */
+/** The names and ids in the state. The state itself is released before the workspace is read. */
 async function rememberState(opened: OpenWorkspace) {
-  const state = await opened.state().catch((error: unknown) => {
+  try {
+    const state = await opened.state();
+    return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
+  } catch (error) {
     // Outside of a project, the state of the workspace may be elsewhere; it only adds names.
-    if (opened.project.file === undefined && error instanceof UserError) return undefined;
+    if (opened.project.file === undefined && error instanceof UserError) return { inState: new Map(), ids: [] };
     throw error;
-  });
-  if (state === undefined) return { inState: new Map(), ids: [] };
-  return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
+  }
 }

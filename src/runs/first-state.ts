@@ -69,8 +69,7 @@ function otherFile({ path: place, records }: OtherState, beginning: NewState): U
 
 function otherState({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
   const { workspace, store } = beginning;
-  const holds =
-    records === undefined ? 'which cannot be read,' : `with ${records} ${records === 1 ? 'record' : 'records'},`;
+  const holds = records === undefined ? 'which cannot be read,' : `with ${countOf(records)},`;
   return new UserError(
     `no state at ${store.location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
     { hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }) },
@@ -175,12 +174,13 @@ export function refuseFirstState(
   if (!session.isFirst || creates === 0 || (isAsked && !isInCi(env))) return;
   // A platform on this machine is for trials.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
-  throw new UserError(
-    `no state at ${store.location} yet, and this apply would create ${creates} ${creates === 1 ? 'record' : 'records'}`,
-    {
-      hint: `If this workspace had a state before, restore or move it. To start with an empty one: ${commandFor('voxform state init', reach)}`,
-    },
-  );
+  throw new UserError(`no state at ${store.location} yet, and this apply would create ${countOf(creates)}`, {
+    hint: `If this workspace had a state before, restore or move it. To start with an empty one: ${commandFor('voxform state init', reach)}`,
+  });
+}
+
+function countOf(records: number): string {
+  return `${records} ${records === 1 ? 'record' : 'records'}`;
 }
 
 function isInCi({ CI }: RunContext['env']): boolean {

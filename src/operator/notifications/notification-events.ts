@@ -71,7 +71,7 @@ export class NotificationEvents {
   }
 
   get remembered(): RememberedEvents {
-    return { said: this.#reported.said, ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }) };
+    return { said: this.#reported.conditions, ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }) };
   }
 
   /** The events of a run, for a receiver of these events. */

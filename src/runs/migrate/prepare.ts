@@ -61,13 +61,11 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   const first = validOnly(await load(to.project, to.workspace));
   if (live !== undefined) refuseUnmatched(live, there);
   const indexes = await readIndexes(first.resources, input);
-  const foreign =
-    live === undefined
-      ? foreignIds(first.resources, {
-          from: { name: from.workspace.name, resources: fromState.resources },
-          to: { name: to.workspace.name, resources: toState.resources },
-        })
-      : new Set<Address>();
+  const states = {
+    from: { name: from.workspace.name, resources: fromState.resources },
+    to: { name: to.workspace.name, resources: toState.resources },
+  };
+  const foreign = live === undefined ? foreignIds(first.resources, states) : new Set<Address>();
   const configured = await withProjectSettings(input, { load, there, first, indexes, foreign });
   const resources = configured.resources.map((resource) =>
     foreign.has(resource.address) ? { ...resource, id: undefined } : resource,
@@ -78,10 +76,10 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   for (const [address, referring] of leftOutReferences(resources, selected, toState)) {
     list.add('know', `${address} is left out: resources that need it wait`, ...referring);
   }
-  const comes = new Set(resources.map(({ address }) => address));
+  const inTarget = new Set(resources.map(({ address }) => address));
   const { name } = to.workspace;
   for (const { address } of there.resources)
-    if (!comes.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
+    if (!inTarget.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
   checkNames(list, oddNames(there.resources, { names: input.names, indexes }), input);
   if (live !== undefined) checkLive(list, live);
   const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
@@ -163,13 +161,9 @@ async function withProjectSettings(
     ids: foreign.size === 0 ? {} : Object.fromEntries(ids),
   });
   if (edit === undefined) return { resources: first.resources, edits: [] };
-  const project = await parseProject(edit.after.replace(/^\uFEFF/, ''), {
-    root: to.project.root,
-    file: to.project.file,
-    env,
-  });
-  const { name } = to.workspace;
-  const workspace = selectWorkspace(project, { name, env });
+  const { root, file } = to.project;
+  const project = await parseProject(edit.after.replace(/^\uFEFF/, ''), { root, file, env });
+  const workspace = selectWorkspace(project, { name: to.workspace.name, env });
   const { resources } = validOnly(await load(project, workspace));
   return { resources, edits: [edit] };
 }
@@ -230,9 +224,9 @@ export function leftOutReferences(
   selected: readonly Resource[],
   state: Pick<State, 'resources'>,
 ): ReadonlyMap<Address, readonly Address[]> {
-  const goes = new Set(selected.map(({ address }) => address));
+  const included = new Set(selected.map(({ address }) => address));
   const others = new Set(
-    resources.flatMap(({ address }) => (goes.has(address) || state.resources.has(address) ? [] : [address])),
+    resources.flatMap(({ address }) => (included.has(address) || state.resources.has(address) ? [] : [address])),
   );
   const referring = new Map<Address, Address[]>();
   for (const resource of selected) {
@@ -264,7 +258,7 @@ export function foreignIds(
     throw new UserError(
       `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which neither the state of ${from.name} nor of ${to.name} has${more}`,
       {
-        hint: advice`Adopt the existing records first: ${command(`apply -w ${from.name}`)}. Then remove metadata.id from the manifests.`,
+        hint: advice`Import the existing records first: ${command(`apply -w ${from.name}`)}. Then remove metadata.id from the manifests.`,
       },
     );
   }
@@ -280,12 +274,12 @@ function withoutIds(
   const concerned = declarations.filter(({ address }) => addresses.has(address));
   return [...Map.groupBy(concerned, ({ home }) => home.file)].map(([file, members]) => {
     try {
-      const edits = members.map(({ home }) => ({
-        document: home.document,
-        path: ['metadata', 'id'],
-        value: undefined,
-      }));
-      return editedFile(root, file, edits);
+      const path = ['metadata', 'id'];
+      return editedFile(
+        root,
+        file,
+        members.map(({ home: { document } }) => ({ document, path, value: undefined })),
+      );
     } catch (error) {
       if (!(error instanceof CannotEdit)) throw error;
       throw new UserError(`cannot remove metadata.id from ${file}: ${error.message}`, {
