@@ -24,6 +24,7 @@ const followed: Readonly<Record<string, string>> = {
   'plan-and-apply': 'test/docs/daily-work.test.ts',
   policies: 'test/docs/teams.test.ts',
   publishing: 'test/docs/daily-work.test.ts',
+  'pull-requests': 'test/docs/pull-requests.test.ts',
   reading: 'test/docs/daily-work.test.ts',
   secrets: 'test/cli/secret-sources.test.ts',
   'shared-states': 'test/docs/teams.test.ts',

@@ -46,7 +46,7 @@ export interface GitSourceSettings extends AnySource {
 }
 
 /** How the fleet uses the API of a code host. */
-interface PullRequestSettings {
+export interface PullRequestSettings {
   readonly credentials:
     | { readonly token: Secret }
     | { readonly app: { readonly id: number; readonly privateKey: Secret } };

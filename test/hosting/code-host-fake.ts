@@ -140,6 +140,8 @@ export abstract class CodeHostFake extends FakeHost {
     ['reader', 'read'],
   ]);
   readonly pushes: FakePush[] = [];
+  /** True if only tokens may fetch from the repository. */
+  isPrivate = false;
   readonly #statuses: FakeStatus[] = [];
   /** By commit, the user to whom its author is linked; null if there is none. */
   readonly #authors = new Map<string, string | null>();
@@ -393,7 +395,9 @@ export abstract class CodeHostFake extends FakeHost {
   }
 
   protected override rightsOf(token: string): 'none' | 'read' | 'write' {
-    return this.callerOf(token)?.mayWrite === true ? 'write' : 'read';
+    const caller = this.callerOf(token);
+    if (caller === undefined && this.isPrivate) return 'none';
+    return caller?.mayWrite === true ? 'write' : 'read';
   }
 
   protected override async answer(exchange: Exchange): Promise<void> {

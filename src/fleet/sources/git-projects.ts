@@ -17,6 +17,8 @@ import type { CheckedOut, SourceReader } from './source-reader.ts';
 
 interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly address: GitAddress;
+  /** Credentials for the server of an address without its own. */
+  readonly login?: (() => Promise<GitAddress['credentials']>) | undefined;
   readonly ref: string;
   readonly projects: readonly string[];
   /** Absolute path of the folder for the repository and its checkouts. */
@@ -75,6 +77,8 @@ export class GitProjects implements SourceReader {
   }
 
   async at(commit: string, signal: AbortSignal): Promise<FoundProjects> {
+    if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(commit))
+      throw new UserError(`${JSON.stringify(commit)} is not a commit`);
     await this.#prepare(signal);
     const isThere = async () => (await this.#objectAt(`${commit}^{tree}`, signal)) !== undefined;
     if (!(await isThere())) await this.#fetch(commit, signal);
@@ -161,7 +165,9 @@ export class GitProjects implements SourceReader {
     await this.#prepare(signal);
     await removeStaleFiles(this.#repository);
     const options = ['--no-tags', '--depth=1', '--no-write-fetch-head', '--no-auto-gc'];
-    await this.#git(['fetch', ...options, '--', this.#options.address.url, what], { signal });
+    const { address, login } = this.#options;
+    const credentials = login === undefined ? address.credentials : await login();
+    await this.#git(['fetch', ...options, '--', address.url, what], { signal, address: { ...address, credentials } });
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {
@@ -226,7 +232,10 @@ export class GitProjects implements SourceReader {
     return path.join(this.#options.home, 'repository');
   }
 
-  #git(args: readonly string[], call: Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding'>): Promise<string> {
+  #git(
+    args: readonly string[],
+    call: Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding'> & Partial<Pick<FetchOptions, 'address'>>,
+  ): Promise<string> {
     const { address, env, redact } = this.#options;
     return fetchGit(['--git-dir', this.#repository, ...args], {
       address,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { parseGitAddress } from '../../git/git-address.ts';
+import { type GitAddress, parseGitAddress } from '../../git/git-address.ts';
+import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
@@ -10,6 +11,7 @@ import { PROJECT_FILES } from '../../project/find-project.ts';
 import { CHECKOUTS, type LocalPaths, resolveLinks } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
 import type { StateLocation } from '../../state/state-location.ts';
+import { lazily } from '../../values/lazily.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
@@ -25,6 +27,7 @@ import type {
 import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
+import { hostAccess } from './host-access.ts';
 import { mayContainOthers, projectAt, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
 import { projectPatterns, unmatchedPatterns } from './project-patterns.ts';
 import type { SourceReader } from './source-reader.ts';
@@ -175,12 +178,42 @@ function readerOf(settings: SourceSettings, { fleet, home, env, redactor }: Sour
   for (const secret of secretsOf(address)) redactor.add(secret);
   return new GitProjects({
     address,
+    login: loginOf(settings, address, { fleet, env, redactor }),
     ref: settings.ref,
     projects,
     env,
     redact: (text) => redactor.redact(text),
     home: homeOf(address.url, settings.ref, settings.name),
   });
+}
+
+/** The credentials for the host's API are also those for fetches from the same server, unless the address has its own. */
+function loginOf(
+  source: GitSourceSettings,
+  { url, credentials }: GitAddress,
+  { fleet, env, redactor }: Pick<SourcesOptions, 'fleet' | 'env' | 'redactor'>,
+): (() => Promise<GitAddress['credentials']>) | undefined {
+  const { pullRequests } = source;
+  if (pullRequests === undefined || credentials !== undefined || !/^https?:/.test(url)) return undefined;
+  const access = lazily(() =>
+    hostAccess(
+      { ...source, pullRequests },
+      {
+        address: url,
+        folder: fleet.folder,
+        env,
+        redactor,
+        signal: new AbortController().signal,
+        onNotice: () => undefined,
+      },
+    ),
+  );
+  return async () => {
+    const { host, server, client } = access();
+    if (!url.startsWith(`${server}/`)) return undefined;
+    const token = await client.credentials.token();
+    return { server: `${new URL(url).origin}/`, user: hostKinds[host].gitUser, password: token.reveal() };
+  };
 }
 
 export function addressText({ git, name }: GitSourceSettings): string {

@@ -1,0 +1,72 @@
+import { parseGitAddress } from '../../git/git-address.ts';
+import type { HostClientOptions } from '../../hosting/host-client.ts';
+import { hostCredentials } from '../../hosting/host-credentials.ts';
+import { type HostName, hostKinds, repositoryOnHost } from '../../hosting/index.ts';
+import { proxyFor, secretsOf } from '../../platform/proxy.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { Redactor } from '../../values/redactor.ts';
+import type { GitSourceSettings, PullRequestSettings } from '../fleet-file.ts';
+
+/** A source whose pull requests are planned. */
+interface SourceOnHost extends GitSourceSettings {
+  readonly pullRequests: PullRequestSettings;
+}
+
+interface AccessOptions {
+  /** The Git address of the source, with its password if it has one. */
+  readonly address: string;
+  /** Absolute path of the folder of the fleet file. */
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly redactor: Redactor;
+  readonly signal: AbortSignal;
+  onNotice(message: string): void;
+}
+
+/** Everything that a client of the host's API needs. */
+interface HostAccess {
+  readonly host: HostName;
+  readonly repository: string;
+  readonly client: HostClientOptions;
+  /** The prefix of addresses of repositories on this host, without a final slash. */
+  readonly server: string;
+}
+
+/**
+ * How the fleet uses the host of a source. Sends nothing yet.
+ * @throws UserError for credentials that are not set, or a repository whose host is unknown.
+ */
+export function hostAccess(source: SourceOnHost, options: AccessOptions): HostAccess {
+  const { name, pullRequests } = source;
+  const { address, folder, env, redactor, signal, onNotice } = options;
+  const { url } = parseGitAddress(address, { cwd: folder, option: 'git' });
+  const place = repositoryOnHost(url, pullRequests);
+  if (place === undefined) {
+    throw new UserError(`the Git address of ${name} does not tell the host and the repository of its pull requests`, {
+      hint: `Set sources.${name}.pull_requests.host and api.`,
+    });
+  }
+  const { host, api, repository } = place;
+  const kind = hostKinds[host];
+  const proxy = proxyFor(new URL(api), env);
+  for (const secret of secretsOf(proxy)) redactor.add(secret);
+  const client = {
+    api,
+    shown: `${repository} on ${new URL(api).host}`,
+    rights: kind.pullRights,
+    settings: { api: `sources.${name}.pull_requests.api`, repository: `sources.${name}.git` },
+    kind,
+    network: { proxy, ca: undefined },
+    signal,
+    longestPause: 0,
+    redact: (text: string) => redactor.redact(text),
+    onNotice,
+  };
+  const credentials = hostCredentials(pullRequests.credentials, {
+    ...client,
+    repository,
+    howToSet: (secret) => `Set ${secret} in the environment. It needs ${kind.pullRights}.`,
+    addSecret: (text) => redactor.add(text),
+  });
+  return { host, repository, client: { ...client, credentials }, server: kind.serverOf(new URL(api)) };
+}
