@@ -97,8 +97,10 @@ type Calling = Omit<Application, 'parts'> & { readonly meter: Meter };
 
 function resultOf(values: readonly CelValue[], { name, overloads, at, meter }: Calling): CelValue | NoValue {
   const sorts = values.map(sortOf);
-  const isTaken = (sort: CelSort | 'any', index: number) => sort === 'any' || sort === sorts[index];
-  const chosen = overloads.find(({ takes }) => takes.length === sorts.length && takes.every(isTaken));
+  const chosen = overloads.find(
+    ({ takes }) =>
+      takes.length === sorts.length && takes.every((sort, index) => sort === 'any' || sort === sorts[index]),
+  );
   if (chosen === undefined) {
     const words = sorts.map((sort) => wordFor({ is: sort === 'opaque' ? 'secret' : sort } as Type));
     return new NoValue(`${shownOperator(name)} cannot take ${words.join(' and ')}`, { offset: at });

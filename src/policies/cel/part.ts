@@ -35,18 +35,24 @@ export interface RulePart {
   readonly constant?: CelValue;
 }
 
+type ReadPart = Omit<RulePart, 'run'> & Required<Pick<RulePart, 'fetch'>>;
+
 /** A part that reads the data. */
-export function reading(source: Omit<RulePart, 'run'> & Required<Pick<RulePart, 'fetch'>>): RulePart {
+export function reading({ type, offset, label, fetch, path }: ReadPart): RulePart {
   const part: RulePart = {
-    ...source,
+    type,
+    offset,
+    label,
+    fetch,
+    ...(path !== undefined && { path }),
     run(run, frame) {
       run.meter.take(1);
-      const value = source.fetch(run, frame);
-      if (source.path !== undefined) run.last = { part, frame };
-      if (value instanceof Opaque) return hiddenFailure(value, source);
+      const value = fetch(run, frame);
+      if (path !== undefined) run.last = { part, frame };
+      if (value instanceof Opaque) return hiddenFailure(value, { offset, label });
       // JSON does not distinguish ints: the schema decides, or without a schema the value.
-      const isInt = source.type.is !== 'double' && Number.isSafeInteger(value);
-      return typeof value === 'number' && isInt ? BigInt(value) : value;
+      const isInt = typeof value === 'number' && type.is !== 'double' && Number.isSafeInteger(value);
+      return isInt ? BigInt(value) : value;
     },
   };
   return part;
