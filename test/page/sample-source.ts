@@ -1,10 +1,13 @@
+import { withDigest } from '../../src/engine/plan/plan-digest.ts';
 import type { PlanDocument, Violation } from '../../src/engine/plan/plan-document.ts';
+import type { PullRow, ShownPullPlan } from '../../src/fleet/rows/pull-rows.ts';
 import type { WorkspaceStatus } from '../../src/operator/workspace-status.ts';
 import { impactSections } from '../../src/output/html/impact-html.ts';
 import {
   type ActionRequest,
   type ListQuery,
   type PageSource,
+  type PullPages,
   ROWS_PER_PAGE,
   type RunDetail,
   type WorkspaceDetail,
@@ -123,6 +126,53 @@ const differing: Partial<Record<WorkspaceStatus, Partial<WorkspaceDetail>>> = {
 };
 
 /** Workspaces of a fleet in memory, and what was done with them. */
+const sampleRequest: PullRow = {
+  source: 'voices',
+  number: 41,
+  url: 'https://github.example.com/acme/voices/pull/41',
+  title: `Warmer <b>greeting</b> @everyone ${'very '.repeat(30)}long`,
+  state: 'open',
+  author: 'ann',
+  base: 'main',
+  branch: 'warm/שלום',
+  head: '7d81c3a52e0f4b6a8d9c1e2f3a4b5c6d7e8f9a0b',
+  isFork: false,
+  mergedAs: undefined,
+  plannedHead: '7d81c3a52e0f4b6a8d9c1e2f3a4b5c6d7e8f9a0b',
+  plannedAt: new Date('2030-01-02T11:58:00Z'),
+  since: new Date('2030-01-02T09:00:00Z'),
+  failures: 0,
+  problem: undefined,
+};
+
+function sampleRequestPlans({ plan, rows }: SampleSource): readonly ShownPullPlan[] {
+  const none = { digest: undefined, plan: undefined, notes: [], madeAt: NOW, outcome: undefined };
+  const [first = '', second = ''] = rows.map(({ address }) => address);
+  return [
+    {
+      ...none,
+      address: first,
+      result: 'changes',
+      digest: 'd7b1be51bf3c0123456789ab',
+      plan: JSON.parse(JSON.stringify(withDigest(plan))),
+      notes: ['main has newer changes to this project, which this plan does not contain.'],
+      outcome: 'The merged commit has 0 of 1 required review.',
+    },
+    {
+      ...none,
+      address: second,
+      result: 'invalid',
+      problem: { message: 'the manifests are not valid', places: ['manifests/a.yaml:4:3  unknown field "<img>"'] },
+    },
+    {
+      ...none,
+      address: 'voices/clients/added:production',
+      result: 'new',
+      notes: ['3 resources: Agent/a, Agent/b, Agent/c'],
+    },
+  ];
+}
+
 export class SampleSource implements PageSource {
   readonly title = 'fleet';
   readonly rows: WorkspaceRow[];
@@ -133,6 +183,20 @@ export class SampleSource implements PageSource {
   single: string | undefined;
   /** The id of the plan that waits. */
   waiting = 'plan-1';
+  /** Requests, with plans of hostile and long names. */
+  pulls: PullPages | undefined = {
+    list: async () => ({
+      pulls: [sampleRequest, { ...sampleRequest, number: 40, state: 'merged' as const }].map((pull) => ({
+        ...pull,
+        status: 'planned' as const,
+        since: pull.since.toISOString(),
+        problem: null,
+        workspaces: sampleRequestPlans(this).map(({ address, result }) => ({ address, result, outcome: null })),
+      })),
+      problems: ['The pull requests of other cannot be read: no permission for acme/other (403)'],
+    }),
+    one: async (_, number) => (number === 41 ? { pull: sampleRequest, plans: sampleRequestPlans(this) } : undefined),
+  };
 
   constructor({ count = 3, plan = { ...richPlan, violations } as PlanDocument, names = [] as readonly string[] } = {}) {
     this.plan = plan;

@@ -38,10 +38,10 @@ function pullsTable(pulls: readonly ListedPull[], now: Date): Html {
   const row = (pull: ListedPull) => html`<tr>
 <td class="name"><a href="${pullPath(pull)}">${isolated(`${pull.source}#${pull.number}`)}</a></td>
 <td class="text" data-title="Title">${isolated(pull.title)}</td>
-<td class="by" data-title="Author">${isolated(pull.author)}</td>
+<td data-title="Author">${isolated(pull.author)}</td>
 <td data-title="Since">${moment(new Date(pull.since), now)}</td>
 <td data-title="Status">${pull.state === 'open' ? pull.status : pull.state}</td>
-<td class="text" data-title="Workspaces">${results(pull).map(([result, { length }]) => html`${length} ${badgeOf(result)} `)}</td></tr>`;
+<td class="text" data-title="Workspaces">${results(pull).map(([result, { length }]) => html`<span class="count">${length} ${badgeOf(result)}</span> `)}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Request</th><th scope="col">Title</th><th scope="col">Author</th><th scope="col">Since</th><th scope="col">Status</th><th scope="col">Workspaces</th></tr></thead><tbody>${pulls.map(row)}</tbody></table>`;
 }
 
@@ -49,13 +49,14 @@ function pullsTable(pulls: readonly ListedPull[], now: Date): Html {
 export function pullView(pull: PullRow, plans: readonly ShownPullPlan[], { now }: ViewContext): Html {
   const isPlanned = pull.plannedHead === pull.head;
   const status = isPlanned ? 'planned' : pull.state === 'open' ? 'planning' : 'not planned';
-  return html`<p class="crumbs"><a href="/pulls">Pull requests</a></p><h1>${isolated(`${pull.source}#${pull.number}`)} ${isolated(pull.title)}</h1>
+  return html`<p class="crumbs"><a href="/pulls">Pull requests</a></p><h1>${isolated(pull.title)}</h1>
+<p class="where">${isolated(`${pull.source}#${pull.number}`)}</p>
 <div id="pull" data-live>${facts(
     [
       ['State', pull.state],
       ['Plans', status],
       ['Author', pull.author],
-      ['Branch', `${pull.branch} to ${pull.base}${pull.isFork ? ', from a fork' : ''}`],
+      ['Branch', html`${isolated(pull.branch)} to ${isolated(pull.base)}${pull.isFork ? ', from a fork' : ''}`],
       ['Commit', pull.head],
       ['Planned', pull.plannedAt],
       ['Merged as', pull.mergedAs],
@@ -73,10 +74,10 @@ function planPart({ address, result, plan, notes, problem, outcome, digest }: Sh
   const name = address.includes(':')
     ? html`<a href="${pathOf(address)}">${addressText(address)}</a>`
     : addressText(address);
-  const said = [...notes, ...(outcome === undefined ? [] : [outcome])];
   return html`<section><h2>${name} ${badgeOf(result)}</h2>
 ${digest === undefined ? '' : html`<p class="faint">Plan <code>${digest.slice(0, 12)}</code></p>`}
-${said.map((each) => html`<p class="where">${isolated(each)}</p>`)}
+${notes.map((each) => html`<p class="where">${isolated(each)}</p>`)}
+${outcome === undefined ? '' : html`<p><strong>${isolated(outcome)}</strong></p>`}
 ${problem === undefined ? '' : html`<div class="panel bad"><p>${isolated(problem.message)}</p><ul>${problem.places.map((each) => html`<li>${isolated(each)}</li>`)}</ul></div>`}
 ${plan === undefined ? '' : planOf(planDocument.parse(plan), { reach, fold: 'groups' })}</section>`;
 }

@@ -38,7 +38,7 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <a class="skip" href="#content">Skip to content</a>
 <header class="bar"><div class="bar-inner">
 <a class="brand" href="/">voxform</a> <span class="faint wide">${context.title}</span>
-${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}${hasPulls ? entry('/pulls', 'Pull requests', section === 'pulls') : ''}</nav>`}
+${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}${hasPulls ? entry('/pulls', 'Requests', section === 'pulls') : ''}</nav>`}
 <span class="clock faint">as of <time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
 <div id="who" data-live>${whoIs(context)}</div>
 </div>
