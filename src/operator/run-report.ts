@@ -95,6 +95,8 @@ export interface RunReport {
     | undefined;
   /** The command-line options for the workspace. */
   readonly reach?: Reach;
+  /** The page of the workspace, if its public address is known. */
+  readonly url?: string | undefined;
   /** Labels of the resources, as `team=sales`; undefined if no manifests could be read. */
   readonly labels?: readonly string[] | undefined;
   /** The commit of the manifests in force. */

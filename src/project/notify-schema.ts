@@ -25,6 +25,7 @@ const placeholders = [
   'drifted',
   'resources',
   'error',
+  'url',
 ] as const;
 
 export type Placeholder = (typeof placeholders)[number];

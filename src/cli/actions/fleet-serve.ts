@@ -20,6 +20,7 @@ import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { snakeCased } from '../../output/json-text.ts';
 import { FleetComparisons } from '../../page/fleet-comparisons.ts';
+import { pathOf } from '../../page/views/parts.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { checkedRules } from '../../policies/load-rules.ts';
 import { closing } from '../../problems/closing.ts';
@@ -96,7 +97,8 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       const logger = loggers.get(workspace) ?? new RunLogger();
       loggers.set(workspace, logger);
       logger.finished(report, own);
-      notifications.finished(workspace, { report, log: own, redact });
+      const url = fleet.address && fleet.address + pathOf(workspace);
+      notifications.finished(workspace, { report: { ...report, url }, log: own, redact });
     },
   };
   const wrongTokens = new WrongTokens({ now: () => performance.now() });

@@ -223,12 +223,17 @@ interface EventText {
 const MAX_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: EventText): NotificationEvent['values'] {
-  const { workspace, mode, result, number, startedAt, commit, applied, drift, error, reach } = report;
+  const { workspace, mode, result, number, startedAt, commit, applied, drift, error, reach, url } = report;
   const more = lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more`] : [];
   const name = workspace?.name ?? null;
   return {
     event,
-    text: [`voxform${name === null ? '' : ` ${name}`}: ${event}`, ...lines.slice(0, MAX_LINES), ...more].join('\n'),
+    text: [
+      `voxform${name === null ? '' : ` ${name}`}: ${event}`,
+      ...lines.slice(0, MAX_LINES),
+      ...more,
+      ...(url === undefined ? [] : [url]),
+    ].join('\n'),
     workspace: name,
     workspace_id: workspace?.id ?? null,
     mode,
@@ -241,6 +246,7 @@ function valuesOf(report: RunReport, { event, lines, addresses }: EventText): No
     drifted: drift.length,
     resources: [...addresses],
     error: event === 'failure' ? (error === undefined ? (lines[0] ?? null) : messageOf(error, reach)) : null,
+    url: url ?? null,
   };
 }
 

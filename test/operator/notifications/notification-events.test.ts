@@ -104,6 +104,7 @@ describe('notification events', () => {
       resources: [],
     });
     expect(event && bodyOf(event, undefined, (text) => text)).toMatchObject({
+      url: null,
       event: 'failure',
       text: expect.stringMatching(/^voxform staging: failure\n/),
     });
@@ -159,4 +160,13 @@ it('says with a correction what is left to a person, and who overwrote what', ()
   expect(text(overwritten, false)).toEqual([
     'voxform staging: drift\nAgent/a: name (overwritten by a change of the manifest). Publish Agent/a in the dashboard.',
   ]);
+});
+
+it('ends with the page of the workspace, if its address is known', () => {
+  const url = 'https://voxform.example.com/workspaces/voices/acme:production';
+  const [event] = new NotificationEvents().in(sampleReport({ ...failed, url }))(notifyEvents);
+  expect(event && bodyOf(event, undefined, (text) => text)).toMatchObject({
+    url,
+    text: expect.stringMatching(/\nhttps:\/\/voxform\.example\.com\/workspaces\/voices\/acme:production$/),
+  });
 });
