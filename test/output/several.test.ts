@@ -41,7 +41,7 @@ describe('several plans as Markdown', () => {
     expect(page.length).toBeGreaterThan(MARKDOWN_LIMIT / 2);
     for (const { workspace } of documents) {
       expect(page).toContain(`### voxform plan for <code>${workspace}</code>`);
-      expect(page).toContain(`voxform plan --workspace ${workspace}`);
+      expect(page).toContain(`voxform plan -w ${workspace}`);
     }
     for (const { workspace } of failures) expect(page).toContain(`### <code>${workspace}</code> failed`);
   });

@@ -8,6 +8,7 @@ const calls: readonly string[] = [
   'init elsewhere',
   'lsp',
   'fleet status',
+  'fleet pulls',
   'fleet run here:test',
   'fleet pause here:test',
   'fleet resume here:test',

@@ -42,6 +42,8 @@ interface MarkdownOptions extends ReportOptions {
   readonly limit?: number;
   /** The command that shows everything. */
   readonly command?: string;
+  /** Leave out the title and the summary, which stand above. */
+  readonly isUntitled?: boolean;
 }
 
 /**
@@ -50,12 +52,12 @@ interface MarkdownOptions extends ReportOptions {
  */
 export function reportMarkdown(
   report: Report,
-  { limit, command, full = false, quiet, reach }: MarkdownOptions = {},
+  { limit, command, full = false, quiet, reach, isUntitled = false }: MarkdownOptions = {},
 ): string {
   const { what, document, summary, pending } = report;
   const page = new MarkdownPage(limit);
   const workspace = markdownCode(document.workspace.slice(0, 100));
-  page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
+  if (!isUntitled) page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
   const applied = what === 'apply';
   const wording = { full, reach };
   page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
@@ -261,7 +263,8 @@ export function severalMarkdown(
       return `${page}\n_Too long to be shown here: ${plural(reports.length - index, what)}._\n`;
     const reach = reachFor(report);
     const command = commandFor(`voxform ${what}`, reach);
-    page += `\n${opening}${reportMarkdown(report, { limit, command, full, quiet, reach })}${closing}`;
+    const text = reportMarkdown(report, { limit, command, full, quiet, reach, isUntitled: folds });
+    if (text.trim() !== '') page += `\n${opening}${text}${closing}`;
   }
   return page;
 }
