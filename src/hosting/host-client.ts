@@ -118,6 +118,8 @@ export class HostClient {
   readonly #host: string;
   readonly #web = new WebClient(LIMITS);
   readonly #budget: { left: number };
+  /** No request before this time, because the host limits them. It may block clients that do not wait. */
+  #limitedUntil: Date | undefined;
 
   /** Pages with the tags of their versions, by path. The least recently read page is first. */
   readonly #pages = new Map<string, { readonly tag: string; readonly page: Page<unknown> }>();
@@ -206,6 +208,8 @@ export class HostClient {
 
   async #send(method: Method, path: string, parts: RequestParts = {}): Promise<Answer> {
     const { signal } = this.#options;
+    if (this.#limitedUntil !== undefined && Date.now() < this.#limitedUntil.getTime())
+      throw this.#limit(this.#limitedUntil);
     const isSafeToRetry = (result: AttemptResult): boolean =>
       method === 'GET' || (result.type === 'failure' && !result.sent);
     const { result } = await sendWithRetries(() => this.#attempt(method, path, parts), {
@@ -264,6 +268,16 @@ export class HostClient {
     await delay(pause, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
+  #limit(until: Date): HostProblem {
+    const { longestPause } = this.#options.settings;
+    const hint = longestPause === undefined ? {} : { hint: `Try again then, or wait longer with ${longestPause}.` };
+    return new HostProblem(
+      `${this.#host} limits requests until ${until.toISOString()}`,
+      { why: 'limited', until },
+      hint,
+    );
+  }
+
   #problem(what: string, result: AttemptResult, isSafeToRetry: boolean): HostProblem {
     const { redact, network, shown, credentials, rights, settings } = this.#options;
     const host = this.#host;
@@ -275,13 +289,8 @@ export class HostClient {
     }
     const limit = pauseOf(result);
     if (limit !== undefined) {
-      const until = new Date(Date.now() + limit);
-      const message = `${host} limits requests until ${until.toISOString()}`;
-      const options =
-        settings.longestPause === undefined
-          ? {}
-          : { hint: `Try again then, or wait longer with ${settings.longestPause}.` };
-      return new HostProblem(message, { why: 'limited', until }, options);
+      this.#limitedUntil = new Date(Date.now() + limit);
+      return this.#limit(this.#limitedUntil);
     }
     const { status, body } = result;
     const { detail, code } = readErrorBody(body, redact);

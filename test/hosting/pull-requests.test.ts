@@ -537,7 +537,13 @@ it('waits for a secondary limit of github only as long as it may', async () => {
     },
   };
   host.faults.push({ on: /./, answer: limited });
-  await expect(pullsWith().openFor('main')).rejects.toMatchObject({ failure: { why: 'limited' } });
+  const pulls = pullsWith();
+  const limit = { failure: { why: 'limited', until: expect.any(Date) } };
+  await expect(pulls.openFor('main')).rejects.toMatchObject(limit);
+  const sent = host.calls.length;
+  await expect(pulls.openFor('main')).rejects.toMatchObject(limit);
+  await expect(pulls.addComment(1, 'text')).rejects.toMatchObject(limit);
+  expect(host.calls).toHaveLength(sent);
   host.faults.push({ on: /./, answer: { ...limited, headers: { 'retry-after': '1' } } });
   expect(await pullsWith({ longestPause: 5000 }).openFor('main')).toEqual([]);
 });
