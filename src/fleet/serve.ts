@@ -228,6 +228,7 @@ export class FleetServer {
       // Another process may start the runs of this one from here on.
       if (clock.now() - this.#workedAt.beat > this.#timing.heartbeat - this.#timing.beat) {
         this.#worker.abort('the database cannot be reached');
+        this.#pulls?.abort('the database cannot be reached');
       }
       throw error;
     }

@@ -22,16 +22,24 @@ export abstract class FakeHost implements AsyncDisposable {
     answered.catch((error) => response.writeHead(500).end(String(error)));
   });
   #ids = 100;
+  #port = 0;
   /** Folder of the repositories that it serves. */
   repositories = '';
 
   async listening(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => this.#server.listen(this.#port, '127.0.0.1', resolve));
+    this.#port = (this.#server.address() as AddressInfo).port;
     return this;
   }
 
+  /** Refuses connections until it listens again. */
+  async away(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.#port}`;
   }
 
   nextId(): number {
@@ -39,8 +47,7 @@ export abstract class FakeHost implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    await this.away();
   }
 
   protected abstract answer(exchange: Exchange): Promise<void>;

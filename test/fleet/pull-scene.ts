@@ -10,8 +10,9 @@ import { type Folder, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { type CodeHostFake, TOKEN } from '../hosting/code-host-fake.ts';
 import { type HostName, hosts } from '../hosting/drift-project.ts';
-import { freshDatabase } from '../state/backends/postgres/databases.ts';
+import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
 import { fleetFileIn, KEY, serverOptions } from './server-options.ts';
+import { type FleetChild, fleetChild } from './test-fleet.ts';
 
 export const ADDRESS = 'voices/clients/acme:test';
 export const PAGE = 'https://voxform.example.com';
@@ -19,12 +20,17 @@ export const MANIFEST = 'clients/acme/manifests/agents.yaml';
 
 interface SceneOptions {
   readonly rule?: string;
+  /** Lines of `workspaces` that come before it. */
+  readonly rules?: string;
   /** More of `pull_requests`. */
   readonly settings?: string;
   /** More lines of the source. */
   readonly source?: string;
   /** More of the fleet file. */
   readonly fleet?: string;
+  /** Of the source, 1s by default. */
+  readonly interval?: string;
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly files?: Readonly<Record<string, string>>;
   /** More lines of the project file. */
   readonly project?: (emulator: Emulator) => string;
@@ -34,11 +40,14 @@ interface SceneOptions {
 export interface PullScene {
   readonly host: CodeHostFake;
   readonly emulator: Emulator;
+  readonly pg: Database;
   readonly database: FleetDatabase;
   readonly control: FleetControl;
   readonly folder: Folder;
   readonly log: readonly string[];
   serve(): Promise<FleetServer>;
+  /** In a process of its own. */
+  child(): Promise<FleetChild>;
   pull(number: number): Promise<ListedPull | undefined>;
   /** Waits until the plans of its newest commit are reported. */
   planned(number: number): Promise<ListedPull>;
@@ -53,8 +62,10 @@ export const agents = (prompt: string, name = 'day'): string => agentManifest(na
 export async function pullScene(name: HostName, options: SceneOptions = {}): Promise<PullScene> {
   const {
     rule = 'mode: approve, approved_by: pull-request',
+    rules = '',
     settings = '',
     source = '',
+    interval = '1s',
     fleet = '',
     files = {},
     project,
@@ -65,7 +76,8 @@ export async function pullScene(name: HostName, options: SceneOptions = {}): Pro
     [MANIFEST]: agents('One.'),
     ...files,
   });
-  const { url } = await freshDatabase();
+  const pg = await freshDatabase();
+  const { url } = pg;
   const folder = await temporaryFolder({
     'fleet.yaml': `version: 1
 database: { $secret: FLEET_DATABASE_URL }
@@ -74,16 +86,17 @@ sources:
   voices:
     git: "${host.remote}"
     projects: ["clients/*"]
-    interval: 1s
-    pull_requests: { host: ${name}, token: { $secret: HOST_TOKEN }${settings} }
-${source}workspaces:
+    interval: ${interval}
+${source}    pull_requests: { host: ${name}, token: { $secret: HOST_TOKEN }${settings} }
+workspaces:
+${rules}
   "*": { ${rule}, interval: 1s }
 ${fleet}`,
   });
   const log: string[] = [];
   const database = fleetDatabaseAt(url);
   const control = fleetControl(database);
-  const secrets = { HOST_TOKEN: TOKEN };
+  const secrets = { HOST_TOKEN: TOKEN, ...options.secrets };
   onTestFinished(async () => {
     await database.close();
     await host[Symbol.asyncDispose]();
@@ -94,7 +107,7 @@ ${fleet}`,
   const pull = async (number: number) => (await control.pulls({})).find((each) => each.number === number);
   const until: PullScene['until'] = async (what, why) => {
     await expect
-      .poll(what, { interval: 50, timeout: 60_000 })
+      .poll(what, { interval: 50, timeout: 150_000 })
       .toBe(true)
       .catch(async (cause: unknown) => {
         const shown = { pulls: await control.pulls({}), log, calls: host.calls.slice(-10) };
@@ -104,6 +117,7 @@ ${fleet}`,
   const scene: PullScene = {
     host,
     emulator,
+    pg,
     database,
     control,
     folder,
@@ -112,6 +126,7 @@ ${fleet}`,
     until,
     prompts: () => [...emulator.world.agents.values()].map((each) => JSON.stringify(each)),
     writes: () => emulator.requests.filter(({ method }) => method !== 'GET').length,
+    child: () => fleetChild({ folder: folder.root, url, secrets }),
     async serve() {
       const home = String(++count);
       const env = { FLEET_DATABASE_URL: url, ...secrets };

@@ -1,16 +1,28 @@
+import { openPullHosts } from '../../src/fleet/pulls/pull-hosts.ts';
 import { FleetServer } from '../../src/fleet/serve.ts';
-import { serverOptions } from './server-options.ts';
+import { Redactor } from '../../src/values/redactor.ts';
+import { fleetFileIn, serverOptions } from './server-options.ts';
 
-/* A process that serves the fleet of a folder, and says what it does a line each: node serve-child.ts FOLDER URL */
+/* A process that serves the fleet of a folder, and says what it does a line each: node serve-child.ts FOLDER URL SECRETS */
 
-const [folder = '', url = ''] = process.argv.slice(2);
+const [folder = '', url = '', secretsJson = '{}'] = process.argv.slice(2);
+const secrets = JSON.parse(secretsJson) as Readonly<Record<string, string>>;
 const say = (event: object): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
 
+const log = { entry: (level: string, message: string) => say({ event: 'log', level, message }) };
+const { hosts } = openPullHosts({
+  fleet: fleetFileIn(folder, { FLEET_DATABASE_URL: url, ...secrets }),
+  env: {},
+  redactor: new Redactor(),
+  log,
+  signal: new AbortController().signal,
+});
 const server = await FleetServer.begin({
-  ...serverOptions(folder, { url, home: 'child' }),
+  ...serverOptions(folder, { url, home: 'child', secrets }),
+  pullHosts: hosts,
   // It hears from nobody but the state that another process has its run.
   timing: { tick: 100, beat: 600_000, heartbeat: 30_000 },
-  log: { entry: (level, message) => say({ event: 'log', level, message }) },
+  log,
   onRun: ({ address }, { report }) => say({ event: 'run', address, result: report?.result }),
 });
 say({ event: 'serving', id: server.id });

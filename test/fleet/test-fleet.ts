@@ -122,21 +122,7 @@ ${rules}`,
       onTestFinished(() => server.stop('test is over'));
       return server;
     },
-    async child() {
-      const main = path.join(import.meta.dirname, 'serve-child.ts');
-      const child = spawn(process.execPath, [main, folder.root, at], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const ended = once(child, 'exit');
-      onTestFinished(async () => {
-        child.kill('SIGKILL');
-        await ended;
-      });
-      const events: Record<string, unknown>[] = [];
-      createInterface({ input: child.stdout }).on('line', (line) => events.push(JSON.parse(line)));
-      await expect.poll(() => events[0]?.event, { timeout: 50_000 }).toBe('serving');
-      return { id: String(events[0]?.id), events, ended, kill: (signal) => void child.kill(signal) };
-    },
+    child: () => fleetChild({ folder: folder.root, url: at, secrets: {} }),
     async until(what) {
       await expect
         .poll(what, { interval: 50, timeout: 50_000 })
@@ -152,6 +138,31 @@ ${rules}`,
       return workspaces[0]?.status ?? 'unknown';
     },
   };
+}
+
+/** A process that serves the fleet of a folder. */
+export async function fleetChild({
+  folder,
+  url,
+  secrets,
+}: {
+  readonly folder: string;
+  readonly url: string;
+  readonly secrets: Readonly<Record<string, string>>;
+}): Promise<FleetChild> {
+  const main = path.join(import.meta.dirname, 'serve-child.ts');
+  const child = spawn(process.execPath, [main, folder, url, JSON.stringify(secrets)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const events: Record<string, unknown>[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => events.push(JSON.parse(line)));
+  await expect.poll(() => events[0]?.event, { timeout: 50_000 }).toBe('serving');
+  return { id: String(events[0]?.id), events, ended, kill: (signal) => void child.kill(signal) };
 }
 
 function workspaceId(index: number): string {

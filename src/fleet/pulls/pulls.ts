@@ -9,10 +9,10 @@ import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
 import { plural } from '../../output/plural.ts';
 import { placeOf } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
-import { fleetControl } from '../control.ts';
 import type { FleetDatabase } from '../database/fleet-database.ts';
 import { ruleOf } from '../fleet-file.ts';
 import type { FoundProjects } from '../member.ts';
+import { decidePlan, lockCurrentPlan } from '../rows/decision-rows.ts';
 import {
   type ClaimedPull,
   claimPulls,
@@ -33,6 +33,7 @@ import {
   removePulls,
   renewPulls,
 } from '../rows/pull-rows.ts';
+import { lockRows } from '../rows/run-rows.ts';
 import { BUSY_PAUSE } from '../run-outcome.ts';
 import type { WorkerOptions } from '../worker.ts';
 import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
@@ -69,6 +70,14 @@ interface PlanningPull {
   readonly signal: AbortSignal;
 }
 
+interface Commenting {
+  readonly host: PullHost;
+  readonly signal: AbortSignal;
+  readonly body: string;
+  /** False if a request without a comment needs none. */
+  readonly isNeeded: boolean;
+}
+
 type PlanWithoutAddress = Omit<PullPlan, 'address'>;
 
 interface Working {
@@ -86,6 +95,8 @@ const SOON = 1000;
 const SOON_FOR = 120_000;
 /** Milliseconds after which reviews that were too few are read again. */
 const REVIEWS_AGAIN = 30_000;
+/** The number of later looks at a merged request in the time since its merge, so that one that waits for days costs few requests. */
+const CHECKS_PER_AGE = 20;
 
 /** The number of problems that are listed. */
 const MOST_LISTED = 20;
@@ -95,16 +106,14 @@ const MOST_RETRIES = 12;
 /** The number of characters of a problem. */
 const LONGEST = 1000;
 
-/** The work has moved on: a newer commit, a closed request, or another process. */
-const OUTDATED = 'the request has changed';
+/** Ends work on a request that has a newer commit, that was closed, or that another process has taken. */
+class Outdated extends Error {}
 
 /** Plans the pull requests of sources, and approves plans after a merge. Every process works on some of them. */
 export class Pulls {
   readonly #options: PullsOptions;
   readonly #working = new Map<string, Working>();
   readonly #reported = new RepeatFilter();
-  /** By source: no request before this time, because the host limits them. */
-  readonly #notBefore = new Map<string, number>();
   readonly #reviews = new Map<string, { readonly at: number; readonly reviews: Reviews }>();
   /** Sources with a look in progress, and whether another one must follow. */
   readonly #looking = new Map<string, boolean>();
@@ -117,7 +126,7 @@ export class Pulls {
   /** Reads the open requests of a source. Rejects if the database fails. */
   async look(source: string, signal: AbortSignal): Promise<void> {
     const host = this.#options.hosts.get(source);
-    if (host === undefined || Date.now() < (this.#notBefore.get(source) ?? 0)) return;
+    if (host === undefined) return;
     if (this.#looking.has(source)) {
       this.#looking.set(source, true);
       return;
@@ -153,7 +162,6 @@ export class Pulls {
         log.entry('info', `the ${key} can be read again`, { event: 'pulls' });
     } catch (error) {
       if (!(error instanceof HostProblem)) throw error;
-      if (error.failure.why === 'limited') this.#notBefore.set(source, error.failure.until.getTime());
       const problem = messageOf(error);
       await enterPullsProblem(database, source, problem);
       if (this.#reported.changes(key, [problem]).added.length > 0)
@@ -177,15 +185,19 @@ export class Pulls {
       this.#options.database,
       working.map(({ pull }) => pull),
     );
-    for (const { pull, stop } of working) if (!ours.has(pull.holder)) stop.abort(OUTDATED);
+    for (const { pull, stop } of working) if (!ours.has(pull.holder)) stop.abort(new Outdated());
   }
 
-  /** Ends all work and returns it. */
+  /** Ends all work, which another process may continue. */
+  abort(reason: string): void {
+    for (const { stop } of this.#working.values()) stop.abort(reason);
+  }
+
+  /** Ends all work, returns it and takes no more. */
   async stop(reason: string): Promise<void> {
     this.#isStopped = true;
-    const working = [...this.#working.values()];
-    for (const { stop } of working) stop.abort(reason);
-    await Promise.all(working.map(({ ended }) => ended));
+    this.abort(reason);
+    await Promise.all([...this.#working.values()].map(({ ended }) => ended));
   }
 
   #begin(pull: ClaimedPull): void {
@@ -213,7 +225,7 @@ export class Pulls {
 
   async #failed(pull: ClaimedPull, signal: AbortSignal, error: unknown): Promise<void> {
     const { database, log } = this.#options;
-    if (signal.aborted) {
+    if (signal.aborted || error instanceof Outdated) {
       await releasePulls(database, [pull.holder]);
       return;
     }
@@ -320,25 +332,43 @@ export class Pulls {
     }
   }
 
-  /** Updates the comment and the status of a request. The comment may have been deleted, or be there twice after a crash. */
-  async #publish(pull: ClaimedPull, { name, pulls }: PullHost, signal: AbortSignal): Promise<void> {
+  /** Updates the comment and the status of a request. */
+  async #publish(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<void> {
     const { database, address } = this.#options;
     const plans = await plansOfPull(database, pull);
-    // Another process may work on it, or on a newer commit.
-    if (!(await renewPulls(database, [pull])).has(pull.holder)) throw new UserError(OUTDATED);
-    signal.throwIfAborted();
+    await this.#ensureOurs(pull, signal);
     const reporting = { pull, plans, address };
     try {
-      const body = commentOf(reporting, name);
-      const [first, ...others] = await pulls.ownComments(pull.number, markerOf(pull.source));
-      for (const { id } of others) await ignoringMissing(pulls.removeComment(pull.number, id));
-      const isChanged =
-        first !== undefined &&
-        (first.body === body || (await ignoringMissing(pulls.changeComment(pull.number, first.id, body))));
-      if (!isChanged && (plans.length > 0 || first !== undefined)) await pulls.addComment(pull.number, body);
+      await this.#comment(pull, { host, signal, body: commentOf(reporting, host.name), isNeeded: plans.length > 0 });
     } finally {
-      await pulls.setStatus(pull, statusOf(reporting));
+      await this.#ensureOurs(pull, signal);
+      await host.pulls.setStatus(pull, statusOf(reporting));
     }
+  }
+
+  /**
+   * Leaves exactly one comment. It may have been deleted, or be there twice after a crash or because two processes added one at the same
+   * time: after that, both keep the oldest.
+   */
+  async #comment(pull: ClaimedPull, { host, signal, body, isNeeded }: Commenting): Promise<void> {
+    const { number } = pull;
+    const { pulls } = host;
+    for (let isFirst = true; ; isFirst = false) {
+      const [first, ...others] = await pulls.ownComments(number, markerOf(pull.source));
+      for (const { id } of others) await ignoringMissing(pulls.removeComment(number, id));
+      if (first === undefined ? !isNeeded : first.body === body) return;
+      await this.#ensureOurs(pull, signal);
+      if (first !== undefined && (await ignoringMissing(pulls.changeComment(number, first.id, body)))) return;
+      // A host may show a new comment a little later.
+      if (!isFirst) return;
+      await pulls.addComment(number, body);
+    }
+  }
+
+  /** @throws Outdated if another process works on the request, or on a newer commit of it. */
+  async #ensureOurs(pull: ClaimedPull, signal: AbortSignal): Promise<void> {
+    if (!(await renewPulls(this.#options.database, [pull])).has(pull.holder)) throw new Outdated();
+    signal.throwIfAborted();
   }
 
   /** Approves the waiting plans that are exactly those of a merged request and that were reviewed. */
@@ -347,21 +377,31 @@ export class Pulls {
     const plans = (await mergedPlans(database, pull)).filter(
       ({ address }) => ruleOf(rules, address).reviews !== undefined,
     );
+    if (pull.plannedHead !== pull.head) {
+      const problem =
+        'The plan of its last commit was not reported before the merge, so a person approves the plan after the merge.';
+      for (const { address } of plans) await enterOutcome(database, pull, { address, outcome: problem });
+      return { isPlanned: false, problem, again: undefined };
+    }
     const undecided = plans.filter(({ isApproved }) => !isApproved);
     for (const plan of undecided) await this.#decide(pull, host, plan);
-    const isRecent = Date.now() - pull.since.getTime() < SOON_FOR;
-    const again = undecided.length === 0 ? undefined : isRecent ? SOON : Math.max(host.interval, REVIEWS_AGAIN);
+    const age = Date.now() - pull.since.getTime();
+    const later = Math.max(host.interval, REVIEWS_AGAIN, age / CHECKS_PER_AGE);
+    const again = undecided.length === 0 ? undefined : age < SOON_FOR ? SOON : later;
     if (again === undefined) this.#reviews.delete(keyOf(pull));
     return { isPlanned: false, problem: undefined, again };
   }
 
-  async #decide(pull: ClaimedPull, host: PullHost, { address, digest, waiting }: MergedPlan): Promise<void> {
+  async #decide(pull: ClaimedPull, host: PullHost, { address, digest, current }: MergedPlan): Promise<void> {
     const { database, rules, log } = this.#options;
-    if (waiting === undefined) return;
+    if (current === undefined) return;
     const outcome = (text: string, isApproved = false) =>
       enterOutcome(database, pull, { address, outcome: text, isApproved });
     if (digest === undefined) return outcome('The request changed settings that only a person can approve.');
-    if (waiting.digest !== digest) return outcome('The plan after the merge differs from the reviewed plan.');
+    if (current.digest !== digest) return outcome('The plan after the merge differs from the reviewed plan.');
+    const { id, state, decidedBy } = current;
+    if (state === 'rejected') return outcome(`Plan ${id} was rejected by ${decidedBy}.`);
+    if (state !== 'waiting') return outcome(`Plan ${id} was approved by ${decidedBy}.`, true);
     const { approvals, objections } = await this.#reviewsOf(pull, host);
     const needed = ruleOf(rules, address).reviews ?? 1;
     if (objections.length > 0) return outcome(`Changes were requested by ${objections.join(', ')}.`);
@@ -371,14 +411,18 @@ export class Pulls {
       );
     const reviewers = approvals.length === 0 ? '' : `, reviewed by ${approvals.join(', ')}`;
     const by = `${pull.source} pull request ${pull.number}${reviewers}`;
-    try {
-      const id = await fleetControl(database).approve(address, waiting.id, by);
-      await outcome(`Plan ${id} was approved by the merge${reviewers}.`, true);
+    const isApproved = await database.atomically(async (statements) => {
+      await lockRows(statements, [address]);
+      const open = await lockCurrentPlan(statements, address);
+      // A person may have rejected it meanwhile, or a run may have replaced it.
+      if (open?.id !== id || open.state !== 'waiting') return false;
+      await decidePlan(statements, { address, id, by }, 'approved');
+      const text = `Plan ${id} was approved by the merge${reviewers}.`;
+      await enterOutcome(statements, pull, { address, outcome: text, isApproved: true });
+      return true;
+    });
+    if (isApproved)
       log.entry('info', `approved plan ${id} of ${address}: ${by}`, { event: 'approved', workspace: address });
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error;
-      await outcome(messageOf(error));
-    }
   }
 
   async #reviewsOf(pull: ClaimedPull, { pulls }: PullHost): Promise<Reviews> {

@@ -111,7 +111,11 @@ WHERE (o.url, o.title, o.author, o.base, o.branch, o.head, o.is_fork, o.state, o
 }
 
 export async function enterPullsProblem({ ask }: FleetStatements, source: string, problem: string): Promise<void> {
-  await ask(`UPDATE ${S}.sources SET pulls_problem = $2 WHERE name = $1`, source, problem);
+  await ask(
+    `UPDATE ${S}.sources SET pulls_problem = $2 WHERE name = $1 AND pulls_problem IS DISTINCT FROM $2`,
+    source,
+    problem,
+  );
 }
 
 /** Why pull requests of sources cannot be read. */
@@ -154,14 +158,16 @@ WHERE p.holder = c.holder AND p.head = c.head AND p.state = c.state RETURNING p.
   return new Set(rows.map(({ holder }) => String(holder)));
 }
 
-/** Removes the plans of other commits, and returns the addresses that have one. */
+/** Removes the plans of other commits and of the time before it was closed, and returns the addresses that have one. */
 export async function plannedAddresses(
   { ask }: FleetStatements,
   { source, number, head }: PullRow,
 ): Promise<ReadonlySet<string>> {
   const rows = await ask(
-    `WITH others AS (DELETE FROM ${S}.pull_plans WHERE source = $1 AND number = $2 AND head <> $3)
-SELECT address FROM ${S}.pull_plans WHERE source = $1 AND number = $2 AND head = $3 AND result <> 'failed'`,
+    `WITH own AS (SELECT m.address, m.result, m.head = $3 AND m.made_at >= p.since AS current
+  FROM ${S}.pull_plans m JOIN ${S}.pulls p USING (source, number) WHERE source = $1 AND number = $2),
+others AS (DELETE FROM ${S}.pull_plans WHERE source = $1 AND number = $2 AND address IN (SELECT address FROM own WHERE NOT current))
+SELECT address FROM own WHERE current AND result <> 'failed'`,
     source,
     number,
     head,
@@ -222,35 +228,42 @@ export async function releasePulls({ ask }: FleetStatements, holders: readonly s
   await ask(`UPDATE ${S}.pulls SET holder = NULL, until = NULL WHERE holder = ANY ($1::text[])`, holders);
 }
 
-/** A plan of a merged request and the waiting plan of its workspace. */
+/** A plan of a merged request. */
 export interface MergedPlan {
   readonly address: string;
   readonly digest: string | undefined;
   readonly isApproved: boolean;
-  readonly waiting: { readonly id: string; readonly digest: string } | undefined;
+  /** The plan of its workspace with the same digest that waits or was decided, else the waiting plan. */
+  readonly current:
+    | { readonly id: string; readonly digest: string; readonly state: string; readonly decidedBy: string }
+    | undefined;
 }
 
-/** The plans at the merged commit; empty when the merge is too long ago. */
+/** The last plans of a merged request; empty when the merge is too long ago. */
 export async function mergedPlans(
   { ask }: FleetStatements,
-  { source, number, head }: PullRow,
+  { source, number }: PullRow,
 ): Promise<readonly MergedPlan[]> {
   const rows = await ask(
-    `SELECT m.address, m.digest, m.approved, w.id, w.digest AS waiting FROM ${S}.pull_plans m
+    `SELECT m.address, m.digest, m.approved, w.id, w.digest AS current, w.state, w.decided_by FROM ${S}.pull_plans m
 JOIN ${S}.pulls p USING (source, number)
-LEFT JOIN ${S}.plans w ON w.address = m.address AND w.state = 'waiting'
-WHERE source = $1 AND number = $2 AND m.head = $3 AND p.state = 'merged' AND p.since > now() - $4 * interval '1 millisecond'
+LEFT JOIN LATERAL (SELECT * FROM ${S}.plans w WHERE w.address = m.address AND (w.state = 'waiting' OR w.digest = m.digest
+    AND (w.state = 'rejected' OR w.state IN ('approved', 'applied') AND w.decided_at >= m.made_at))
+  ORDER BY w.digest = m.digest DESC NULLS LAST LIMIT 1) w ON true
+WHERE source = $1 AND number = $2 AND p.state = 'merged' AND p.since > now() - $3 * interval '1 millisecond'
   AND m.result = 'changes' ORDER BY m.address`,
     source,
     number,
-    head,
     APPROVABLE,
   );
-  return rows.map(({ address, digest, approved, id, waiting }) => ({
+  return rows.map(({ address, digest, approved, id, current, state, decided_by: by }) => ({
     address: String(address),
     digest: textIn(digest),
     isApproved: approved === true,
-    waiting: waiting === null ? undefined : { id: String(id), digest: String(waiting) },
+    current:
+      id === null
+        ? undefined
+        : { id: String(id), digest: String(current), state: String(state), decidedBy: String(by) },
   }));
 }
 
@@ -258,13 +271,14 @@ interface PullOutcome {
   readonly address: string;
   /** A sentence. */
   readonly outcome: string;
-  readonly isApproved: boolean;
+  /** True if it is final. */
+  readonly isApproved?: boolean;
 }
 
 export async function enterOutcome(
   { ask }: FleetStatements,
   { source, number }: PullRow,
-  { address, outcome, isApproved }: PullOutcome,
+  { address, outcome, isApproved = false }: PullOutcome,
 ): Promise<void> {
   await ask(
     `UPDATE ${S}.pull_plans SET outcome = $4, approved = $5
@@ -311,6 +325,9 @@ interface PullList {
   readonly limit: number;
 }
 
+/** SQL: the plans that are shown. A request can be merged before its last commit is planned. */
+const OF_HEAD = `(m.head = p.head OR p.state = 'merged')`;
+
 /** Open requests first, then the latest. */
 export async function listedPulls(
   { ask }: FleetStatements,
@@ -318,7 +335,7 @@ export async function listedPulls(
 ): Promise<readonly ListedPull[]> {
   const rows = await ask(
     `SELECT p.*, (SELECT coalesce(json_agg(json_build_object('address', m.address, 'result', m.result, 'outcome', m.outcome)
-  ORDER BY m.address), '[]') FROM ${S}.pull_plans m WHERE m.source = p.source AND m.number = p.number AND m.head = p.head) AS plans
+  ORDER BY m.address), '[]') FROM ${S}.pull_plans m WHERE m.source = p.source AND m.number = p.number AND ${OF_HEAD}) AS plans
 FROM ${S}.pulls p WHERE p.state = coalesce($1, p.state)
 ORDER BY p.state = 'open' DESC, p.since DESC, p.source, p.number DESC LIMIT $2`,
     state ?? null,
@@ -347,17 +364,16 @@ export async function pullNumbered(
   return row && pullOf(row);
 }
 
-/** The plans at the newest commit, in the order of addresses. */
+/** The plans at the newest commit, or the last ones of a merged request, in the order of addresses. */
 export async function plansOfPull(
   { ask }: FleetStatements,
-  { source, number, head }: Pick<PullRow, 'source' | 'number' | 'head'>,
+  { source, number }: Pick<PullRow, 'source' | 'number'>,
 ): Promise<readonly ShownPullPlan[]> {
   const rows = await ask(
-    `SELECT address, result, digest, plan, details, made_at, outcome FROM ${S}.pull_plans
-WHERE source = $1 AND number = $2 AND head = $3 ORDER BY address`,
+    `SELECT m.* FROM ${S}.pull_plans m JOIN ${S}.pulls p USING (source, number)
+WHERE source = $1 AND number = $2 AND ${OF_HEAD} ORDER BY address`,
     source,
     number,
-    head,
   );
   return rows.map(planOf);
 }
