@@ -140,6 +140,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   fleet: ['fleet serve', 'fleet status'],
   'fleet serve': ['fleet serve', 'fleet serve --listen 127.0.0.1:9095'],
   'fleet status': ['fleet status', 'fleet status voices/clients/acme:production'],
+  'fleet pulls': ['fleet pulls', 'fleet pulls --all --output json'],
   'fleet run': ['fleet run voices/clients/acme:production', "fleet run 'voices/*:staging'"],
   'fleet pause': [
     'fleet pause voices/clients/acme:production',

@@ -1,15 +1,9 @@
-import { kindNamed } from '../../kinds/index.ts';
-import type { Kind } from '../../kinds/kind.ts';
-import { checkSpec } from '../../manifests/check-spec.ts';
-import { type Address, parseAddress } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isDeeperThan, isObject } from '../../values/json.ts';
-import { unflatten } from '../../values/path.ts';
-import { fromForms, Secret, specials, Unset, type Value } from '../../values/value.ts';
 import { PLAN_FORMAT_VERSION } from './plan-actions.ts';
 import { digestOfPlan } from './plan-digest.ts';
-import type { PlanDocument, PlannedResource } from './plan-document.ts';
+import type { PlanDocument } from './plan-document.ts';
 import { planDocument } from './plan-schema.ts';
 
 /** The maximum depth of a plan. Manifests nest less than half as deep. */
@@ -77,51 +71,4 @@ function isNewer(a: string, b: string): boolean {
 function numbersOf(version: string): number[] {
   const match = /^(\d+)\.(\d+)\.(\d+)/.exec(version);
   return match === null ? [] : match.slice(1).map(Number);
-}
-
-/**
- * Refuses contents that `voxform plan` never writes: a digest detects damage, but not its author. No secret is read.
- * @throws UserError for the first finding.
- */
-export function refuseInvalidContents(plan: PlanDocument): void {
-  const seen = new Set<Address>();
-  for (const planned of plan.resources) {
-    const kind = kindNamed(planned.kind);
-    for (const address of [planned.address, planned.previous_address ?? planned.address]) {
-      if (parseAddress(address)?.kind !== kind.name) throw invalidContents(`the address ${JSON.stringify(address)}`);
-    }
-    if (seen.has(planned.address)) throw invalidContents(`${planned.address} twice`);
-    seen.add(planned.address);
-    refuseInvalidValues(planned, { kind, secrets: plan.secrets });
-  }
-}
-
-interface Known {
-  readonly kind: Kind;
-  /** Fingerprints by name. */
-  readonly secrets: Readonly<Record<string, string>>;
-}
-
-function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secrets }: Known): void {
-  if (desired === undefined) return;
-  const leaves = Object.entries(desired).map(([path, forms]): [string, Value] => [
-    path,
-    fromForms(forms, (name) => new Secret(name, undefined)),
-  ]);
-  const spec = unflatten(leaves) as Value;
-  for (const special of specials(spec)) {
-    if (special instanceof Unset) throw invalidContents(`a variable without its value in ${address}`);
-    // Without its fingerprint, a changed secret would not be detected.
-    if (special instanceof Secret && !Object.hasOwn(secrets, special.name)) {
-      throw invalidContents(`the secret ${JSON.stringify(special.name)} without its fingerprint in ${address}`);
-    }
-  }
-  const [problem] = checkSpec(kind, spec, true).problems;
-  if (problem !== undefined) throw invalidContents(`an invalid value in ${address} (${problem.message})`);
-}
-
-function invalidContents(what: string): UserError {
-  return new UserError(`the plan is invalid: it contains ${what}`, {
-    next: [{ action: 'save_plan' }],
-  });
 }
