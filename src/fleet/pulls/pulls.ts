@@ -7,11 +7,11 @@ import { retryPause } from '../../operator/loop.ts';
 import { isExpected, messageOf, StateLocked } from '../../operator/messages.ts';
 import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
 import { plural } from '../../output/plural.ts';
+import { closing } from '../../problems/closing.ts';
 import { placeOf } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { FleetDatabase } from '../database/fleet-database.ts';
 import { ruleOf } from '../fleet-file.ts';
-import type { FoundProjects } from '../member.ts';
 import { decidePlan, lockCurrentPlan } from '../rows/decision-rows.ts';
 import {
   type ClaimedPull,
@@ -242,15 +242,12 @@ export class Pulls {
     const { sources, database, address, context } = this.#options;
     const known = await plannedAddresses(database, pull);
     if (pull.plannedHead !== pull.head) await host.pulls.setStatus(pull, pendingStatus({ pull, address }));
-    await using stack = new AsyncDisposableStack();
-    const contentsAt = async (commit: string): Promise<FoundProjects> => {
-      const found = await sources.at(pull.source, commit, signal);
-      stack.defer(() => found.close());
-      return found;
-    };
-    const before = await contentsAt(await host.pulls.mergeBase(pull));
-    const after = await contentsAt(pull.head);
-    const base = await contentsAt(await commitOf(database, pull.source));
+    const before = await sources.at(pull.source, await host.pulls.mergeBase(pull), signal);
+    await using _before = closing(before);
+    const after = await sources.at(pull.source, pull.head, signal);
+    await using _after = closing(after);
+    const base = await sources.at(pull.source, await commitOf(database, pull.source), signal);
+    await using _base = closing(base);
     const { env, policies } = context;
     const comparing = { sources, source: pull.source, policies: policies?.fleet, env, signal };
     const affected = await affectedWorkspaces(comparing, { before, after, base });
