@@ -14,6 +14,8 @@ export interface FetchOptions {
   readonly encoding?: BufferEncoding | undefined;
   /** Settings in addition to those of every fetch. */
   readonly settings?: readonly GitSetting[] | undefined;
+  /** The size in bytes at which a written file ends git. Without effect on Windows. */
+  readonly maxFileBytes?: number | undefined;
   /** Timeout in milliseconds. */
   readonly timeout: number;
   redact(text: string): string;
@@ -21,7 +23,7 @@ export interface FetchOptions {
 
 /** Runs git and returns its output. @throws UserError with its error output. */
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
-  const { env, signal, timeout, redact, address, index, input, encoding, settings: more = [] } = options;
+  const { env, signal, timeout, redact, address, index, input, encoding, maxFileBytes, settings: more = [] } = options;
   signal.throwIfAborted();
   const failed = (why: string, hint?: string): UserError =>
     new UserError(`git ${verbOf(args)}: ${redact(why)}`, hint === undefined ? {} : { hint });
@@ -36,6 +38,7 @@ export async function fetchGit(args: readonly string[], options: FetchOptions): 
     const { code, out, complaint } = await runGit(args, {
       env: { ...gitEnvironment(env, settings), ...(index !== undefined && { GIT_INDEX_FILE: index }) },
       signal: ending,
+      maxFileBytes,
       ...(input !== undefined && { input: [Buffer.from(input)] }),
     });
     if (code === 0) return out.toString(encoding).trim();

@@ -11,7 +11,10 @@ import {
 export type GitSetting = readonly [string, string];
 
 /** `env` is the complete environment of git: see `gitEnvironment`. */
-export type GitCall = ProcessCall;
+export interface GitCall extends ProcessCall {
+  /** The size in bytes at which a written file ends git. Without effect on Windows. */
+  readonly maxFileBytes?: number | undefined;
+}
 
 export interface GitResult extends ProcessEnd {
   readonly out: Buffer;
@@ -34,8 +37,11 @@ export async function runGit(
 }
 
 /** Starts git as `runGit` does, for a caller that exchanges data with it. */
-export function startGit(args: readonly string[], call: GitCall): Promise<StartedProcess> {
-  return startProcess('git', args, call);
+export function startGit(args: readonly string[], { maxFileBytes, ...call }: GitCall): Promise<StartedProcess> {
+  if (maxFileBytes === undefined || process.platform === 'win32') return startProcess('git', args, call);
+  // In blocks of 512 bytes.
+  const limit = String(Math.ceil(maxFileBytes / 512));
+  return startProcess('sh', ['-c', 'ulimit -f "$0" && exec git "$@"', limit, ...args], call);
 }
 
 /** Variables that make git use another repository, or prompt. */

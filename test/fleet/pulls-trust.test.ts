@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -247,4 +248,177 @@ ${base.replace(/ {2}second:\n(?: {4}.*\n)+/, '')}`.replace(
     for (const secret of [KEY, SECRET, SECRET.slice(3)]) expect(posted).not.toContain(secret);
     expect(emulator.requests.some(({ path: at }) => at.includes('STOLEN'))).toBe(false);
   });
+});
+
+/** A commit on top of a request, with a symbolic link. */
+function pushLink({ host, folder }: PullScene, request: FakeRequest, [file, target]: readonly [string, string]): void {
+  const env = {
+    ...process.env,
+    GIT_DIR: host.repository.folder,
+    GIT_INDEX_FILE: path.join(folder.root, 'index'),
+    ...{
+      GIT_AUTHOR_NAME: 'm',
+      GIT_AUTHOR_EMAIL: 'm@example.com',
+      GIT_COMMITTER_NAME: 'm',
+      GIT_COMMITTER_EMAIL: 'm@example.com',
+    },
+  };
+  const git = (args: readonly string[], input = '') =>
+    execFileSync('git', args, { env, input, encoding: 'utf8' }).trim();
+  const head = host.headOf(request) ?? '';
+  git(['read-tree', head]);
+  git(['update-index', '--add', '--cacheinfo', `120000,${git(['hash-object', '-w', '--stdin'], target)},${file}`]);
+  const commit = git(['commit-tree', '-p', head, '-m', 'A link', git(['write-tree'])]);
+  if (request.fork === undefined) host.repository.set(request.branch, commit);
+  else request.forkHead = commit;
+}
+
+it('validates requests from forks without secrets, environment, commands and platform, and projects of any form', async () => {
+  const traces = await temporaryFolder({
+    'secrets/clients/acme/LLM_KEY': SECRET,
+    'secrets/clients/acme/TRAP': 'voxform-export-placeholder\n',
+    outside: withSecret('A file of the machine.'),
+  });
+  onTestFinished(() => traces[Symbol.asyncDispose]());
+  const executed = path.join(traces.root, 'executed');
+  const policies = `policies: [{ name: no-insults, kind: Agent, deny: "spec.prompt_config.prompt.contains('insult')" }]\n`;
+  const broken = projectFile({ url: 'https://unused.example.com', workspaceId: 'BROKEN' });
+  const scene = await pullScene('gitlab', {
+    rule: APPLY,
+    source: `    allow_commands: true\n    secrets: ${traces.root}/secrets/{project}\n`,
+    files: {
+      [MANIFEST]: withSecret('One.'),
+      'clients/broken/voxform.yaml': `${broken}unknown: true\n`,
+      'clients/broken/manifests/a.yaml': agents('One.'),
+      'clients/twice/voxform.yaml': broken.replace('BROKEN', 'TWICE'),
+      'clients/twice/voxform.yml': broken.replace('BROKEN', 'TWICE'),
+      'clients/twice/manifests/a.yaml': agents('One.'),
+    },
+    project: () => policies,
+  });
+  const { host, emulator } = scene;
+  await scene.serve();
+  await paused(scene, [ADDRESS]);
+  const before = await writtenIn(scene);
+  const sent = emulator.requests.length;
+  const base = host.repository.text('main', PROJECT) ?? '';
+  const fork = (branch: string, files: Readonly<Record<string, string | null>>, title = 'A change') =>
+    host.openRequest({ branch, files, author: 'mallory', fork: 'mallory', title });
+
+  const hostile = 'Nice\u0000 \u001b[2J\u202e<script>@ann\n/merge\ud800';
+  const secrets = fork(
+    'secrets',
+    {
+      [MANIFEST]: [
+        withSecret('Two.'),
+        withSecret('One.', 'trap').replace('LLM_KEY', 'TRAP'),
+        agents('One.', 'key').replace('  name: key\n  prompt', '  name: { $env: VOXFORM_API_KEY }\n  prompt'),
+      ].join('---\n'),
+      [PROJECT]: `${base}secrets: [{ command: [touch, ${JSON.stringify(executed)}], names: [LLM_KEY] }]\n`,
+    },
+    hostile,
+  );
+  const insult = fork('insult', { [MANIFEST]: withSecret('An insult.'), [PROJECT]: base.replace(policies, '') });
+  const forms = fork('forms', {
+    [MANIFEST]: 'kind: [\n',
+    'clients/large/voxform.yaml': broken,
+    'clients/large/manifests/a.yaml': '#'.repeat(1_100_000),
+    'clients/links/voxform.yaml': broken,
+    'clients/manifest-link/voxform.yaml': broken,
+    'clients/none/voxform.yaml': '',
+    'clients/two/voxform.yaml': broken,
+    'clients/two/voxform.yml': broken,
+  });
+  pushLink(scene, forms, ['clients/links/voxform.yml', '/etc/passwd']);
+  pushLink(scene, forms, ['clients/link/voxform.yaml', '../acme/voxform.yaml']);
+  pushLink(scene, forms, ['clients/manifest-link/manifests/a.yaml', path.join(traces.root, 'outside')]);
+  const repaired = host.openRequest({
+    branch: 'repaired',
+    files: { 'clients/broken/voxform.yaml': broken, 'clients/twice/voxform.yml': null },
+  });
+  for (const { number } of [secrets, insult, forms, repaired]) await scene.planned(number);
+
+  await step('a fork is validated', async () => {
+    const [plan, ...others] = await plansOf(scene, secrets);
+    expect([plan?.address, plan?.result, plan?.digest, others]).toEqual([ADDRESS, 'validated', null, []]);
+    expect(statusOf(scene, secrets)).toBe('success');
+    const { title } = (await scene.pull(secrets.number)) ?? {};
+    expect(title).toContain('<script>');
+    expect(commentOf(scene, secrets)).not.toMatch(/<script>|@ann|^\/merge/m);
+  });
+
+  await step('a fork cannot remove a policy', async () => {
+    expect(await plansOf(scene, insult)).toMatchObject([{ address: ADDRESS, result: 'denied' }]);
+    expect(statusOf(scene, insult)).toBe('failed');
+    expect(commentOf(scene, insult)).toContain('no-insults');
+  });
+
+  await step('projects that cannot be read are invalid, and no file outside is read', async () => {
+    const plans = await plansOf(scene, forms);
+    expect(plans.map(({ address, result }) => [address, result])).toEqual([
+      [ADDRESS, 'invalid'],
+      ['voices/clients/large', 'invalid'],
+      ['voices/clients/link', 'invalid'],
+      ['voices/clients/links', 'invalid'],
+      ['voices/clients/manifest-link:test', 'invalid'],
+      ['voices/clients/none', 'invalid'],
+      ['voices/clients/two', 'invalid'],
+    ]);
+    for (const { places } of plans) expect(places).not.toEqual([]);
+    expect(statusOf(scene, forms)).toBe('failed');
+    expect(JSON.stringify(plans)).not.toContain('of the machine');
+  });
+
+  await step('a request that repairs a project of its base is valid, and planned after the merge', async () => {
+    expect(await plansOf(scene, repaired)).toMatchObject([
+      { address: 'voices/clients/broken:test', result: 'validated' },
+      { address: 'voices/clients/twice:test', result: 'validated' },
+    ]);
+    expect(statusOf(scene, repaired)).toBe('success');
+  });
+
+  await step('nothing was sent, executed or written', async () => {
+    expect(existsSync(executed)).toBe(false);
+    expect(emulator.requests.length).toBe(sent);
+    expect(await writtenIn(scene)).toEqual(before);
+    expect(JSON.stringify(host.calls)).not.toContain(KEY);
+  });
+});
+
+const BETA = ['voices/clients/beta:test', 'changes'];
+
+it('plans forks if the fleet file says so, and waits for the lock of a state', async () => {
+  const beta = await startEmulator({ seed: 2, workspaceId: 'BETA', apiKey: KEY });
+  onTestFinished(() => beta.close());
+  const scene = await pullScene('github', {
+    rule: APPLY,
+    settings: ', forks: true',
+    files: { 'clients/beta/voxform.yaml': projectFile(beta), 'clients/beta/manifests/a.yaml': agents('One.') },
+  });
+  const { host, database } = scene;
+  await scene.serve();
+  await paused(scene, [ADDRESS, 'voices/clients/beta:test']);
+  const lock = {
+    ...{ id: 'lock-1', operation: 'apply', who: 'ann@laptop', host: 'laptop', pid: 1 },
+    ...{ since: new Date().toISOString(), voxform_version: '1.0.0' },
+  };
+  await database.ask(
+    `UPDATE voxform_fleet.states SET lock = $2::json, heard = now() + interval '1 hour' WHERE name = $1`,
+    ADDRESS,
+    JSON.stringify(lock),
+  );
+  const request = host.openRequest({
+    branch: 'fork',
+    fork: 'mallory',
+    author: 'mallory',
+    files: { [MANIFEST]: agents('Two.'), 'clients/beta/manifests/a.yaml': agents('Two.') },
+  });
+  const resultsNow = async () => (await plansOf(scene, request)).map(({ address, result }) => [address, result]);
+  await scene.until(async () => (await resultsNow()).length > 0, 'the other workspace is planned');
+  expect(await resultsNow()).toEqual([BETA]);
+  expect(host.statuses(host.headOf(request) ?? '').map(({ state }) => state)).toEqual(['pending']);
+  await database.ask('UPDATE voxform_fleet.states SET lock = NULL WHERE name = $1', ADDRESS);
+  await scene.planned(request.number);
+  expect(await resultsNow()).toEqual([[ADDRESS, 'changes'], BETA]);
+  expect(host.statuses(host.headOf(request) ?? '').map(({ state }) => state)).toEqual(['pending', 'success']);
 });

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -6,6 +7,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   utimesSync,
@@ -16,7 +18,10 @@ import { describe, expect, it } from 'vitest';
 import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import type { SourceContents, Sources } from '../../src/fleet/member.ts';
 import { brokenProjects } from '../../src/fleet/members.ts';
+import { GitProjects } from '../../src/fleet/sources/git-projects.ts';
 import { openSources } from '../../src/fleet/sources/open-sources.ts';
+import { parseGitAddress } from '../../src/git/git-address.ts';
+import { UserError } from '../../src/problems/user-error.ts';
 import { loadProject } from '../../src/project/load-project.ts';
 import { readCredentials, selectWorkspace } from '../../src/project/select-workspace.ts';
 import { Redactor } from '../../src/values/redactor.ts';
@@ -117,6 +122,50 @@ describe('a repository of projects', () => {
     rmSync(trace);
     await sources.discover('voices', never);
     expect(gitRuns(trace)).toEqual(['fetch', 'rev-parse']);
+  });
+
+  it('fetches commits of requests at the same time', async () => {
+    using remote = new Remote();
+    remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
+    remote.git('config', 'uploadpack.allowAnySHA1InWant', 'true');
+    const commits = Array.from({ length: 6 }, (_, index) => {
+      const commit = remote.push({ 'clients/acme/manifests/a.yaml': `# ${index}` });
+      remote.git('update-ref', `refs/pull/${index}/head`, commit);
+      return commit;
+    });
+    const sources = gitFleet(remote);
+    await sources.discover('voices', never);
+    const found = await Promise.all(
+      commits.flatMap((commit) => [sources.at('voices', commit, never), sources.discover('voices', never)]),
+    );
+    expect(new Set(found.map(({ projects }) => projects[0]?.version)).size).toBe(commits.length);
+    for (const each of found) if ('close' in each) await each.close();
+  });
+
+  it('does not fetch a commit of a request that is too large', async () => {
+    using remote = new Remote();
+    remote.push({ 'clients/acme/voxform.yaml': projectText('acme') });
+    remote.git('config', 'uploadpack.allowAnySHA1InWant', 'true');
+    const base = remote.git('rev-parse', 'main');
+    const large = remote.blob(randomBytes(4_000_000));
+    const head = remote.commit(remote.tree([`100644 blob ${large}\tlarge`]));
+    remote.git('update-ref', 'refs/pull/1/head', head);
+    remote.git('update-ref', 'refs/heads/main', base);
+    const projects = new GitProjects({
+      address: parseGitAddress(remote.bare, { cwd: '/', option: 'git' }),
+      ref: 'main',
+      projects: ['clients/*'],
+      home: path.join(remote.watched, 'home'),
+      env: { PATH: process.env.PATH },
+      redact: String,
+      maxCommitBytes: 1_000_000,
+    });
+    await (await projects.newest(never)).close();
+    await expect(projects.at(head, never)).rejects.toBeInstanceOf(UserError);
+    const sizes = readdirSync(path.join(remote.watched, 'home'), { recursive: true, encoding: 'utf8' }).map(
+      (file) => statSync(path.join(remote.watched, 'home', file)).size,
+    );
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000_448);
   });
 
   it('finds projects by pattern, with their rules', async () => {

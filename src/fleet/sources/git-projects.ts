@@ -23,13 +23,21 @@ interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly projects: readonly string[];
   /** Absolute path of the folder for the repository and its checkouts. */
   readonly home: string;
+  /** The maximum number of bytes that one fetch of a commit may add. */
+  readonly maxCommitBytes?: number | undefined;
 }
 
 const FETCHED = 'refs/voxform/fetched';
 const KEPT = 'refs/voxform/kept/';
 
-/** Timeout in milliseconds. */
+/** Anybody may push any number of files of any size to a fork. */
+const MAX_COMMIT_BYTES = 256 * 1024 * 1024;
+/** git writes larger objects without holding them in memory. */
+const STREAMED = ['core.bigFileThreshold', '8m'] as const;
+
+/** Timeouts in milliseconds. The branch waits for the commit of a request. */
 const TIMEOUT = 120_000;
+const COMMIT_TIMEOUT = 30_000;
 
 /** The number of projects measured at once. */
 const AT_ONCE = 8;
@@ -44,6 +52,11 @@ interface ProjectsInGit {
   readonly sizes: ReadonlyMap<string, string | undefined>;
 }
 
+type GitCall = Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding' | 'maxFileBytes' | 'settings'> & {
+  readonly timeout?: number | undefined;
+  readonly address?: GitAddress;
+};
+
 /** The projects of a branch: one repository for all, and a checkout of each project in use. */
 export class GitProjects implements SourceReader {
   readonly shown: string;
@@ -52,6 +65,8 @@ export class GitProjects implements SourceReader {
   #newest: { readonly commit: string; readonly projects: readonly FoundInGit[] } | undefined;
   #isPrepared = false;
   readonly #preparing = new JoinedWork((signal) => this.#begin(signal));
+  /** Git refuses a fetch while another one changes the list of shallow commits. */
+  #lastFetch: Promise<unknown> = Promise.resolve();
   /** One fetch for all callers at the same time. */
   readonly #fetching = new JoinedWork((signal) => this.#fetch(`+${this.#options.ref}:${FETCHED}`, signal));
   /** Problems with the sizes of the newest projects, by tree. */
@@ -81,7 +96,10 @@ export class GitProjects implements SourceReader {
       throw new UserError(`${JSON.stringify(commit)} is not a commit`);
     await this.#prepare(signal);
     const isThere = async () => (await this.#objectAt(`${commit}^{tree}`, signal)) !== undefined;
-    if (!(await isThere())) await this.#fetch(commit, signal);
+    if (!(await isThere())) {
+      const { maxCommitBytes: maxFileBytes = MAX_COMMIT_BYTES } = this.#options;
+      await this.#fetch(commit, signal, { maxFileBytes, settings: [STREAMED], timeout: COMMIT_TIMEOUT });
+    }
     return this.#contents(signal, async (objects) => ({ commit, ...(await this.#projectsAt(commit, objects)) }));
   }
 
@@ -161,13 +179,24 @@ export class GitProjects implements SourceReader {
     throw problem ?? new UserError(`${this.shown} no longer has the folder ${project}`);
   }
 
-  async #fetch(what: string, signal: AbortSignal): Promise<void> {
-    await this.#prepare(signal);
-    await removeStaleFiles(this.#repository);
-    const options = ['--no-tags', '--depth=1', '--no-write-fetch-head', '--no-auto-gc'];
+  async #fetch(
+    what: string,
+    signal: AbortSignal,
+    bounds: Pick<GitCall, 'maxFileBytes' | 'settings' | 'timeout'> = {},
+  ): Promise<void> {
     const { address, login } = this.#options;
     const credentials = login === undefined ? address.credentials : await login();
-    await this.#git(['fetch', ...options, '--', address.url, what], { signal, address: { ...address, credentials } });
+    const call = { ...bounds, signal, address: { ...address, credentials } };
+    const ended = this.#lastFetch.then(() => this.#fetchNow(what, call));
+    this.#lastFetch = ended.catch(() => undefined);
+    return ended;
+  }
+
+  async #fetchNow(what: string, call: GitCall): Promise<void> {
+    await this.#prepare(call.signal);
+    await removeStaleFiles(this.#repository);
+    const options = ['--no-tags', '--depth=1', '--no-write-fetch-head', '--no-auto-gc'];
+    await this.#git(['fetch', ...options, '--', this.#options.address.url, what], call);
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {
@@ -232,16 +261,13 @@ export class GitProjects implements SourceReader {
     return path.join(this.#options.home, 'repository');
   }
 
-  #git(
-    args: readonly string[],
-    call: Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding'> & Partial<Pick<FetchOptions, 'address'>>,
-  ): Promise<string> {
+  #git(args: readonly string[], { timeout = TIMEOUT, ...call }: GitCall): Promise<string> {
     const { address, env, redact } = this.#options;
     return fetchGit(['--git-dir', this.#repository, ...args], {
       address,
       env,
       redact,
-      timeout: TIMEOUT,
+      timeout,
       ...call,
     });
   }
