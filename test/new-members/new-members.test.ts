@@ -60,7 +60,7 @@ let compiled: Promise<string>;
 beforeAll(async () => {
   copy = await temporaryFolder();
   symlinkSync(path.join(REPOSITORY, 'node_modules'), path.join(copy.root, 'node_modules'));
-  for (const part of ['package.json', 'src', 'scripts/schemas.ts', ...COMMANDS])
+  for (const part of ['package.json', 'src', 'ci', 'scripts/schemas.ts', ...COMMANDS])
     cpSync(path.join(REPOSITORY, part), path.join(copy.root, part), { recursive: true });
   for (const member of members) addTo(path.join(copy.root, 'src'), member);
   compiled = compile();
