@@ -239,18 +239,10 @@ export class Pulls {
 
   /** Plans the affected workspaces and reports them. Plans of an earlier attempt at the same commit are used again. */
   async #plan(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<FinishedPull> {
-    const { sources, database, address, context } = this.#options;
+    const { database, address } = this.#options;
     const known = await plannedAddresses(database, pull);
     if (pull.plannedHead !== pull.head) await host.pulls.setStatus(pull, pendingStatus({ pull, address }));
-    const before = await sources.at(pull.source, await host.pulls.mergeBase(pull), signal);
-    await using _before = closing(before);
-    const after = await sources.at(pull.source, pull.head, signal);
-    await using _after = closing(after);
-    const base = await sources.at(pull.source, await commitOf(database, pull.source), signal);
-    await using _base = closing(base);
-    const { env, policies } = context;
-    const comparing = { sources, source: pull.source, policies: policies?.fleet, env, signal };
-    const affected = await affectedWorkspaces(comparing, { before, after, base });
+    const affected = await this.#affectedBy(pull, host, signal);
     const left = affected.filter((each) => !known.has(each.address));
     let failed = 0;
     await eachConcurrently(left, MOST_AT_ONCE, async (each) => {
@@ -266,6 +258,27 @@ export class Pulls {
       problem: failed === 0 ? undefined : `${plural(failed, 'workspace')} cannot be planned`,
       again: mayRetry ? this.#pauseAfter(pull) : undefined,
     };
+  }
+
+  /** The workspaces that a request changes. Takes a slot, because whoever opens a request decides about its size. */
+  async #affectedBy(
+    pull: ClaimedPull,
+    { pulls }: PullHost,
+    signal: AbortSignal,
+  ): Promise<readonly AffectedWorkspace[]> {
+    const { sources, database, context } = this.#options;
+    const mergeBase = await pulls.mergeBase(pull);
+    const free = await this.#slot(signal);
+    await using _slot = closing({ close: free });
+    const before = await sources.at(pull.source, mergeBase, signal);
+    await using _before = closing(before);
+    const after = await sources.at(pull.source, pull.head, signal);
+    await using _after = closing(after);
+    const base = await sources.at(pull.source, await commitOf(database, pull.source), signal);
+    await using _base = closing(base);
+    const { env, policies } = context;
+    const comparing = { sources, source: pull.source, policies: policies?.fleet, env, signal };
+    return await affectedWorkspaces(comparing, { before, after, base });
   }
 
   async #planOf(affected: AffectedWorkspace, { pull, host, signal }: PlanningPull): Promise<PlanWithoutAddress> {
