@@ -347,6 +347,14 @@ it('validates requests from forks without secrets, environment, commands and pla
     expect(commentOf(scene, secrets)).not.toMatch(/<script>|@ann|^\/merge/m);
   });
 
+  await step('a fork cannot make the fleet check out any number of projects', async () => {
+    const files = Array.from({ length: 21 }, (_, index) => [`clients/many-${index}/voxform.yaml`, 'version: 1\n'] as const);
+    const many = fork('many', Object.fromEntries(files));
+    const head = host.headOf(many) ?? '';
+    await scene.until(() => host.statuses(head).at(-1)?.state === 'failed', 'the status fails');
+    expect((await scene.pull(many.number))?.problem).toContain('changes 21 projects, more than 20');
+  });
+
   await step('a fork cannot remove a policy', async () => {
     expect(await plansOf(scene, insult)).toMatchObject([{ address: ADDRESS, result: 'denied' }]);
     expect(statusOf(scene, insult)).toBe('failed');

@@ -44,6 +44,8 @@ interface Comparing {
   /** For the settings of the trusted branch. */
   readonly env: Environment;
   readonly signal: AbortSignal;
+  /** The maximum number of projects that may differ. Each is checked out. */
+  readonly mostProjects: number;
 }
 
 interface Compared {
@@ -54,17 +56,25 @@ interface Compared {
   readonly base: FoundProjects;
 }
 
-/** Compares the workspaces of a source at two commits. Reads no secrets, and the environment only for the settings of the base. */
+/**
+ * Compares the workspaces of a source at two commits. Reads no secrets, and the environment only for the settings of the base.
+ * @throws UserError if too many projects differ.
+ */
 export async function affectedWorkspaces(
   comparing: Comparing,
   { before, after, base }: Compared,
 ): Promise<readonly AffectedWorkspace[]> {
   const [old, current] = [before, after].map(({ projects }) => new Map(projects.map((each) => [each.project, each])));
   const names = [...new Set([...(old?.keys() ?? []), ...(current?.keys() ?? [])])].sort();
+  const different = names.filter((name) => old?.get(name)?.version !== current?.get(name)?.version);
+  if (different.length > comparing.mostProjects) {
+    throw new UserError(`the request changes ${different.length} projects, more than ${comparing.mostProjects}`, {
+      hint: 'Split it into smaller requests.',
+    });
+  }
   const affected: AffectedWorkspace[] = [];
-  for (const name of names) {
+  for (const name of different) {
     const [was, is] = [old?.get(name), current?.get(name)];
-    if (was?.version === is?.version) continue;
     const there = base.projects.find((each) => each.project === name);
     const trusted = there && (await trustedAt(comparing, there));
     const loading = { ...comparing, policies: policiesWith(comparing.policies, trusted) };

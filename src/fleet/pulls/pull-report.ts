@@ -90,6 +90,11 @@ export function statusOf(reporting: Reporting): CommitStatus {
   return { state: 'success', description: `${all} planned, ${changing} with changes`, url };
 }
 
+/** For a commit that cannot be compared with its base. */
+export function failedStatus(reporting: Omit<Reporting, 'plans'>): CommitStatus {
+  return { state: 'failure', description: 'This commit cannot be planned', url: pageOf({ ...reporting, plans: [] }) };
+}
+
 export function pendingStatus(reporting: Omit<Reporting, 'plans'>): CommitStatus {
   return { state: 'pending', description: 'Planning', url: pageOf({ ...reporting, plans: [] }) };
 }

@@ -38,7 +38,7 @@ import { BUSY_PAUSE } from '../run-outcome.ts';
 import type { WorkerOptions } from '../worker.ts';
 import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
 import { planAtHead, unplannedBecause } from './plan-at-head.ts';
-import { commentOf, markerOf, pendingStatus, statusOf } from './pull-report.ts';
+import { commentOf, failedStatus, markerOf, pendingStatus, statusOf } from './pull-report.ts';
 
 /** The pull requests of a source and its settings. */
 export interface PullHost {
@@ -100,6 +100,8 @@ const CHECKS_PER_AGE = 20;
 
 /** The number of problems that are listed. */
 const MOST_LISTED = 20;
+/** The number of changed projects in one request. Checkouts of a fork must not fill the disk. */
+const MOST_PROJECTS = { own: 5000, fork: 20 };
 /** The number of attempts at a commit whose workspaces cannot be planned. */
 const MOST_RETRIES = 12;
 
@@ -224,7 +226,7 @@ export class Pulls {
   }
 
   async #failed(pull: ClaimedPull, signal: AbortSignal, error: unknown): Promise<void> {
-    const { database, log } = this.#options;
+    const { database, log, hosts, address } = this.#options;
     if (signal.aborted || error instanceof Outdated) {
       await releasePulls(database, [pull.holder]);
       return;
@@ -232,6 +234,11 @@ export class Pulls {
     const problem = messageOf(error);
     const limited = error instanceof HostProblem && error.failure.why === 'limited' ? error.failure.until : undefined;
     const again = limited === undefined ? this.#pauseAfter(pull) : Math.max(SOON, limited.getTime() - Date.now());
+    // A host limits the number of statuses of a commit.
+    if (pull.state === 'open' && !(error instanceof HostProblem) && pull.failures < MOST_RETRIES) {
+      const status = hosts.get(pull.source)?.pulls.setStatus(pull, failedStatus({ pull, address }));
+      await status?.catch(() => undefined);
+    }
     await finishPull(database, pull, { isPlanned: false, problem, again });
     const message = `cannot plan pull request ${pull.number} of ${pull.source}: ${problem}`;
     log.entry(error instanceof UserError ? 'warning' : 'error', message, { event: 'pulls-failed' });
@@ -277,7 +284,8 @@ export class Pulls {
     const base = await sources.at(pull.source, await commitOf(database, pull.source), signal);
     await using _base = closing(base);
     const { env, policies } = context;
-    const comparing = { sources, source: pull.source, policies: policies?.fleet, env, signal };
+    const mostProjects = pull.isFork ? MOST_PROJECTS.fork : MOST_PROJECTS.own;
+    const comparing = { sources, source: pull.source, policies: policies?.fleet, env, signal, mostProjects };
     return await affectedWorkspaces(comparing, { before, after, base });
   }
 
