@@ -1,7 +1,8 @@
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
 import { type ChunkingContext, type Plugin, rolldown } from 'rolldown';
+import { licencesOf, packageIn } from './licences.ts';
 
 /*
  * Bundles the sources as JavaScript in chunks, so that a command opens no file that it does not use. Dependencies in package.json stay
@@ -9,15 +10,6 @@ import { type ChunkingContext, type Plugin, rolldown } from 'rolldown';
  *   node scripts/bundle.ts FOLDER [PART...]
  * A part is a file under src/ that is also available by its own name, for tests: `cli/run`.
  */
-
-interface PackageFile {
-  readonly name: string;
-  readonly version: string;
-  readonly license?: string;
-  readonly author?: unknown;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
 
 const root = path.resolve(import.meta.dirname, '..');
 const [out = 'dist', ...parts] = process.argv.slice(2);
@@ -151,38 +143,4 @@ const { output } = await bundle.write({
   keepNames: true,
 });
 chmodSync(path.join(folder, 'main.js'), 0o755);
-const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
-writeFileSync(path.join(folder, 'LICENSES.txt'), licencesOf(modules));
-
-function licencesOf(modules: readonly string[]): string {
-  const folders = new Set(modules.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(id)?.[0] ?? []));
-  const namesByText = new Map<string, string[]>();
-  for (const taken of [...folders].sort()) {
-    const { name, version, license } = packageIn(taken);
-    const text = licenceIn(taken)?.trim();
-    if (text === undefined) throw new Error(`${name} comes without a licence`);
-    namesByText.set(text, [...(namesByText.get(text) ?? []), `${name} ${version} (${license})`]);
-  }
-  const texts = [...namesByText].map(([text, names]) => `${names.join('\n')}\n\n${text}\n`);
-  return `Packages that are part of these files:\n\n${texts.join(`\n${'-'.repeat(80)}\n\n`)}`;
-}
-
-function licenceIn(taken: string): string | undefined {
-  const { license, author } = packageIn(taken);
-  const read = (name: RegExp) => {
-    const file = readdirSync(taken).find((entry) => name.test(entry));
-    return file && readFileSync(path.join(taken, file), 'utf8');
-  };
-  const own = read(/^licen[cs]e/i);
-  if (own !== undefined) return own;
-  // The text of this licence is the same for every package.
-  if (license === 'Apache-2.0') return readFileSync(path.join(root, 'LICENSE'), 'utf8');
-  const inReadme = /^#+ *licen[cs]e\s*(.*permission is hereby granted.*)/ims.exec(read(/^readme/i) ?? '')?.[1];
-  if (inReadme !== undefined || license !== 'MIT' || typeof author !== 'string') return inReadme;
-  const text = readFileSync(path.join(root, 'node_modules', '@azure', 'storage-blob', 'LICENSE'), 'utf8');
-  return text.replace(/^Copyright .*$/m, `Copyright (c) ${author}`);
-}
-
-function packageIn(taken: string): PackageFile {
-  return JSON.parse(readFileSync(path.join(taken, 'package.json'), 'utf8')) as PackageFile;
-}
+writeFileSync(path.join(folder, 'LICENSES.txt'), licencesOf(output));

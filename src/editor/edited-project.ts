@@ -23,6 +23,7 @@ interface EditedProjectOptions {
   readonly folder: string;
   readonly env: Environment;
   readonly usesEnvFile: boolean;
+  readonly readsSecrets: boolean;
   readonly workspace: string | undefined;
   readonly policies: ExternalPolicies | undefined;
   /** Absolute path of the folder for parsed manifests and names on the platform; nothing is cached if absent. */
@@ -77,10 +78,11 @@ export class EditedProject {
 
   async #validated(env: Environment, signal: AbortSignal): Promise<CheckedTexts> {
     const { folder: cwd, workspace, policies, cacheFolder: kept, onNotice } = this.#options;
+    const mode = this.#mode;
     const cacheFolder = this.#isFirst ? kept : undefined;
     const known = { cwd, env, cacheFolder, kinds, lookups, policies, signal, memory: this.#memory };
     const validate = (name: string | undefined) =>
-      validateProject({ ...known, names: [name], mode: 'offline', withSources: true });
+      validateProject({ ...known, names: [name], mode, withSources: true });
     try {
       return await validate(workspace);
     } catch (error) {
@@ -100,8 +102,12 @@ export class EditedProject {
     const view = this.#view.with(new Map([...texts].map(([file, text]) => [realPath(path.resolve(cwd, file)), text])));
     const memory = this.#memory.ofOtherWorkspaces();
     return view.during(() =>
-      validateProject({ cwd, env, kinds, lookups, policies, memory, names: 'all', mode: 'offline' }),
+      validateProject({ cwd, env, kinds, lookups, policies, memory, names: 'all', mode: this.#mode }),
     );
+  }
+
+  get #mode(): 'offline' | 'without-secrets' {
+    return this.#options.readsSecrets ? 'offline' : 'without-secrets';
   }
 
   #learn(resources: readonly Resource[]): void {

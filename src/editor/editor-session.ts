@@ -22,6 +22,8 @@ export interface EditorSessionOptions {
   readonly env: Environment;
   /** False to leave out `.env` beside project files. */
   readonly usesEnvFile: boolean;
+  /** False for a project that is not trusted. */
+  readonly readsSecrets: boolean;
   /** The user's id; undefined on systems without one. */
   readonly user: number | undefined;
   readonly policies: ExternalPolicies | undefined;

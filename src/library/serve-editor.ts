@@ -25,6 +25,7 @@ export async function serveEditor(options: EditorOptions): Promise<boolean> {
   return server.serveEditor({
     ...{ input, output, env, workspace, signal },
     usesEnvFile: false,
+    readsSecrets: true,
     user: process.getuid?.(),
     policies: undefined,
     cacheFolder: undefined,

@@ -16,6 +16,7 @@ it.each([
     {
       env: {},
       usesEnvFile: true,
+      readsSecrets: true,
       user: undefined,
       policies: undefined,
       cacheFolder: undefined,

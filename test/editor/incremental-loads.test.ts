@@ -56,6 +56,7 @@ describe('a project that is loaded again and again', () => {
             folder: folder.root,
             env: {},
             usesEnvFile: true,
+            readsSecrets: true,
             workspace: undefined,
             policies: undefined,
             cacheFolder: undefined,

@@ -23,6 +23,7 @@ export async function openSnapshot(
     folder,
     env,
     usesEnvFile: false,
+    readsSecrets: true,
     workspace,
     policies: undefined,
     cacheFolder,

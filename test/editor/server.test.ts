@@ -291,6 +291,19 @@ describe('voxform lsp', () => {
     await editor.diagnostics('manifests/a.yaml', some);
   });
 
+  it('reads no secret with --no-secrets', async () => {
+    await using folder = await editedProject({
+      'voxform.yaml': `${projectText}secrets: [environment, { env_file: .env.other }]\n`,
+      '.env': 'not an assignment',
+      '.env.other': 'not an assignment',
+      'manifests/a.yaml': misspelt.replace('Be kind.', '{ $secret: OTHER }'),
+    });
+    await using editor = await TestEditor.open(folder.root, { args: ['--no-secrets'] });
+    await editor.show('manifests/a.yaml', await readFile(path.join(folder.root, 'manifests/a.yaml'), 'utf8'));
+    await editor.diagnostics('manifests/a.yaml', some);
+    expect(editor.messages).toEqual([]);
+  });
+
   it('names no secret in what it tells, logs or answers', async () => {
     const text = agent.replace(
       'spec:',

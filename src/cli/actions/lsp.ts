@@ -6,6 +6,7 @@ import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 interface LspOptions extends PolicyFlags {
   /** False to ignore `.env` beside project files. */
   readonly envFile?: boolean;
+  readonly secrets: boolean;
 }
 
 /** Serves an editor over the standard streams until it disconnects. */
@@ -16,7 +17,8 @@ export async function lsp(given: Context, options: LspOptions): Promise<number> 
   const isShutDown = await serveEditor({
     ...streams,
     env,
-    usesEnvFile: options.envFile ?? true,
+    usesEnvFile: (options.envFile ?? true) && options.secrets,
+    readsSecrets: options.secrets,
     user: process.getuid?.(),
     workspace,
     // An absolute path means the same in every project.

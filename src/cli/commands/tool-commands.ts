@@ -48,6 +48,7 @@ export const toolCommands = {
         .description(
           'Serve an editor over the Language Server Protocol, on stdin and stdout: problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
         )
+        .option('--no-secrets', 'Read no secrets: neither .env nor the sources of the project')
         // Added by some editors.
         .addOption(new Option('--stdio').hideHelp())
         .addOption(new Option('--clientProcessId <n>').hideHelp())

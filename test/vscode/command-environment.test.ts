@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { commandEnvironment } from '../../editors/vscode/src/command-environment.ts';
+
+const own = { HOME: '/home/ann', PATH: '/bin', OPENAI_API_KEY: 'topsecret', EMPTY: undefined };
+
+describe('the environment of the command', () => {
+  it('is that of the editor, with the stored key', () => {
+    expect(commandEnvironment(own, { isTrusted: true, apiKey: 'key' })).toEqual({
+      HOME: '/home/ann',
+      PATH: '/bin',
+      OPENAI_API_KEY: 'topsecret',
+      VOXFORM_API_KEY: 'key',
+      ELECTRON_RUN_AS_NODE: '1',
+    });
+  });
+
+  it('has no variable that may be a secret in a folder that is not trusted', () => {
+    expect(commandEnvironment(own, { isTrusted: false })).toEqual({ HOME: '/home/ann', ELECTRON_RUN_AS_NODE: '1' });
+  });
+});

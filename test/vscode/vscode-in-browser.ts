@@ -1,0 +1,130 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, realpathSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { Locator, Page } from 'playwright-core';
+import { hasBrowser, startBrowser } from '../browser.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+const found = (process.env.PATH ?? '')
+  .split(path.delimiter)
+  .map((folder) => path.join(folder, 'code-server'))
+  .find(existsSync);
+
+/** Why the editor cannot be started; undefined if it can. */
+export const missing = found === undefined ? 'code-server' : hasBrowser ? undefined : 'Chromium';
+if (missing !== undefined) process.stderr.write(`WARNING: there is no ${missing}, so VS Code is NOT tested\n`);
+
+const SETTINGS = {
+  'security.workspace.trust.startupPrompt': 'never',
+  'workbench.startupEditor': 'none',
+  'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'chat.disableAIFeatures': true,
+  'editor.autoIndent': 'none',
+  'editor.autoClosingBrackets': 'never',
+  'editor.minimap.enabled': false,
+};
+
+/** VS Code in a browser, with the extension in an empty profile, on a machine without Node and voxform in the PATH. */
+export class VsCode implements AsyncDisposable {
+  readonly page: Page;
+  readonly #end: () => Promise<void>;
+
+  private constructor(page: Page, end: () => Promise<void>) {
+    this.page = page;
+    this.#end = end;
+  }
+
+  static async open(folder: string): Promise<VsCode> {
+    const home = await mkdtemp(path.join(tmpdir(), 'voxform-vscode-'));
+    const [data, extensions, nothing] = ['data', 'extensions', 'nothing'].map((name) => path.join(home, name));
+    const vsix = path.join(home, 'voxform.vsix');
+    await promisify(execFile)(process.execPath, [path.join(root, 'scripts/vscode.ts'), vsix], { cwd: root });
+    await mkdir(path.join(home, 'data/User'), { recursive: true });
+    await mkdir(path.join(home, 'nothing'));
+    await writeFile(path.join(home, 'data/User/settings.json'), JSON.stringify(SETTINGS));
+    const env = { HOME: home, PATH: nothing, EXTENSIONS_GALLERY: '{}', LANG: 'C.UTF-8' };
+    const server = [realpathSync(found ?? ''), '--user-data-dir', `${data}`, '--extensions-dir', `${extensions}`];
+    await promisify(execFile)(process.execPath, [...server, '--install-extension', vsix], { env });
+    const port = await freePort();
+    const settings = ['--auth', 'none', '--disable-telemetry', '--disable-update-check'];
+    const child = spawn(process.execPath, [...server, ...settings, '--bind-addr', `127.0.0.1:${port}`], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(child, 'close');
+    const listening = new Promise<void>((resolve) => {
+      child.stdout.on('data', (text) => String(text).includes('HTTP server listening') && resolve());
+    });
+    const browser = await startBrowser();
+    const end = async () => {
+      await browser.close();
+      child.kill();
+      await ended;
+      await rm(home, { recursive: true, force: true, maxRetries: 10 });
+    };
+    try {
+      await Promise.race([listening, ended]);
+      const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+      page.setDefaultTimeout(120_000);
+      await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
+      await page.locator('.monaco-workbench').waitFor();
+      return new VsCode(page, end);
+    } catch (error) {
+      await end();
+      throw error;
+    }
+  }
+
+  /** Runs a command by its name in the palette. */
+  async run(command: string): Promise<void> {
+    await this.#pick(`>${command}`, command);
+  }
+
+  /** Shows a file, with the cursor at this place. */
+  async show(file: string, line = 1, column = 1): Promise<void> {
+    await this.#pick(file, file);
+    await this.page.locator(`.tab.active[data-resource-name="${path.basename(file)}"]`).waitFor();
+    await this.#pick(`:${line}:${column}`, String(line));
+  }
+
+  /** Types into the editor that has the focus. */
+  async type(text: string): Promise<void> {
+    await this.page.keyboard.type(text);
+  }
+
+  async press(...keys: readonly string[]): Promise<void> {
+    for (const key of keys) await this.page.keyboard.press(key);
+  }
+
+  /** An element with this text. */
+  shown(selector: string, text: string | RegExp): Locator {
+    return this.page.locator(selector).filter({ hasText: text }).first();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+  }
+
+  async #pick(text: string, offered: string): Promise<void> {
+    await this.press('Control+P');
+    await this.page.locator('.quick-input-widget input[type=text]').fill(text);
+    await this.shown('.quick-input-list .monaco-list-row.focused', offered).waitFor();
+    await this.press('Enter');
+    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return address.port;
+}
