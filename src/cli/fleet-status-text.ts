@@ -29,7 +29,9 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
   const { oldestCheckAge, neverChecked, orphans } = status;
   const now = Date.parse(status.at);
   const [only] = workspaces;
-  if (address !== undefined) return only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style);
+  const frozen = frozenText(status, style);
+  if (address !== undefined)
+    return frozen + (only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style));
   const total = Object.values(byStatus).reduce((sum, count) => sum + count, 0);
   const named = workspaceStatuses.filter((name) => byStatus[name] > 0).map((name) => `${byStatus[name]} ${name}`);
   const open = workspaces
@@ -52,7 +54,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
   const longest = oldestCheckAge === null ? '' : `; longest unchecked for ${span(oldestCheckAge)}`;
   const checked = `${longest}${neverChecked > 0 ? `; ${neverChecked} never checked` : ''}`;
   return [
-    `${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${left}${checked}${late}`,
+    `${frozen}${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${left}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
     ...(rows.some((_, place) => open[place]?.plan?.state === 'waiting')
       ? ['', 'To show a plan: voxform fleet show WORKSPACE']
@@ -79,6 +81,12 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
     ),
     '',
   ].join('\n');
+}
+
+function frozenText({ frozen }: FleetStatus, style: Style): string {
+  if (frozen === null) return '';
+  const text = `Frozen by ${frozen.by} since ${frozen.at}: ${frozen.because}`;
+  return `${wrapped('', text, style)}\nNothing is written. To resume: voxform fleet resume --all\n\n`;
 }
 
 function workspaceText(workspace: FleetWorkspace, now: number, style: Style): string {

@@ -4,6 +4,7 @@ import { misuse, UserError } from '../problems/user-error.ts';
 import type { Json } from '../values/json.ts';
 import { matchesAddress } from './addresses.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
+import { frozenError } from './freeze-gate.ts';
 import { claimWorkspace, releaseWorkspaces, type WorkspaceClaim } from './rows/claim-rows.ts';
 import {
   addressesOf,
@@ -17,6 +18,7 @@ import {
   stoppedAmong,
   unknownAddress,
 } from './rows/decision-rows.ts';
+import { currentFreeze, endFreeze, enterFreeze, type Freeze } from './rows/freeze-rows.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
 import { type ListedPull, listedPulls } from './rows/pull-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
@@ -61,6 +63,12 @@ export interface FleetControl {
   /** Starts no further runs; a run in progress continues. */
   pause(names: WorkspaceNames, decision: DecisionInput): Promise<Decided>;
   resume(names: WorkspaceNames, by: string): Promise<Decided>;
+  /** Stops all writes of the fleet to platforms. Returns false if it is frozen already. */
+  freeze(decision: Pick<Freeze, 'by' | 'because'>): Promise<boolean>;
+  /** Ends the freeze. Paused workspaces stay paused. Returns false if there is none. */
+  unfreeze(by: string): Promise<boolean>;
+  /** The freeze of the fleet, if any. */
+  frozen(): Promise<Freeze | undefined>;
   /** Approves exactly this plan. Returns its id. @param plan its id or a prefix of it, or the digest that begins with it. */
   approve(address: string, plan: string, by: string): Promise<string>;
   /** Rejects this plan unless it is approved later. Returns its id. */
@@ -71,7 +79,7 @@ export interface FleetControl {
   pulls(list: { readonly state?: 'open' | undefined }): Promise<readonly ListedPull[]>;
   /** The project of the workspace, at the version to run. */
   project(address: string): Promise<ProjectOfWorkspace>;
-  /** Claims a workspace of the platform for a command, or renews the claim. */
+  /** Claims a workspace of the platform for a command, or renews the claim. Refuses that while the fleet is frozen. */
   claim(claim: WorkspaceClaim): Promise<void>;
   /** Ends the claim of this holder. */
   release(holder: string): Promise<void>;
@@ -190,6 +198,9 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       const addresses = await named(names);
       return decided(addresses, await enterDecision(database, 'resumed', { addresses, by }));
     },
+    freeze: (decision) => enterFreeze(database, decision),
+    unfreeze: (by) => endFreeze(database, by),
+    frozen: () => currentFreeze(database),
     approve: (address, plan, by) => decide({ address, plan, by }, 'approved'),
     reject: (address, plan, decision) => decide({ address, plan, ...decision }, 'rejected'),
     async plan(address) {
@@ -201,7 +212,11 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       await known([address]);
       return projectOf(database, address);
     },
-    claim: (claim) => claimWorkspace(database, claim, { expiry: CLAIM_MILLISECONDS, corrects: false }),
+    async claim(claim) {
+      const freeze = await currentFreeze(database);
+      if (freeze !== undefined) throw frozenError(freeze);
+      await claimWorkspace(database, claim, { expiry: CLAIM_MILLISECONDS, corrects: false });
+    },
     release: (holder) => releaseWorkspaces(database, [holder]),
     addToken: (token) => addToken(database, token),
     tokens: () => listTokens(database),

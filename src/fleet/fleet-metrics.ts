@@ -18,6 +18,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
     'voxform_fleet_oldest_check_seconds',
     'Longest time since the last check of a workspace, or since its discovery if it was never checked.',
   );
+  const frozen = gauge('voxform_fleet_frozen_seconds', 'Seconds since the fleet was frozen; 0 while it is not.');
   const orphans = gauge('voxform_fleet_orphans', 'Open orphans after the last runs.');
   const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
   const failing = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
@@ -56,6 +57,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
         processes.set({ status }, now.processes.filter((each) => each.status === status).length);
       behind.set(now.lateness);
       orphans.set(now.orphans);
+      frozen.set(now.frozen === null ? 0 : (Date.parse(now.at) - Date.parse(now.frozen.at)) / 1000);
       if (now.oldestCheckAge !== null) oldest.set(now.oldestCheckAge);
       for (const each of [sources, failing, brokenProjects]) each.reset();
       for (const [severity, count] of Object.entries(now.violations)) violations.set({ severity }, count);

@@ -13,6 +13,7 @@ import { isSameState } from '../state/state-location.ts';
 import { Redactor } from '../values/redactor.ts';
 import type { FleetRule } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
+import type { FreezeGate } from './freeze-gate.ts';
 import type { KeptLoads } from './kept-loads.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
 import type { AskedWhy, RunRow } from './rows/run-rows.ts';
@@ -31,6 +32,7 @@ export interface MemberRuns {
 interface RunUse {
   readonly loads: KeptLoads;
   readonly begin: NonNullable<RunContext['begin']>;
+  readonly gate: FreezeGate;
 }
 
 export interface MemberRun {
@@ -53,7 +55,7 @@ const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
  * @throws UserError if there are no files to read.
  */
 export async function runMember(
-  { sources, context, clock, shared, rules, loads, begin }: MemberRuns & RunUse,
+  { sources, context, clock, shared, rules, loads, begin, gate }: MemberRuns & RunUse,
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
@@ -91,6 +93,7 @@ export async function runMember(
     projectFolder: newest.folder,
     workspace: row.workspace,
     redactor,
+    writes: gate,
   };
   const last = loads.of(row.address);
   const local = sources.local(row.source, row.project);
@@ -122,6 +125,7 @@ export async function runMember(
     removalDelay: 0,
     maxBusy: Number.POSITIVE_INFINITY,
     hasNews: () => false,
+    frozen: () => gate.freeze,
   });
   const trigger = row.asked === undefined ? (row.failures > 0 ? 'retry' : 'interval') : TRIGGERS[row.asked.why];
   const run = await reconciler.run({

@@ -136,7 +136,9 @@ function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): Finish
   if (hold?.why === 'approval') {
     return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document: documentOf(plan) };
   }
-  if (applied.length > 0 && row.approved !== undefined) return { is: 'applied', id: row.approved.id };
+  // A run that was stopped before its first write leaves the approval in force.
+  const hasWritten = applied.some((each) => each.result.status !== 'skipped');
+  if (hasWritten && row.approved !== undefined) return { is: 'applied', id: row.approved.id };
   return result === 'ok' && hold === undefined ? { is: 'needless' } : undefined;
 }
 

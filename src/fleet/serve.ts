@@ -6,8 +6,10 @@ import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { setUpTables } from './database/set-up-tables.ts';
+import { FREEZE_CHECK, FreezeGate, frozenError } from './freeze-gate.ts';
 import { type PullHost, Pulls } from './pulls/pulls.ts';
 import { Queue } from './queue.ts';
+import { currentFreeze, type Freeze } from './rows/freeze-rows.ts';
 import { severalOf, versionsInUse } from './rows/member-rows.ts';
 import {
   enterProcess,
@@ -22,13 +24,15 @@ import { type SourceFetch, SourceFetcher } from './source-fetcher.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
 export interface ServeOptions
-  extends Omit<WorkerOptions, 'queue' | 'processId' | 'heartbeatTimeout' | 'ready' | 'onTrouble'> {
+  extends Omit<WorkerOptions, 'queue' | 'gate' | 'processId' | 'heartbeatTimeout' | 'ready' | 'onTrouble'> {
   readonly log: WatchLog;
   readonly timing?: Partial<FleetTiming> | undefined;
   /** Milliseconds for which runs stay in the list. */
   readonly retention: number;
   /** The hosts of the sources whose pull requests are planned, by source. */
   readonly pullHosts?: ReadonlyMap<string, PullHost> | undefined;
+  /** Called when the fleet is frozen or resumed, and at the start. */
+  readonly onFreeze?: (() => Promise<void>) | undefined;
   /** Public address of the page. */
   readonly address?: string | undefined;
 }
@@ -53,13 +57,14 @@ const CLEAN_UP = 3_600_000;
 const KEEP = 60_000;
 
 /** The loops of a process. It is not ready without them. */
-type LoopName = 'work' | 'beat';
+type LoopName = 'work' | 'beat' | 'freeze';
 
 export class FleetServer {
   readonly #options: ServeOptions;
   readonly #timing: FleetTiming;
   readonly #queue: Queue;
   readonly #worker: Worker;
+  readonly #gate: FreezeGate;
   readonly #process: ServingProcess;
   readonly #cancels = new Set<() => void>();
   readonly #work = new Set<Promise<void>>();
@@ -115,9 +120,15 @@ export class FleetServer {
       slots,
       sources,
     };
+    this.#gate = new FreezeGate({
+      current: () => currentFreeze(options.database),
+      now: () => clock.now(),
+      onChange: (freeze) => this.#onFreeze(freeze),
+    });
     this.#worker = new Worker({
       ...options,
       queue,
+      gate: this.#gate,
       processId: this.#process.id,
       heartbeatTimeout: this.#timing.heartbeat,
       ready: this.#fetcher.ready,
@@ -134,7 +145,7 @@ export class FleetServer {
         takeSlot: () => this.#worker.takeSpareSlot(),
       });
     this.#tickedAt = clock.now();
-    this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt };
+    this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt, freeze: this.#tickedAt };
   }
 
   async #start(): Promise<void> {
@@ -143,11 +154,14 @@ export class FleetServer {
     if (database.isEmbedded) await removeProcesses(database);
     // Other processes must know its sources before it claims them.
     await enterProcess(database, this.#process, { isEnding: false, runs: [] });
+    await this.#checkFreeze();
+    await this.#options.onFreeze?.();
     const fetches = await this.#fetcher.first();
     await this.#beat();
     for (const fetch of fetches) this.#begin(this.#find(fetch));
     this.#cancels.add(clock.after(startTimeout, () => this.#fetcher.stopWaiting()));
     this.#every(tick, () => this.#tick(), 'work');
+    this.#every(FREEZE_CHECK, () => this.#checkFreeze(), 'freeze');
     this.#every(beat, () => this.#beat(), 'beat');
     this.#every(KEEP, () => this.#keep());
     this.#every(CLEAN_UP, async () => {
@@ -231,6 +245,22 @@ export class FleetServer {
         this.#pulls?.abort('the database cannot be reached');
       }
       throw error;
+    }
+  }
+
+  /** Much more often than other queries, because nothing may be written a second after the fleet was frozen. */
+  async #checkFreeze(): Promise<void> {
+    await this.#gate.check();
+    this.#onSuccess('freeze');
+  }
+
+  #onFreeze(freeze: Freeze | undefined): void {
+    const { log, onFreeze } = this.#options;
+    this.#begin(onFreeze?.() ?? Promise.resolve());
+    if (freeze === undefined) log.entry('info', 'the fleet was resumed', { event: 'resumed' });
+    else {
+      log.entry('warning', messageOf(frozenError(freeze)), { event: 'frozen' });
+      this.#worker.freeze();
     }
   }
 

@@ -5,6 +5,7 @@ import { UserError } from '../problems/user-error.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { ruleOf } from './fleet-file.ts';
+import type { FreezeGate } from './freeze-gate.ts';
 import { KeptLoads } from './kept-loads.ts';
 import type { ClaimedJob, Queue } from './queue.ts';
 import { claimWorkspace, renewWorkspaces } from './rows/claim-rows.ts';
@@ -17,6 +18,7 @@ import { freeSlots, groupsOf, type RunGroups, SLOW } from './slots.ts';
 export interface WorkerOptions extends MemberRuns {
   readonly database: FleetDatabase;
   readonly queue: Queue;
+  readonly gate: FreezeGate;
   readonly processId: string;
   /** Sources whose workspaces this process may run. */
   readonly ready: ReadonlySet<string>;
@@ -54,6 +56,9 @@ interface Running {
 
 /** Milliseconds in which results of runs and free slots are collected. */
 const GATHER = 50;
+
+/** The reason for stopping runs at the beginning of a freeze. */
+const FROZEN = 'the fleet was frozen';
 
 /** The reason for cancelling a run that must no longer write. */
 const TAKEN = 'another run has this job';
@@ -124,6 +129,11 @@ export class Worker {
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
     for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
     await renewWorkspaces(this.#options.database, [...ours], this.#options.heartbeatTimeout);
+  }
+
+  /** Ends the runs that may write, after their requests in flight. */
+  freeze(): void {
+    for (const { row, stop } of this.#running) if (row.mode !== 'report') stop.abort(FROZEN);
   }
 
   /** Stops all runs. Each finishes its requests in flight. */

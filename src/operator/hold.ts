@@ -22,6 +22,7 @@ interface HoldFacts {
   /** Resources that may be in a half-written file. */
   readonly leaving: readonly string[];
   readonly isStopping: boolean;
+  readonly frozen: { readonly by: string; readonly because: string } | undefined;
   window(): WindowState;
   /** True if files have changed that no run has read yet. */
   hasNews(): boolean;
@@ -30,7 +31,7 @@ interface HoldFacts {
 /** The reason why a plan must not be applied now; undefined if it may. */
 export function holdOf(
   document: PlanDocument,
-  { policy, address, leaving, window, isStopping, hasNews }: HoldFacts,
+  { policy, address, leaving, window, isStopping, frozen, hasNews }: HoldFacts,
 ): Hold | undefined {
   const denied = denials(document.violations);
   if (policy.mode === 'report') return { why: 'report', denied };
@@ -44,6 +45,7 @@ export function holdOf(
   if (!state.open) return { why: 'window', opensAt: state.opensAt };
   if (denied.length > 0) return { why: 'policy', violations: denied };
   if (tripped.length > 0) return { why: 'guard', guards: tripped };
+  if (frozen !== undefined) return { why: 'frozen', by: frozen.by, because: frozen.because };
   if (isStopping) return { why: 'stopping' };
   if (hasNews()) return { why: 'changing' };
   return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;

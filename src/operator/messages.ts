@@ -121,6 +121,8 @@ export function holdMessage(hold: Hold, words: string, reach: Reach): string {
       return `nothing is applied: ${denialWords(hold.violations)}`;
     case 'approval':
       return `changes wait for approval: ${words}; to apply them: voxform fleet approve ${shellWord(hold.address)} ${hold.digest.slice(0, 12)}`;
+    case 'frozen':
+      return escapeControls(`changes pending, because ${hold.by} froze the fleet (${hold.because}): ${words}`);
     case 'leaving':
       return `${hold.addresses.join(', ')} left the manifests; waiting in case a file is still being written`;
     case 'changing':

@@ -55,6 +55,8 @@ interface ReconcilerOptions {
   readonly missing?: readonly MissingResource[] | undefined;
   /** True if files have changed that no run has read yet. */
   hasNews(): boolean;
+  /** The freeze of the fleet, if any: nothing may be applied. */
+  frozen?(): { readonly by: string; readonly because: string } | undefined;
 }
 
 type RunRequest = Pick<RunReport, 'number' | 'triggers' | 'askedBy'>;
@@ -165,7 +167,7 @@ export class Reconciler {
       const isHeld = changesIn(document) > 0 || hold?.why === 'window';
       yield isHeld ? withHold(hold) : { result: 'ok' };
     } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
-    if (policy.onDrift !== undefined) {
+    if (policy.onDrift !== undefined && this.#options.frozen?.() === undefined) {
       const facts = { opened, resources, state, client, drift: planned.drift };
       const request = await this.#request.keep({
         ...facts,
@@ -215,7 +217,7 @@ export class Reconciler {
   }
 
   #hold({ opened }: LoadedVersion, document: PlanDocument): Hold | undefined {
-    const { policy, shutdown, context, clock, hasNews, address = opened.workspace.name } = this.#options;
+    const { policy, shutdown, context, clock, hasNews, frozen, address = opened.workspace.name } = this.#options;
     const forgotten = document.resources.filter(({ action }) => action === 'forget');
     const leaving = this.#removals.unsettled(
       forgotten.map((resource) => resource.address),
@@ -227,6 +229,7 @@ export class Reconciler {
       leaving,
       window: () => windowState(opened.project.windows, context.now()),
       isStopping: shutdown.stop.aborted,
+      frozen: frozen?.(),
       hasNews,
     });
   }

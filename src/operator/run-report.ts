@@ -22,6 +22,8 @@ type RunResult = (typeof runResults)[number];
 export type Hold =
   | { readonly why: 'changing' | 'stopping' }
   | { readonly why: 'report'; readonly denied: readonly Violation[] }
+  /** The fleet is frozen by this person. */
+  | { readonly why: 'frozen'; readonly by: string; readonly because: string }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
   | { readonly why: 'policy'; readonly violations: readonly Violation[] }

@@ -96,6 +96,7 @@ export function shownStatus(
 const holdWords = {
   report: 'the mode is report',
   window: 'no window is open',
+  frozen: 'the fleet is frozen',
   guard: 'a guard holds them',
   policy: 'a policy denies them',
 } as const satisfies Partial<Record<Hold['why'], string>>;

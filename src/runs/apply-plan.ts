@@ -30,7 +30,7 @@ export interface ApplyPlanInput {
 
 /** Applies an approved plan. The report contains no secrets. */
 export async function applyPlan({ opened, planned, onEvent, ...applying }: ApplyPlanInput): Promise<ApplyReport> {
-  const { interrupts, now, redactor } = opened.context;
+  const { interrupts, now, redactor, writes } = opened.context;
   const { session } = applying;
   const { document } = planned.plan;
   await recordCommit(opened, session, document);
@@ -39,6 +39,7 @@ export async function applyPlan({ opened, planned, onEvent, ...applying }: Apply
     ...applying,
     verifyWorkspace: () => verifyWorkspace(planned.observing.client, opened.workspace.workspaceId),
     stop: interrupts.stop,
+    permission: writes,
     secret: await opened.secretsOf(document),
     now,
     onEvent: (event) =>

@@ -1,5 +1,6 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import type { AnswerMemory } from '../platform/answer-memory.ts';
+import type { WritePermission } from '../platform/client.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport.ts';
@@ -58,6 +59,8 @@ export interface RunContext {
   readonly onWorkspace?: ((reach: Reach) => void) | undefined;
   /** Called before a workspace is used; throws to refuse it. A loop that opens a workspace once calls it before each run. */
   readonly begin?: ((workspace: WorkspaceConfig) => Promise<void>) | undefined;
+  /** Required for each write, besides the lock. */
+  readonly writes?: WritePermission | undefined;
   /** Called after every attempt of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** Set by programs that plan a workspace repeatedly. */

@@ -43,6 +43,7 @@ function textOf(workspace: FleetWorkspace, only?: string, more: object = {}): st
   const status = {
     ...figures,
     at: AT,
+    frozen: null,
     counts: { ...none, [workspace.status]: 1 },
     violations: { deny: 0, warn: 0 },
     processes: [],

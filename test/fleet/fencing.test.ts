@@ -12,8 +12,8 @@ import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const APPLY = 'workspaces: { "*": { mode: apply, interval: 1h } }';
 const ADDRESS = 'voices/acme:test';
-/** Looks, signs of life, checkouts, old runs. */
-const TIMERS = 4;
+/** Looks, freezes, signs of life, checkouts, old runs. */
+const TIMERS = 5;
 
 /** Lets time pass for the database: after a minute, what a process said last is too old to believe that it lives. */
 async function silence({ pg }: TestFleet, seconds = 60): Promise<void> {

@@ -1,6 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { FreezeGate } from '../../src/fleet/freeze-gate.ts';
 import { scheduleDue } from '../../src/fleet/serve.ts';
 import { Worker } from '../../src/fleet/worker.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
@@ -33,9 +34,10 @@ async function worker({ slots, due }: { readonly slots: number; readonly due: nu
   const queue = await openQueue(database);
   await discover(database, await sources.discover('voices', never));
   expect(await scheduleDue(database, queue, ['voices'])).toBe(due);
+  const gate = new FreezeGate({ current: async () => undefined, now: () => 0, onChange: () => undefined });
   const made = new Worker({
     ...options,
-    ...{ queue, slots, grace: 0, processId: '1', heartbeatTimeout: 30_000, ready: new Set(['voices']) },
+    ...{ queue, gate, slots, grace: 0, processId: '1', heartbeatTimeout: 30_000, ready: new Set(['voices']) },
     onTrouble: () => undefined,
   });
   // Any run may have any slot.

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CLAIM_MILLISECONDS, type FleetControl } from '../../fleet/control.ts';
+import { FREEZE_CHECK, FreezeGate, frozenError } from '../../fleet/freeze-gate.ts';
 import type { ProjectVersion, Sources } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
@@ -38,7 +39,18 @@ function isReading([name = '', part = '']: readonly string[]): boolean {
 function claiming(control: FleetControl, address: string, { log, interrupts }: Context) {
   const holder = randomUUID();
   let renewal: NodeJS.Timeout | undefined;
+  let freezeCheck: NodeJS.Timeout | undefined;
+  const gate = new FreezeGate({
+    current: () => control.frozen(),
+    now: () => performance.now(),
+    onChange(freeze) {
+      if (freeze === undefined || interrupts.stop.aborted) return;
+      log.warn(`Stopping: ${messageOf(frozenError(freeze))}`);
+      interrupts.raise('SIGTERM');
+    },
+  });
   return {
+    writes: gate,
     async begin({ workspaceId, baseUrl }: WorkspaceConfig): Promise<void> {
       let claimedAt = performance.now();
       const claim = async (): Promise<void> => {
@@ -55,9 +67,13 @@ function claiming(control: FleetControl, address: string, { log, interrupts }: C
           interrupts.raise('SIGTERM');
         });
       }, CLAIM_MILLISECONDS / 4);
+      clearInterval(freezeCheck);
+      // Without the database, nothing is written.
+      freezeCheck = setInterval(() => void gate.check().catch(() => undefined), FREEZE_CHECK);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(renewal);
+      clearInterval(freezeCheck);
       // The claim expires if this fails.
       await control.release(holder).catch(() => undefined);
     },
@@ -106,6 +122,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
     await using claim = isReading(command) ? undefined : claiming(control, address, context);
     return await context.run(command, {
       begin: claim?.begin,
+      writes: claim?.writes,
       cwd,
       projectFolder,
       local,

@@ -104,8 +104,48 @@ function controlling(verb: 'run' | 'pause' | 'resume') {
 }
 
 export const fleetRun = controlling('run');
-export const fleetPause = controlling('pause');
-export const fleetResume = controlling('resume');
+const pauseSome = controlling('pause');
+const resumeSome = controlling('resume');
+
+interface AllFlags extends ControlFlags {
+  readonly all?: boolean;
+}
+
+/** @throws UserError unless there are addresses or `--all`, and not both. */
+function refuseUnclear({ addresses, all }: AllFlags, verb: 'pause' | 'resume'): void {
+  if (all && addresses.length > 0)
+    throw misuse(`--all ${verb}s the whole fleet, so it takes no addresses`, 'Leave out --all or the addresses.');
+  if (!all && addresses.length === 0)
+    throw misuse(`no workspaces to ${verb}`, `Name their addresses, or ${verb} the whole fleet with --all.`);
+}
+
+/** Pauses workspaces, or freezes the fleet. */
+export async function fleetPause(context: Context, flags: AllFlags): Promise<void> {
+  refuseUnclear(flags, 'pause');
+  if (!flags.all) return pauseSome(context, flags);
+  const because = flags.because?.trim() ?? '';
+  if (because === '')
+    throw misuse('--all needs a reason', 'Add --because TEXT, which fleet status and the history show.');
+  const by = userName(context.env);
+  const [isNew, freeze] = await withFleet(context, flags, async (control) => [
+    await control.freeze({ by, because }),
+    await control.frozen(),
+  ]);
+  const known = freeze === undefined ? '' : ` by ${freeze.by} since ${freeze.at}: ${freeze.because}`;
+  context.terminal.out(
+    isNew
+      ? 'Froze the fleet: nothing is written until voxform fleet resume --all.\n'
+      : `The fleet was frozen already${escapeControls(known)}.\n`,
+  );
+}
+
+/** Resumes workspaces, or ends the freeze of the fleet. */
+export async function fleetResume(context: Context, flags: AllFlags): Promise<void> {
+  refuseUnclear(flags, 'resume');
+  if (!flags.all) return resumeSome(context, flags);
+  const wasFrozen = await withFleet(context, flags, (control) => control.unfreeze(userName(context.env)));
+  context.terminal.out(wasFrozen ? 'Resumed the fleet.\n' : 'The fleet was not frozen.\n');
+}
 
 interface DecisionFlags extends FleetFlags {
   readonly address: string;
@@ -115,12 +155,13 @@ interface DecisionFlags extends FleetFlags {
 
 export async function fleetApprove(context: Context, flags: DecisionFlags): Promise<void> {
   const { address, plan } = flags;
-  const [id, isPaused] = await withFleet(context, flags, async (control) => {
+  const [id, isPaused, isFrozen] = await withFleet(context, flags, async (control) => {
     const approved = await control.approve(address, plan, userName(context.env));
-    const [workspace] = (await control.status({ address })).workspaces;
-    return [approved, Boolean(workspace?.paused)] as const;
+    const { workspaces, frozen } = await control.status({ address });
+    return [approved, Boolean(workspaces[0]?.paused), frozen !== null] as const;
   });
-  const after = isPaused ? ` Paused, so it applies after: voxform fleet resume ${shellWord(address)}` : '';
+  const paused = isPaused ? ` Paused, so it applies after: voxform fleet resume ${shellWord(address)}` : '';
+  const after = isFrozen ? `${paused} The fleet is frozen, so it applies after: voxform fleet resume --all` : paused;
   context.terminal.out(`Approved plan ${id} of ${address}.${after}\n`);
 }
 

@@ -49,15 +49,19 @@ export const fleetCommands = {
       fleet
         .command('pause')
         .description(
-          'Pause these workspaces: begin no more runs of them until they are resumed. A run in progress continues.',
+          'Pause these workspaces: begin no more runs of them until they are resumed. A run in progress continues. With --all, freeze the whole fleet: within a second nothing more is written. Runs in progress finish their requests in flight; later ones only plan and report.',
         )
-        .argument('<addresses...>', ADDRESSES)
-        .option('--because <text>', 'Reason, for fleet status')
+        .argument('[addresses...]', ADDRESSES)
+        .option('--all', 'Freeze the whole fleet; requires --because')
+        .option('--because <text>', 'Reason, for fleet status and the history')
         .action(perform(async () => (await actions()).fleetPause));
       fleet
         .command('resume')
-        .description('Resume paused workspaces: run them at once, and then on their interval.')
-        .argument('<addresses...>', ADDRESSES)
+        .description(
+          'Resume paused workspaces: run them at once, and then on their interval. With --all, end the freeze of the fleet; paused workspaces stay paused.',
+        )
+        .argument('[addresses...]', ADDRESSES)
+        .option('--all', 'End the freeze of the whole fleet')
         .action(perform(async () => (await actions()).fleetResume));
       withFull(fleet.command('show'))
         .description(

@@ -1,7 +1,7 @@
 import { kindNamed } from '../../kinds/index.ts';
 import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
-import type { PlatformClient } from '../../platform/client.ts';
+import type { PlatformClient, WritePermission } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { managedRecords, type State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
@@ -144,7 +144,22 @@ export interface ApplyInput extends WriteTools {
   readonly lostCreates?: LostCreates | undefined;
   /** Once aborted, nothing more is sent; requests in flight finish. Its reason is the name of the signal. */
   readonly stop: AbortSignal;
+  /** Required for each write, besides the session. */
+  readonly permission?: WritePermission | undefined;
   onEvent?(event: ApplyEvent): void;
+}
+
+function both(session: WritePermission, other: WritePermission | undefined): WritePermission {
+  if (other === undefined) return session;
+  return {
+    get mayWrite() {
+      return session.mayWrite && other.mayWrite;
+    },
+    async renew() {
+      await session.renew();
+      await other.renew();
+    },
+  };
 }
 
 /** A record that was read longer ago than this is read again before it is updated. */
@@ -171,7 +186,7 @@ class ApplyRun {
   readonly #ended = new AbortController();
 
   constructor(input: ApplyInput) {
-    const { plan, session, observing, now, stop, lostCreates = new LostCreates() } = input;
+    const { plan, session, observing, now, stop, permission, lostCreates = new LostCreates() } = input;
     this.warnings = plan.document.warnings;
     this.#input = input;
     this.#planned = new Map(plan.document.resources.map((resource) => [resource.address, resource]));
@@ -180,7 +195,10 @@ class ApplyRun {
       [...plan.observed.lists].map(([kind, records]) => [kind, new Set(records.map(({ id }) => id))]),
     );
     this.#recheck = createRecheck(observing, { maxAgeMilliseconds: TRUSTED_MILLISECONDS, now });
-    this.#client = observing.client.writingUntil(AbortSignal.any([stop, this.#ended.signal]), session);
+    this.#client = observing.client.writingUntil(
+      AbortSignal.any([stop, this.#ended.signal]),
+      both(session, permission),
+    );
     this.#lostCreates = lostCreates;
     this.#beganLate = this.#isStale();
   }

@@ -26,6 +26,7 @@ export const FLEET_TABLES = [
   'claims',
   'pulls',
   'pull_plans',
+  'freezes',
 ] as const;
 
 /**
@@ -241,6 +242,21 @@ CREATE TABLE pull_plans (
 COMMENT ON COLUMN pull_plans.digest IS 'The plan after the merge needs no other approval if it has this digest; NULL if it always does.';
 COMMENT ON COLUMN pull_plans.outcome IS 'What became of it after the merge.';
 CREATE INDEX pull_plans_address ON pull_plans (address)`,
+  },
+  {
+    compatibleFrom: 1,
+    statements: `CREATE TABLE freezes (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  at timestamptz NOT NULL DEFAULT now(),
+  by text NOT NULL,
+  because text NOT NULL,
+  ended_at timestamptz,
+  ended_by text,
+  told text
+);
+COMMENT ON COLUMN freezes.told IS 'What the webhooks of the fleet are told: frozen or resumed.';
+COMMENT ON TABLE freezes IS 'While one has not ended, no process writes to a platform.';
+CREATE UNIQUE INDEX freezes_current ON freezes ((ended_at IS NULL)) WHERE ended_at IS NULL`,
   },
 ];
 

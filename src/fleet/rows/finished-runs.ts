@@ -126,7 +126,7 @@ const UPDATE = `UPDATE ${S}.workspaces w SET
   asked_why = CASE WHEN r.answer AND w.asked_at <= r.read_at THEN NULL ELSE w.asked_why END,
   asked_by = CASE WHEN r.answer AND w.asked_at <= r.read_at THEN NULL ELSE w.asked_by END,
   asked_at = CASE WHEN r.answer AND w.asked_at <= r.read_at THEN NULL ELSE w.asked_at END,
-  due_at = CASE WHEN w.asked_at > r.read_at THEN now()
+  due_at = CASE WHEN w.asked_at > r.read_at OR r.summary->>'hold' = 'frozen' AND NOT EXISTS (SELECT FROM ${S}.freezes WHERE ended_at IS NULL) THEN now()
     WHEN r.again IS NULL THEN w.due_at
     WHEN r.backs_off THEN now() + r.again * interval '1 millisecond'
     ELSE least(w.due_at, now() + r.again * interval '1 millisecond') END

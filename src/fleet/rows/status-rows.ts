@@ -6,6 +6,7 @@ import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { queuedLateness } from '../database/queue-tables.ts';
 import type { BrokenProject } from '../member.ts';
+import { currentFreeze, type Freeze } from './freeze-rows.ts';
 import { REMOVED } from './member-rows.ts';
 
 /** The condition for a process without heartbeats. */
@@ -38,6 +39,8 @@ const STAYS = 'FILTER (WHERE vanished_at IS NULL)';
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
+  /** Set while nothing may be written. */
+  readonly frozen: Freeze | null;
   readonly counts: Readonly<Record<WorkspaceStatus, number>>;
   /** The longest time that a workspace has been waiting for its run, in the queue or before; 0 without one. */
   readonly lateness: number;
@@ -76,7 +79,7 @@ export interface FleetFigures {
 }
 
 export async function fleetFigures(statements: FleetStatements): Promise<FleetFigures> {
-  const queued = await queuedLateness(statements);
+  const [queued, frozen] = await Promise.all([queuedLateness(statements), currentFreeze(statements)]);
   const [row = {}] = await statements.ask(`SELECT now() AS at, w.*,
   (SELECT json_object_agg(shown, number) FROM (SELECT ${SHOWN} AS shown, count(*)::integer AS number FROM ${S}.workspaces GROUP BY 1) c) AS counts,
   (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
@@ -100,6 +103,7 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
   const counts = Object.fromEntries(workspaceStatuses.map((status) => [status, 0]));
   return {
     at: (row.at as Date).toISOString(),
+    frozen: frozen ?? null,
     counts: { ...counts, ...(row.counts as object | null) } as FleetFigures['counts'],
     lateness: Math.max(queued, Number(row.lateness)),
     oldestCheckAge: row.oldest === null ? null : Number(row.oldest),

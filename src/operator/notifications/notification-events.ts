@@ -147,7 +147,7 @@ export class NotificationEvents {
 
 /** Other holds end by themselves, or are failures. */
 function isWaiting({ hold }: RunReport): boolean {
-  return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'approval';
+  return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'frozen' || hold?.why === 'approval';
 }
 
 function eventsFor(on: readonly NotifyEvent[], found: FoundEvents, report: RunReport): readonly NotificationEvent[] {

@@ -11,6 +11,7 @@ const root = path.resolve(import.meta.dirname, '../../..');
 
 const figuresOfNothing = {
   at: '2026-11-22T00:00:00.000Z',
+  frozen: null,
   counts: Object.fromEntries(workspaceStatuses.map((status) => [status, 0])) as never,
   lateness: 0,
   oldestCheckAge: null,

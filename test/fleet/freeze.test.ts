@@ -1,0 +1,86 @@
+import { expect, it } from 'vitest';
+import { step } from '../step.ts';
+import { type TestFleet, testFleet } from './test-fleet.ts';
+
+const ADDRESS = 'voices/acme:test';
+const rules = (mode: string) => `workspaces: { "*": { mode: ${mode}, interval: 1h } }`;
+const freeze = { by: 'ann', because: 'incident 7' };
+const writesTo = ({ emulators }: TestFleet) =>
+  emulators.get('acme')?.requests.filter(({ method }) => method !== 'GET').length ?? 0;
+const shown = async ({ control }: TestFleet) => (await control.status({ address: ADDRESS })).workspaces[0];
+const holdOf = async (fleet: TestFleet): Promise<unknown> => {
+  const last = (await shown(fleet))?.last;
+  return last !== null && typeof last === 'object' && 'hold' in last ? last.hold : undefined;
+};
+
+it('finishes requests in flight when the fleet is frozen, and writes the rest after it', async () => {
+  const agents = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
+  const fleet = await testFleet({ projects: ['acme'], agents, rules: rules('apply') });
+  const { control, emulators, pg } = fleet;
+  emulators.get('acme')?.faults.add({ match: { method: 'POST' }, times: 8, fault: { delayMs: 3_000 } });
+  await fleet.child();
+  await fleet.until(() => writesTo(fleet) > 0);
+  expect(await control.freeze(freeze)).toBe(true);
+  expect(await control.freeze({ by: 'bob', because: 'another' })).toBe(false);
+  await fleet.until(async () => (await holdOf(fleet)) === 'frozen');
+  const written = writesTo(fleet);
+  const created = async () => emulators.get('acme')?.world.agents.size;
+  await step('nothing is lost, and nothing more is written, also by a process that starts', async () => {
+    expect(written).toBeLessThan(21);
+    expect(await created()).toBe(written);
+    expect(await fleet.status(ADDRESS)).toBe('pending');
+    await fleet.server();
+    await control.run([ADDRESS], 'bob');
+    await fleet.until(async () => (await shown(fleet))?.asked === null);
+    expect(writesTo(fleet)).toBe(written);
+  });
+  await step('status and history name the person and the reason', async () => {
+    const { frozen } = await control.status({});
+    expect(frozen).toEqual({ ...freeze, at: expect.stringMatching(/Z$/) });
+    expect(await control.unfreeze('bob')).toBe(true);
+    expect(await control.unfreeze('bob')).toBe(false);
+    const rows = await pg.sql(
+      `SELECT result, who, summary->>'because' AS because FROM voxform_fleet.runs WHERE result LIKE '%frozen' ORDER BY id`,
+    );
+    expect(rows).toEqual([
+      { result: 'frozen', who: 'ann', because: 'incident 7' },
+      { result: 'unfrozen', who: 'bob', because: null },
+    ]);
+  });
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  expect([await created(), writesTo(fleet)]).toEqual([21, 21]);
+});
+
+it('writes nothing while it cannot learn whether the fleet is frozen', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('apply') });
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  await fleet.pg.sql('ALTER TABLE voxform_fleet.freezes RENAME TO hidden');
+  const written = writesTo(fleet);
+  await fleet.write('acme', 'Two.');
+  await fleet.until(() => fleet.told.some(({ report }) => report?.applied[0]?.result.status === 'skipped'));
+  expect(writesTo(fleet)).toBe(written);
+  await fleet.pg.sql('ALTER TABLE voxform_fleet.hidden RENAME TO freezes');
+  await fleet.control.run([ADDRESS], 'ann');
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  expect(writesTo(fleet)).toBe(written + 1);
+});
+
+it('keeps an approval while the fleet is frozen, and applies the plan after it', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('approve') });
+  const { control } = fleet;
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+  const plan = (await shown(fleet))?.plan?.id ?? '';
+  await control.freeze(freeze);
+  await control.approve(ADDRESS, plan, 'bob');
+  await fleet.until(async () => (await holdOf(fleet)) === 'frozen');
+  expect([(await shown(fleet))?.plan, writesTo(fleet)]).toMatchObject([{ id: plan, state: 'approved', by: 'bob' }, 0]);
+  await step('a command may not write either', async () => {
+    const claim = { address: ADDRESS, holder: 'command', workspaceId: 'one', baseUrl: 'https://one.example.com' };
+    await expect(control.claim(claim)).rejects.toThrow('frozen by ann');
+  });
+  await control.unfreeze('ann');
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  expect(writesTo(fleet)).toBe(1);
+});
