@@ -29,6 +29,7 @@ import {
   type Attention,
   closingOutside,
   type Fact,
+  type Freezing,
   type ListQuery,
   ORPHAN_GONE,
   type Overview,
@@ -109,10 +110,12 @@ interface FleetSourceOptions {
 export class FleetSource implements PageSource {
   readonly title = 'fleet';
   readonly pulls: PullPages | undefined;
+  readonly freezing: Freezing;
   readonly #options: FleetSourceOptions;
 
   constructor(options: FleetSourceOptions) {
     this.#options = options;
+    this.freezing = freezingOf(options);
     if (options.hasPulls) this.pulls = pullPages(options.database);
   }
 
@@ -236,6 +239,18 @@ export class FleetSource implements PageSource {
     }
     throw new UserError(ORPHAN_GONE);
   }
+}
+
+function freezingOf({ control, log }: FleetSourceOptions): Freezing {
+  return {
+    current: () => control.frozen(),
+    async act(action, decision) {
+      const isDone = action === 'freeze' ? await control.freeze(decision) : await control.unfreeze(decision.by);
+      if (!isDone)
+        throw new UserError(action === 'freeze' ? 'The fleet is frozen already.' : 'The fleet is not frozen.');
+      log(`${decision.by}: ${action} the fleet`);
+    },
+  };
 }
 
 /** The number of requests in the list of the page. */

@@ -1,12 +1,14 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
+import type { Freeze } from '../fleet/rows/freeze-rows.ts';
 import { notFound } from '../operator/health/listener.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Html } from '../output/html/html.ts';
 import type { UserError } from '../problems/user-error.ts';
-import type { AccessOptions, Visitor } from './access/access.ts';
+import type { Access, AccessOptions, Visitor } from './access/access.ts';
+import { may } from './access/person.ts';
 import type { LiveUpdates } from './live.ts';
-import type { ActionName, PageSource } from './page-data.ts';
+import type { ActionName, FreezeAction, PageSource } from './page-data.ts';
 import type { ViewContext } from './views/parts.ts';
 import { layout, type Section } from './views/site-layout.ts';
 import { noteView, pageActionWords, signInView } from './views/small-views.ts';
@@ -24,7 +26,7 @@ export interface SiteOptions extends AccessOptions {
 
 export interface PageEnv {
   readonly Bindings: HttpBindings;
-  readonly Variables: { visitor: Visitor };
+  readonly Variables: { visitor: Visitor; freeze: Freeze | undefined };
 }
 
 export type PageContext = Context<PageEnv>;
@@ -50,10 +52,12 @@ interface Shown {
 export class PageAnswers {
   readonly #options: SiteOptions;
   readonly #live: LiveUpdates;
+  readonly #access: Access;
 
-  constructor(options: SiteOptions, live: LiveUpdates) {
+  constructor(options: SiteOptions, live: LiveUpdates, access: Access) {
     this.#options = options;
     this.#live = live;
+    this.#access = access;
   }
 
   context(c: PageContext): ViewContext {
@@ -68,6 +72,8 @@ export class PageAnswers {
       tokenOrigin: tokens.origin,
       isSingle: source.only() !== undefined,
       hasPulls: source.pulls !== undefined,
+      canFreeze: source.freezing !== undefined,
+      freeze: c.var.freeze,
     };
   }
 
@@ -99,9 +105,23 @@ export class PageAnswers {
     return this.show(c, signInView(to, this.context(c), said), { title: 'Sign in', status });
   }
 
-  forbidden(c: PageContext, action: ActionName, back: string): Promise<Response> {
+  forbidden(c: PageContext, action: ActionName | FreezeAction, back: string): Promise<Response> {
     const text = `Your role does not allow you to ${pageActionWords[action].heading.toLowerCase()}.`;
     return this.note(c, 403, { heading: 'Not allowed', text, back });
+  }
+
+  /**
+   * The person who sent the form of an action; or the answer that refuses it.
+   * @param to the path of the form, to return to after the sign-in.
+   */
+  sender(c: PageContext, { action, form, to, back }: SentForm): string | Promise<Response> {
+    const { visitor } = c.var;
+    const { person, isNamedByProxy } = visitor;
+    if (person === undefined)
+      return this.signIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
+    if (!may(person, action)) return this.forbidden(c, action, back);
+    if (!this.#access.isOwnForm(visitor, form.get('form'))) return this.badForm(c, back);
+    return isNamedByProxy ? `${person.name} (via proxy)` : person.name;
   }
 
   badForm(c: PageContext, back?: string): Promise<Response> {
@@ -115,6 +135,13 @@ export class PageAnswers {
   }
 }
 
+interface SentForm {
+  readonly action: ActionName | FreezeAction;
+  readonly form: URLSearchParams;
+  readonly to: string;
+  readonly back: string;
+}
+
 interface Note {
   readonly heading: string;
   readonly text: string;
@@ -124,4 +151,9 @@ interface Note {
 
 export async function formOf(c: PageContext): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());
+}
+
+/** A field as a person typed it. */
+export function fieldOf(form: URLSearchParams, field: string): string | undefined {
+  return form.get(field)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
 }

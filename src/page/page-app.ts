@@ -5,6 +5,7 @@ import { networkOf } from '../operator/health/admission.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Access } from './access/access.ts';
 import { SESSION_MILLISECONDS } from './access/sessions.ts';
+import { addFreezeRoutes, freezeActionAt } from './freeze-routes.ts';
 import { listQuery, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
 import { formOf, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
@@ -37,7 +38,7 @@ export function createPage(options: SiteOptions): Page {
   const live = new LiveUpdates({ version: (address) => source.version(address), every: options.every });
   const app = new Hono<PageEnv>();
 
-  const answers = new PageAnswers(options, live);
+  const answers = new PageAnswers(options, live, access);
   const setSession = (c: PageContext, value: string, maxAge: number): void => {
     const secure = c.var.visitor.isSecure ? '; Secure' : '';
     const name = access.cookieName(c.env.incoming);
@@ -89,8 +90,10 @@ export function createPage(options: SiteOptions): Page {
   });
 
   app.use(async (c, next) => {
+    const { mayRead } = c.var.visitor;
+    if (mayRead) c.set('freeze', await source.freezing?.current());
     if (methodsOf(c) === undefined) return answers.notFound(c);
-    if (c.var.visitor.mayRead) return next();
+    if (mayRead) return next();
     return answers.signIn(c, c.req.method === 'GET' ? answers.context(c).here : '/', 401);
   });
   app.post('/sign-out', async (c) => {
@@ -146,7 +149,8 @@ export function createPage(options: SiteOptions): Page {
     const title = `${pull.source}#${pull.number}`;
     return answers.show(c, pullView(pull, plans, answers.context(c)), { title, section: 'pulls', follows });
   });
-  addWorkspaceRoutes(app, { source, access, answers });
+  addWorkspaceRoutes(app, { source, answers });
+  addFreezeRoutes(app, { source, answers });
   app.notFound((c) => answers.notFound(c));
   app.onError((error, c) => {
     // An aborted upload is not a bug.
@@ -174,7 +178,8 @@ export function createPage(options: SiteOptions): Page {
 function methodsOf(c: PageContext): string | undefined {
   const { pathname } = new URL(c.req.url);
   if (pathname === '/sign-out') return 'POST';
-  if (pathname === '/sign-in' || workspacePath(pathname)?.view === 'action') return 'GET, HEAD, POST';
+  if (pathname === '/sign-in' || freezeActionAt(pathname) || workspacePath(pathname)?.view === 'action')
+    return 'GET, HEAD, POST';
   const isPage =
     ['/', '/events', '/workspaces', '/pulls'].includes(pathname) || /^\/(?:workspaces|pulls)\//.test(pathname);
   return isPage ? 'GET, HEAD' : undefined;

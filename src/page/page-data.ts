@@ -1,4 +1,5 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { Freeze } from '../fleet/rows/freeze-rows.ts';
 import type { ListedPull, PullRow, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
 import type { Need, WorkspaceStatus } from '../operator/workspace-status.ts';
@@ -182,6 +183,11 @@ export const actionNames = ['run', 'approve', 'reject', 'pause', 'resume', 'clos
 
 export type ActionName = (typeof actionNames)[number];
 
+/** Actions on the whole fleet. */
+export const freezeActions = ['freeze', 'unfreeze'] as const;
+
+export type FreezeAction = (typeof freezeActions)[number];
+
 export interface ActionRequest {
   readonly action: ActionName;
   readonly address: string;
@@ -208,6 +214,15 @@ export interface PageSource {
   act(request: ActionRequest): Promise<void>;
   /** Undefined if there are none. */
   readonly pulls?: PullPages | undefined;
+  /** Undefined if there is no fleet. */
+  readonly freezing?: Freezing | undefined;
+}
+
+/** Stops all writes of a fleet. */
+export interface Freezing {
+  current(): Promise<Freeze | undefined>;
+  /** @throws UserError if it is frozen already, or not frozen. */
+  act(action: FreezeAction, decision: Pick<Freeze, 'by' | 'because'>): Promise<void>;
 }
 
 /** The pull requests of a fleet. */

@@ -96,7 +96,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunPart
   const done = [...doneWords(known.applied), ...countWords(known.counts)];
   const problems = [known.error, known.fetch_problem, ...known.problems].filter((each) => each !== null);
   const facts: readonly (readonly [string, string | null | undefined])[] = [
-    ['Mode', mode],
+    ['Mode', mode === '' ? null : mode],
     ['Why', why],
     ['Commit', commit],
     ['Process', process === '' ? null : process],

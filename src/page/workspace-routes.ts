@@ -2,10 +2,9 @@ import type { Hono } from 'hono';
 import { html } from '../output/html/html.ts';
 import { UserError } from '../problems/user-error.ts';
 import { closingReasons } from '../state/state-document.ts';
-import type { Access } from './access/access.ts';
 import { may } from './access/person.ts';
 import { resourceQuery } from './list-query.ts';
-import { type Follows, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
+import { type Follows, fieldOf, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
 import {
   type ActionName,
   type ActionRequest,
@@ -25,12 +24,11 @@ import { type WorkspacePath, workspacePath } from './workspace-path.ts';
 
 interface WorkspaceRoutes {
   readonly source: PageSource;
-  readonly access: Access;
   readonly answers: PageAnswers;
 }
 
 /** The pages and actions of a workspace, its resources and runs. */
-export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers }: WorkspaceRoutes): void {
+export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, answers }: WorkspaceRoutes): void {
   app.get('/workspaces/*', async (c) => {
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith('/')) return c.redirect(pathname.replace(/\/+$/, '') + search, 301);
@@ -41,19 +39,13 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
     const path = workspacePath(new URL(c.req.url).pathname);
     if (path?.view !== 'action') return answers.gone(c, 'There is no such page.');
     const { address, action } = path;
-    const { person, isNamedByProxy } = c.var.visitor;
     const form = await formOf(c);
-    const text = (field: string) => form.get(field)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
-    const [of, because] = [text('of'), text('because')];
-    if (person === undefined) {
-      const to = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
-      return answers.signIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
-    }
-    if (!may(person, action)) return answers.forbidden(c, action, pathOf(address));
-    if (!access.isOwnForm(c.var.visitor, form.get('form'))) return answers.badForm(c, pathOf(address));
+    const [of, because] = [fieldOf(form, 'of'), fieldOf(form, 'because')];
+    const to = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
+    const by = await answers.sender(c, { action, form, to, back: pathOf(address) });
+    if (by instanceof Response) return by;
     const lack = lackOf({ action, of, because });
     if (lack !== undefined) return answers.note(c, 400, { heading: 'Not done', text: lack, back: pathOf(address) });
-    const by = isNamedByProxy ? `${person.name} (via proxy)` : person.name;
     const back = action === 'compare-calls' && of !== undefined ? pathOf(address, 'resources', of) : pathOf(address);
     try {
       await source.act({ action, address, of, because, by });
@@ -71,7 +63,11 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, access, answers
       const run = await source.run(address, path.id);
       if (run === undefined) return answers.gone(c, 'This run is gone: only the latest runs are kept.', back);
       const body = runView(address, run, answers.context(c));
-      return answers.show(c, body, { title: `Run · ${address}`, section: 'workspaces' });
+      return answers.show(c, body, {
+        title: `Run · ${address}`,
+        section: 'workspaces',
+        follows: answers.follow(address),
+      });
     }
     const follows = answers.follow(address);
     const detail = await source.workspace(address);

@@ -9,7 +9,7 @@ import { LiveUpdates } from '../../src/page/live.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { evil } from '../output/sample-styles.ts';
 import { type RunningPage, runningPage } from './running-page.ts';
-import { SampleSource } from './sample-source.ts';
+import { NOW, SampleSource } from './sample-source.ts';
 
 const ADDRESS = 'voices/clients/client-00001:production';
 const RUN = pathOf(ADDRESS, 'actions', 'run');
@@ -181,6 +181,32 @@ describe('a form', () => {
     const cookie = await page.signIn('admin-token');
     const answer = await page.ask(RUN, { headers: { cookie }, form: { form: await tokenOf(page) } });
     expect([answer.status, page.source.acted]).toEqual([403, []]);
+  });
+
+  it('that freezes the fleet is refused as any other', async () => {
+    await using page = await runningPage();
+    const cookie = await page.signIn('admin-token');
+    const own = await page.formToken('/freeze', cookie);
+    const send = async (form: string, headers: Readonly<Record<string, string>> = { cookie }) =>
+      (await page.ask('/freeze', { headers, form: { form, because: 'incident' } })).status;
+    expect(await send(own, { cookie, 'sec-fetch-site': 'same-site' })).toBe(403);
+    expect(await send(own, { cookie, origin: 'https://evil.example' })).toBe(403);
+    expect([await send(''), await send('x'.repeat(43)), await send('x'.repeat(50_000))]).toEqual([403, 403, 413]);
+    expect(await send(await page.formToken('/freeze', await page.signIn('admin-token')))).toBe(403);
+    expect([await send(own, {}), (await page.ask('/freeze')).status]).toEqual([401, 401]);
+    for (const role of ['viewer', 'approver']) {
+      const headers = { cookie: await page.signIn(`${role}-token`) };
+      const { text } = await page.ask('/', { headers });
+      expect(text).not.toContain('href="/freeze"');
+      const form = /name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
+      expect([await send(form, headers), (await page.ask('/freeze', { headers })).status]).toEqual([403, 403]);
+    }
+    const wrong = await page.ask('/freeze', { headers: { cookie }, form: { form: own, because: ' ' } });
+    const put = await page.ask('/freeze', { method: 'PUT', headers: { cookie } });
+    expect([wrong.status, put.status, page.source.freeze]).toEqual([400, 405, undefined]);
+    expect(await send(own)).toBe(303);
+    expect(page.source.freeze).toMatchObject({ by: 'admin-ann', because: 'incident' });
+    expect([await send(own), (await page.ask('/freeze', { headers: { cookie } })).status]).toEqual([409, 409]);
   });
 
   it('is refused from whoever has not signed in, on loopback too', async () => {
@@ -397,6 +423,26 @@ describe('the header that names a user', () => {
 });
 
 describe('what is shown', () => {
+  it('says on every page who froze the fleet and why, to whoever may read it', async () => {
+    await using page = await runningPage();
+    page.source.freeze = { at: NOW.toISOString(), by: '<b>ann', because: '<img src=x> \u202e' };
+    const cookie = await page.signIn('admin-token');
+    const run = pathOf(ADDRESS, 'runs', 'run-1');
+    for (const path of ['/', '/workspaces', pathOf(ADDRESS), run, APPROVE, '/pulls', '/freeze', '/nothing']) {
+      const { text } = await page.ask(path, { headers: { cookie } });
+      expect([path, text]).toEqual([path, expect.stringMatching(/Frozen<.*&lt;b&gt;ann.*&lt;img.*href="\/unfreeze"/s)]);
+      expect(text).not.toMatch(/<img|<b>|\u202e/);
+    }
+    expect((await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } })).text).toContain('nothing is applied');
+    const form = await page.formToken('/unfreeze', cookie);
+    expect((await page.ask('/unfreeze', { headers: { cookie }, form: { form } })).status).toBe(303);
+    expect((await page.ask('/', { headers: { cookie } })).text).not.toContain('Frozen<');
+    await using far = await runningPage(everywhere);
+    far.source.freeze = { at: NOW.toISOString(), by: 'ann', because: 'a secret' };
+    for (const path of ['/', '/freeze', '/sign-in'])
+      expect((await far.ask(path, { headers: elsewhere })).text).not.toContain('a secret');
+  });
+
   it('is framed by nobody, kept by nobody and loads nothing from elsewhere', async () => {
     await using page = await runningPage();
     for (const path of ['/', pathOf(ADDRESS), '/sign-in', '/nothing', '/workspaces/none']) {

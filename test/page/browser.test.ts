@@ -58,6 +58,7 @@ const looks: readonly (readonly [name: string, path: string, status?: number])[]
   ['pause', pathOf(ADDRESS, 'actions', 'pause')],
   ['resume', `${OF_STANDING(17)}/actions/resume`],
   ['what cannot be done', `${OF_STANDING(17)}/actions/pause`, 409],
+  ['freeze', '/freeze'],
   ['close an orphan', `${pathOf(ADDRESS, 'actions', 'close-orphan')}?of=01JORPHAN`],
 ];
 
@@ -220,6 +221,27 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await page.locator('#history a', { hasText: '2 h' }).click();
     const waived = 'calls-end (policies/calls.yaml) for Agent/support-line: a load test';
     await page.locator('dd', { hasText: waived }).waitFor();
+  });
+
+  it('shows a freeze on open pages at once, and an admin ends it', async () => {
+    await page.goto(`${running.url}${pathOf(ADDRESS)}`);
+    await holds(page, 'source?.readyState === 1');
+    const own = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await own.newPage();
+    await signInAs(plain, 'admin-token');
+    await plain.locator('a[href="/freeze"]').click();
+    await plain.locator('main input[name=because]').fill(`an incident ${'of a very long name '.repeat(11)}`);
+    await plain.locator('main button').click();
+    await plain.locator('#frozen', { hasText: 'by admin-ann' }).waitFor();
+    expect(await plain.locator('a[href="/freeze"]').count()).toBe(0);
+    await own.close();
+    await page.locator('#frozen', { hasText: 'an incident' }).waitFor();
+    await looksRight(page);
+    await page.goto(`${running.url}/unfreeze`);
+    await looksRight(page);
+    await page.locator('main button').click();
+    await page.waitForURL(`${running.url}/`);
+    expect(await page.locator('#frozen').textContent()).toBe('');
   });
 
   it('looks right without workspaces, after a wrong token, without a right, and without a connection', async () => {

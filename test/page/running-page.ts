@@ -89,7 +89,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
     },
     async formToken(path: string, cookie: string) {
       const { text } = await ask(path, { headers: { cookie } });
-      return /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
+      return /action="\/(?!sign-)[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(text)?.[1] ?? '';
     },
     async [Symbol.asyncDispose]() {
       page.close();

@@ -1,10 +1,12 @@
 import { withDigest } from '../../src/engine/plan/plan-digest.ts';
 import type { PlanDocument, Violation } from '../../src/engine/plan/plan-document.ts';
+import type { Freeze } from '../../src/fleet/rows/freeze-rows.ts';
 import type { PullRow, ShownPullPlan } from '../../src/fleet/rows/pull-rows.ts';
 import type { WorkspaceStatus } from '../../src/operator/workspace-status.ts';
 import { impactSections } from '../../src/output/html/impact-html.ts';
 import {
   type ActionRequest,
+  type Freezing,
   type ListQuery,
   type PageSource,
   type PullPages,
@@ -196,6 +198,16 @@ export class SampleSource implements PageSource {
       problems: ['The pull requests of other cannot be read: no permission for acme/other (403)'],
     }),
     one: async (_, number) => (number === 41 ? { pull: sampleRequest, plans: sampleRequestPlans(this) } : undefined),
+  };
+
+  freeze: Freeze | undefined;
+  readonly freezing: Freezing = {
+    current: async () => this.freeze,
+    act: async (action, decision) => {
+      if ((action === 'freeze') === (this.freeze !== undefined)) throw new UserError('Already done.');
+      this.freeze = action === 'freeze' ? { at: NOW.toISOString(), ...decision } : undefined;
+      this.revision++;
+    },
   };
 
   constructor({ count = 3, plan = { ...richPlan, violations } as PlanDocument, names = [] as readonly string[] } = {}) {

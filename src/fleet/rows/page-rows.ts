@@ -7,6 +7,7 @@ import type { MovedMark } from '../../state/state-errors.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { ALL_WORKSPACES } from './freeze-rows.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
 import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces } from './status-rows.ts';
 
@@ -111,16 +112,17 @@ export async function sourceNames({ ask }: FleetStatements): Promise<readonly st
   return (await ask(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
 }
 
-/** Newest first. @param id to select one run. */
+/** Runs of this workspace, and freezes of the fleet, newest first. @param id to select one run. */
 export async function keptRuns(
   { ask }: FleetStatements,
   address: string,
   { id, limit }: { readonly id?: string; readonly limit: number },
 ): Promise<readonly KeptRun[]> {
+  const latest = (whose: string) =>
+    `(SELECT * FROM ${S}.runs WHERE address = ${whose} AND ($2::bigint IS NULL OR id = $2) ORDER BY id DESC LIMIT $3)`;
   const rows = await ask(
     `SELECT id::text, 'fleet' AS command, started_at AS "startedAt", seconds, mode, result, why, who AS "askedBy", commit,
-  plan_id AS plan, process, summary FROM ${S}.runs
-WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY runs.id DESC LIMIT $3`,
+  plan_id AS plan, process, summary FROM (${latest('$1')} UNION ALL ${latest(`'${ALL_WORKSPACES}'`)}) AS r ORDER BY r.id DESC LIMIT $3`,
     address,
     id ?? null,
     limit,
@@ -212,12 +214,14 @@ export async function enterOrphans({ ask }: FleetStatements, address: string, op
   );
 }
 
+const FREEZES = `(SELECT json_build_array(count(*), count(ended_at)) FROM ${S}.freezes)`;
+
 /** A text that changes with every list of workspaces. New checks alone change it every ten seconds. */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(
     `SELECT md5(json_build_array(max(since), max(paused), max(gone), max(asked), json_object_agg(shown, number ORDER BY shown),
   floor(max(checked) / 10), (SELECT json_agg(json_build_array(name, problem, broken) ORDER BY name) FROM ${S}.sources),
-  (SELECT json_build_array(count(*), max(since), max(planned_at), max(failures)) FROM ${S}.pulls))::text) AS version FROM (SELECT ${SHOWN} AS shown, count(*) AS number, max(status_since) AS since,
+  (SELECT json_build_array(count(*), max(since), max(planned_at), max(failures)) FROM ${S}.pulls), ${FREEZES})::text) AS version FROM (SELECT ${SHOWN} AS shown, count(*) AS number, max(status_since) AS since,
   max(paused_at) AS paused, max(vanished_at) AS gone, max(asked_at) AS asked, max(extract(epoch FROM checked_at)) AS checked
   FROM ${S}.workspaces GROUP BY 1) AS c`,
   );
@@ -231,7 +235,7 @@ export async function workspaceVersion({ ask }: FleetStatements, address: string
   (SELECT json_agg(json_build_array(id, state, digest) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
   (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),
   (SELECT json_agg(json_build_array(resource, asked_at, until) ORDER BY resource) FROM ${S}.comparisons c WHERE c.address = w.address),
-  (SELECT revision FROM ${S}.states s WHERE s.name = w.address))::text) AS version FROM ${S}.workspaces w WHERE address = $1`,
+  (SELECT revision FROM ${S}.states s WHERE s.name = w.address), ${FREEZES})::text) AS version FROM ${S}.workspaces w WHERE address = $1`,
     address,
   );
   return row === undefined ? '' : String(row.version);

@@ -1,12 +1,12 @@
 import { type Role, roles } from '../../operator/roles.ts';
-import type { ActionName } from '../page-data.ts';
+import type { ActionName, FreezeAction } from '../page-data.ts';
 
 export interface Person {
   readonly name: string;
   readonly role: Role;
 }
 
-const least: Readonly<Record<ActionName, Role>> = {
+const least: Readonly<Record<ActionName | FreezeAction, Role>> = {
   run: 'approver',
   approve: 'approver',
   reject: 'approver',
@@ -14,8 +14,10 @@ const least: Readonly<Record<ActionName, Role>> = {
   resume: 'admin',
   'close-orphan': 'admin',
   'compare-calls': 'approver',
+  freeze: 'admin',
+  unfreeze: 'admin',
 };
 
-export function may(person: Person | undefined, action: ActionName): boolean {
+export function may(person: Person | undefined, action: ActionName | FreezeAction): boolean {
   return person !== undefined && roles.indexOf(person.role) >= roles.indexOf(least[action]);
 }

@@ -1,3 +1,4 @@
+import type { Freeze } from '../../fleet/rows/freeze-rows.ts';
 import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import { Html, html } from '../../output/html/html.ts';
 import { addressHtml } from '../../output/html/resource-html.ts';
@@ -18,6 +19,10 @@ export interface ViewContext {
   readonly isSingle: boolean;
   /** True if the fleet plans pull requests. */
   readonly hasPulls: boolean;
+  /** True if the fleet can be frozen. */
+  readonly canFreeze: boolean;
+  /** The freeze of the fleet, if any. */
+  readonly freeze: Freeze | undefined;
 }
 
 interface StatusWords {

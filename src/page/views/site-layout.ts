@@ -1,6 +1,7 @@
 import { type Html, html } from '../../output/html/html.ts';
+import { may } from '../access/person.ts';
 import { assetPath } from './assets.ts';
-import { isolated, type ViewContext } from './parts.ts';
+import { isolated, moment, type ViewContext } from './parts.ts';
 
 /** An entry of the navigation. */
 export type Section = 'overview' | 'workspaces' | 'pulls';
@@ -42,7 +43,8 @@ ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section =
 <span class="clock faint">as of <time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
 <div id="who" data-live>${whoIs(context)}</div>
 </div>
-<p id="connection" role="status" hidden></p></header>
+<p id="connection" role="status" hidden></p>
+<div id="frozen" role="status" data-live>${freezeBanner(context)}</div></header>
 <main id="content" tabindex="-1">${body}</main>
 </body>
 </html>
@@ -58,4 +60,12 @@ ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section =
     const out = html`<form method="post" action="/sign-out"><input type="hidden" name="form" value="${formToken}"><button>Sign out</button></form>`;
     return html`<span class="who" title="${person.name}">${isolated(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
   }
+}
+
+/** On every page: who froze the fleet, since when and why. */
+function freezeBanner({ freeze, now, visitor }: ViewContext): Html {
+  if (freeze === undefined) return html``;
+  const { by, at, because } = freeze;
+  const resume = may(visitor.person, 'unfreeze') ? html`<a class="button" href="/unfreeze">Resume the fleet</a>` : '';
+  return html`<p class="frozen"><span><strong>Frozen</strong> by ${isolated(by)} ${moment(new Date(at), now)}: ${isolated(because)}<br>Nothing is written to any platform.</span> ${resume}</p>`;
 }

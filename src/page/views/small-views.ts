@@ -1,5 +1,5 @@
 import { type Html, html } from '../../output/html/html.ts';
-import type { ActionName, WorkspaceDetail } from '../page-data.ts';
+import type { ActionName, FreezeAction, WorkspaceDetail } from '../page-data.ts';
 import { addressText, facts, pathOf, type ViewContext } from './parts.ts';
 
 /** Asks for a token. @param said why it was refused. */
@@ -22,7 +22,7 @@ interface ActionWords {
   readonly effect: string;
 }
 
-export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
+export const pageActionWords: Readonly<Record<ActionName | FreezeAction, ActionWords>> = {
   run: {
     heading: 'Run now',
     button: 'Run now',
@@ -58,6 +58,17 @@ export const pageActionWords: Readonly<Record<ActionName, ActionWords>> = {
     effect:
       'All calls of the last 30 days are read once, which may take minutes. The result is shown on the page of the resource. Nothing changes.',
   },
+  freeze: {
+    heading: 'Freeze the fleet',
+    button: 'Freeze the fleet',
+    effect:
+      'Within a second, nothing more is written to any platform. Runs in progress finish their requests in flight; later ones only plan. Approvals wait until the fleet is resumed.',
+  },
+  unfreeze: {
+    heading: 'Resume the fleet',
+    button: 'Resume the fleet',
+    effect: 'Runs apply changes again, the held ones now. Paused workspaces stay paused.',
+  },
 };
 
 /** The effect of a run, by mode. */
@@ -82,7 +93,7 @@ export function confirmView(
     of,
     shown,
   }: { readonly action: ActionName; readonly of: string | undefined; readonly shown?: Html | undefined },
-  { visitor, now, isSingle }: ViewContext,
+  { visitor, now, isSingle, freeze }: ViewContext,
 ): Html {
   const { heading, button, effect } = pageActionWords[action];
   const platform = known.find(([label]) => label === 'Platform');
@@ -113,7 +124,17 @@ export function confirmView(
   ] as const;
   return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
 ${facts(about, now)}
-${shown}<p class="effect">${effect} ${more}</p>
+${shown}<p class="effect">${effect} ${more} ${freeze !== undefined && (action === 'run' || action === 'approve') ? 'The fleet is frozen: nothing is applied until it is resumed.' : ''}</p>
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
 <p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
+}
+
+/** Asks before all writes of the fleet stop or start again. */
+export function freezeView(action: FreezeAction, { visitor }: ViewContext): Html {
+  const { heading, button, effect } = pageActionWords[action];
+  const reason = html`<label>Because<input type="text" name="because" maxlength="255" required autofocus></label>`;
+  return html`<p class="crumbs"><a href="/">Overview</a></p><h1>${heading}</h1>
+<p class="effect">${effect}</p>
+<form class="confirm" method="post" action="/${action}"><input type="hidden" name="form" value="${visitor.formToken}">${action === 'freeze' && reason}
+<p class="actions"><button class="primary">${button}</button><a class="button" href="/">Cancel</a></p></form>`;
 }

@@ -1,5 +1,6 @@
 import { type Need, needs, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import { type Html, html } from '../../output/html/html.ts';
+import { may } from '../access/person.ts';
 import {
   type Attention,
   type ListQuery,
@@ -28,7 +29,8 @@ import {
 import { problemPanel } from './workspace-view.ts';
 
 /** The number of workspaces by status, with links; those that need attention; stale ones. */
-export function overviewView({ counts, attention, stale, broken, facts: known }: Overview, { now }: ViewContext): Html {
+export function overviewView({ counts, attention, stale, broken, facts: known }: Overview, context: ViewContext): Html {
+  const { now } = context;
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const tile = (status: WorkspaceStatus) => {
     const count = counts.get(status) ?? 0;
@@ -37,13 +39,18 @@ export function overviewView({ counts, attention, stale, broken, facts: known }:
   };
   const some = workspaceStatuses.filter((status) => (counts.get(status) ?? 0) > 0);
   const none = workspaceStatuses.filter((status) => !some.includes(status));
-  return html`<h1>Overview</h1>
+  return html`<div class="head"><div><h1>Overview</h1></div><div id="actions" data-live>${freezeButton(context)}</div></div>
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
 ${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((status) => statusWords[status].word).join(', ')}</p>`}
 <section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
+}
+
+function freezeButton({ canFreeze, freeze, visitor }: ViewContext): Html {
+  if (!canFreeze || freeze !== undefined || !may(visitor.person, 'freeze')) return html``;
+  return html`<div class="actions"><a class="button" href="/freeze">Freeze the fleet</a></div>`;
 }
 
 const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
