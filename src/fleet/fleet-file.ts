@@ -78,6 +78,8 @@ export interface FleetFile {
   readonly retention: number;
   /** Public address of the page, without a final slash. */
   readonly address: string | undefined;
+  /** Addresses of webhooks that are told of a freeze. */
+  readonly notify: readonly (Secret | string)[];
 }
 
 /** The rule for workspaces without a matching one. */
@@ -125,7 +127,17 @@ function check(
     problems.push(...problemsIn(parsed.error, { schema: fleetSchema, value: plain, name: 'the fleet file' }));
     return { problems };
   }
-  const { database, sources, workspaces = {}, limits = {}, policies = [], timeout, retention, address } = parsed.data;
+  const {
+    database,
+    sources,
+    workspaces = {},
+    limits = {},
+    policies = [],
+    timeout,
+    retention,
+    address,
+    notify = [],
+  } = parsed.data;
   const rules = Object.entries(workspaces).map(([pattern, rule]): FleetRule => {
     return {
       pattern,
@@ -180,6 +192,7 @@ function check(
     timeout: milliseconds(timeout, 600_000),
     retention: milliseconds(retention, 90 * 86_400_000),
     address: address?.replace(/\/+$/, ''),
+    notify: notify.map(({ url }) => url),
   };
   return { fleet, problems };
 }
@@ -194,8 +207,8 @@ function pullRequestSettings({ token, app, host, api, forks = false }: WrittenPu
 }
 
 /** The secrets of the fleet file itself, which no project may use. */
-export function secretsOfFleet({ database, sources }: FleetFile): Secret[] {
-  const all = [database, ...sources.flatMap((source) => ('git' in source ? secretsOfSource(source) : []))];
+export function secretsOfFleet({ database, sources, notify }: FleetFile): Secret[] {
+  const all = [database, ...notify, ...sources.flatMap((source) => ('git' in source ? secretsOfSource(source) : []))];
   return all.filter((each) => each instanceof Secret);
 }
 
@@ -252,6 +265,11 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
     ...document,
     ...(document.database !== undefined && { database: hidden(document.database, ['database']) }),
     ...(sources !== undefined && { sources }),
+    ...(Array.isArray(document.notify) && {
+      notify: document.notify.map((each: Json, index) =>
+        withSecretsAt(each, [['url']], (value, at) => hidden(value, ['notify', index, ...at])),
+      ),
+    }),
   };
 }
 

@@ -266,6 +266,19 @@ export const fleetSchema = z
         examples: ['https://voxform.example.com'],
       })
       .optional(),
+    notify: z
+      .array(
+        z
+          .strictObject({
+            url: secretTextSetting(z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }), {
+              description: 'URL to send to. Use { $secret: NAME } for a secret URL.',
+              examples: [{ $secret: 'CHAT_WEBHOOK' }],
+            }),
+          })
+          .describe('A webhook.'),
+      )
+      .describe('Webhooks that are told when the fleet is frozen and when it is resumed.')
+      .optional(),
     timeout: durationSetting('1s', '1d')
       .meta({ description: 'Maximum duration of one run; default: 10m.', examples: ['10m'] })
       .optional(),

@@ -1,11 +1,15 @@
 import type { DeliveryResult } from '../operator/health/metrics.ts';
 import type { Deliveries } from '../operator/notifications/deliveries.ts';
-import type { RememberedEvents } from '../operator/notifications/notification-events.ts';
+import { type RememberedEvents, withoutMentions } from '../operator/notifications/notification-events.ts';
 import { Notifier } from '../operator/notifications/notifier.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import type { WatchLog } from '../operator/watch-log.ts';
+import { escapeControls } from '../output/escape-controls.ts';
+import type { Network } from '../platform/web-client.ts';
+import type { Secret } from '../values/value.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 import { storableJson } from './database/storable-json.ts';
+import { takeFreezeNews } from './rows/freeze-rows.ts';
 import { memoryOf, remember } from './rows/notified-rows.ts';
 
 interface NotificationsOptions {
@@ -18,6 +22,14 @@ interface Finished {
   readonly report: RunReport;
   readonly log: WatchLog;
   redact(text: string): string;
+}
+
+interface FreezeReceivers {
+  readonly urls: readonly Secret[];
+  network(target: URL): Network;
+  /** Address of the page. */
+  readonly link: string | undefined;
+  readonly log: WatchLog;
 }
 
 /** The notifications of one run: the reported events, and a promise that resolves when they are stored. */
@@ -55,6 +67,34 @@ export class FleetNotifications {
     void stored.then(() => {
       if (this.#notifications.get(address) === notification) this.#notifications.delete(address);
     });
+  }
+
+  /** Tells webhooks of the fleet that it was frozen or resumed, unless another process does. */
+  async freezeChanged({ urls, network, link, log }: FreezeReceivers): Promise<void> {
+    const { database, deliveries, onResult } = this.#options;
+    if (urls.length === 0) return;
+    for (const { event, at, by, because } of await takeFreezeNews(database)) {
+      const time = at.toISOString();
+      const words = event === 'frozen' ? `${by} froze the fleet: ${because}` : `${by} resumed the fleet`;
+      const text = withoutMentions(`voxform: ${escapeControls(words)}${link === undefined ? '' : `\n${link}`}`);
+      const body = JSON.stringify({ event, text, by, because, time, url: link ?? null });
+      for (const url of urls) {
+        const shown = new URL(url.reveal()).origin;
+        const told = (result: DeliveryResult, problem: string): void => {
+          onResult(result);
+          if (result === 'delivered') log.entry('debug', `notified ${shown}`, { event: 'notified' });
+          else log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
+        };
+        deliveries.add({
+          url,
+          shown,
+          header: undefined,
+          body,
+          network: network(new URL(url.reveal())),
+          onResult: told,
+        });
+      }
+    }
   }
 
   /** Waits for deliveries, at most this many milliseconds. */

@@ -9,6 +9,7 @@ import { pathOf } from '../../src/page/views/parts.ts';
 import { start, temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { putEmbedded } from '../fleet/embedded-folder.ts';
+import { receiver } from '../operator/notifications/receiver.ts';
 import { startPostgres } from '../state/backends/postgres/postgres-server.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
@@ -20,10 +21,12 @@ const SCRAPING = 'token-of-prometheus';
 
 it('serves the page over an embedded database, to people with tokens', async () => {
   await using emulator = await startEmulator({ seed: 1 });
+  using told = await receiver();
   await using folder = await temporaryFolder({
     'fleet.yaml': `version: 1
 sources: { voices: { path: voices, projects: ["*"] } }
 workspaces: { "*": { mode: approve, interval: 1h } }
+notify: [{ url: ${told.url} }]
 `,
     'voices/acme/voxform.yaml': projectFile(emulator).replace('VOXFORM_API_KEY', 'VOXFORM_TEST_KEY'),
     'voices/acme/manifests/a.yaml': agentManifest('answering', 'One.'),
@@ -105,6 +108,28 @@ workspaces: { "*": { mode: approve, interval: 1h } }
       error: 'not found; available: /healthz, /readyz, /status, /metrics',
     });
     expect((await ask('/workspaces/voices/curious:test')).text).toContain('is not set');
+  });
+  await step('an admin freezes the fleet, and a webhook is told', async () => {
+    const cookie = await signIn(tokens.admin);
+    const form = /name="form" value="([^"]+)"/.exec((await ask('/freeze', { headers: { cookie } })).text)?.[1] ?? '';
+    const sent = { form, because: 'incident 7 @here' };
+    expect((await ask('/freeze', { headers: { cookie }, form: sent })).status).toBe(303);
+    const again = await fleet('pause', '--all', '--because', 'another');
+    expect(again.stdout).toContain('frozen already by root');
+    expect((await fleet('status')).stdout).toMatch(/^Frozen by root since .*: incident 7/);
+    const exec = await fleet('exec', ADDRESS, '--', 'apply', '--auto-approve');
+    expect([exec.code, exec.stderr]).toEqual([1, expect.stringContaining('frozen by root')]);
+    const text = await workspace();
+    expect(text).toMatch(/<strong>Frozen<\/strong> by <bdi>root<.*incident 7.*badge faint">frozen.*because: incident 7/s);
+    const run = /href="([^"]*runs\/\d+)">(?:(?!<tr>).)*badge faint">frozen/s.exec(text)?.[1] ?? '';
+    expect((await ask(run)).text).toContain('incident 7');
+    expect((await ask('/status')).text).toContain('"because":"incident 7 @here"');
+    expect((await fleet('resume', '--all')).stdout).toBe('Resumed the fleet.\n');
+    await expect.poll(() => told.bodies.length, { timeout: 60_000 }).toBe(2);
+    const [frozen, resumed] = told.bodies.map((body) => JSON.parse(body.text));
+    expect(frozen).toMatchObject({ event: 'frozen', by: 'root', because: 'incident 7 @here', url: null });
+    expect(frozen.text).not.toContain('@here');
+    expect(resumed).toMatchObject({ event: 'resumed' });
   });
   await step('until their tokens are removed', async () => {
     const cookie = await signIn(tokens.approver);

@@ -3,6 +3,7 @@ import { fleetControl } from '../../fleet/control.ts';
 import { listenForControl } from '../../fleet/control-socket.ts';
 import { whileStarting } from '../../fleet/database/fleet-database.ts';
 import { eventReceiver } from '../../fleet/events.ts';
+import type { FleetFile } from '../../fleet/fleet-file.ts';
 import { createFleetMetrics } from '../../fleet/fleet-metrics.ts';
 import { FleetNotifications } from '../../fleet/notifications.ts';
 import { controlSocket, openFleetDatabase } from '../../fleet/open-fleet.ts';
@@ -22,10 +23,14 @@ import { snakeCased } from '../../output/json-text.ts';
 import { FleetComparisons } from '../../page/fleet-comparisons.ts';
 import { pathOf } from '../../page/views/parts.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
+import { proxyFor } from '../../platform/proxy.ts';
 import { checkedRules } from '../../policies/load-rules.ts';
 import { closing } from '../../problems/closing.ts';
+import { UserError } from '../../problems/user-error.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import type { RunContext } from '../../runs/run-context.ts';
+import type { Redactor } from '../../values/redactor.ts';
+import { Secret } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { PageFlags } from '../flags.ts';
@@ -60,6 +65,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     deliveries: new Deliveries({ clock: systemClock, random: Math.random }),
     onResult: metrics.notification,
   });
+  const receivers = receiversOfFreeze(fleet, redactor);
   const loggers = new Map<string, RunLogger>();
   const grace = flags.grace * 1000;
 
@@ -90,6 +96,13 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     pullHosts: pulls.hosts,
     address: fleet.address,
     grace,
+    onFreeze: () =>
+      notifications.freezeChanged({
+        urls: receivers,
+        network: (target) => ({ proxy: proxyFor(target, env), ca: undefined }),
+        link: fleet.address,
+        log,
+      }),
     onRun({ address: workspace }, { report, error, lateness, redact }) {
       metrics.run(report, lateness);
       const own = logOf(log, { workspace, redact, id: report?.id });
@@ -156,6 +169,18 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   await server.stop(String(stop.reason));
   await notifications.end(grace);
   log.entry('info', 'stopped', { event: 'ended' });
+}
+
+/** @throws UserError for a secret that is not set, or is no URL. */
+function receiversOfFreeze({ notify }: FleetFile, redactor: Redactor): Secret[] {
+  return notify.map((url) => {
+    if (!(url instanceof Secret)) return new Secret('url', url);
+    if (!url.isSet) throw new UserError(`notify needs ${url.name}, which is not set`);
+    redactor.add(url.reveal());
+    if (!/^https?:/.test(url.reveal()) || !URL.canParse(url.reveal()))
+      throw new UserError(`${url.name} is not an http or https URL`);
+    return url;
+  });
 }
 
 /** Messages of runs are in their reports. */

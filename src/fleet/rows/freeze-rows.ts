@@ -53,7 +53,7 @@ ${ADD_RUN}, 'unfrozen', $1, '', '{}' FROM ended RETURNING id`,
 }
 
 /** A beginning or an end of a freeze. */
-export interface FreezeNews {
+interface FreezeNews {
   readonly event: 'frozen' | 'resumed';
   readonly at: Date;
   readonly by: string;

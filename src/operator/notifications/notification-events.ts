@@ -295,6 +295,6 @@ const LINK = /\](?=\()/gu;
  * The text without mentions and disguised links for Slack, Mattermost, Discord, Teams and similar services; it looks the same. Its parts
  * may come from anyone with access to the platform.
  */
-function withoutMentions(text: string): string {
+export function withoutMentions(text: string): string {
   return text.replace(BRACKET, '‹').replace(MENTION, `@${NOTHING}`).replace(LINK, `]${NOTHING}`);
 }
