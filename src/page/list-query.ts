@@ -16,7 +16,7 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
 
 export function resourceQuery(parameters: URLSearchParams): ResourceQuery {
   const text = textIn(parameters);
-  return { q: text('q'), status: text('status'), page: pageNumber(parameters.get('page')) };
+  return { q: text('q'), kind: text('kind'), status: text('status'), page: pageNumber(parameters.get('page')) };
 }
 
 function textIn(parameters: URLSearchParams) {

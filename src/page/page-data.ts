@@ -43,6 +43,7 @@ export interface ListQuery {
 export interface ResourceQuery {
   /** Words that the address, the id or the detail contains. */
   readonly q: string | undefined;
+  readonly kind: string | undefined;
   readonly status: string | undefined;
   /** Starts at 1. */
   readonly page: number;

@@ -1,6 +1,7 @@
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type LastRun, lastRunOf } from '../operator/last-run.ts';
 import { heldText, type KeptRun, pauseText, type ShownWorkspace, summaryOf } from '../operator/shown-workspace.ts';
+import { listed } from '../output/address-list.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import { openOrphans } from '../state/state.ts';
@@ -93,6 +94,8 @@ function actionsFor({ plan, rejected, paused, vanishedAt }: ShownWorkspace): Act
   ];
 }
 
+const MOST_LABELS = 20;
+
 function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
   const { failures, paused, vanishedAt, asked, plan, rejected } = shown;
   const known: readonly (readonly [string, string | Date | null | undefined])[] = [
@@ -100,7 +103,7 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
     ['Platform', shown.baseUrl],
     ['Commit', shown.commit],
     ['Interval', lasting(shown.intervalSeconds)],
-    ['Labels', labels.join(', ') || null],
+    ['Labels', listed(labels, MOST_LABELS) || null],
     ['Failed runs in a row', failures === 0 ? null : String(failures)],
     ['Paused', paused && new Date(paused.at)],
     ['Paused by', paused && pauseText(paused)],

@@ -113,7 +113,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   });
   await step('the step that is left to a person is told, though all is in sync', async () => {
     expect((await get(pathOf(address))).text).toMatch(
-      /1 with manual steps: 1 unpublished[\s\S]*publish it when it is ready/,
+      /1 with manual steps:[\s\S]*>1 unpublished<[\s\S]*publish it when it is ready/,
     );
     expect((await get('/')).text).toMatch(/<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 with manual steps/);
   });
@@ -134,9 +134,8 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await until(async () => (await status(address)) === 'pending');
     await control.pause([address], { by: 'ann' });
     const { text } = await get(pathOf(address));
-    expect(text).toMatch(/badge[^>]*>paused[\s\S]*1 manual[\s\S]*WorkspaceUser[\s\S]*2 with manual steps/);
     expect(text).toMatch(
-      /<h2>Resources[\s\S]*1 unpublished[\s\S]*1 manual|<h2>Resources[\s\S]*1 manual[\s\S]*1 unpublished/,
+      /badge[^>]*>paused[\s\S]*2 with manual steps[\s\S]*1 manual<[\s\S]*1 unpublished<[\s\S]*WorkspaceUser/,
     );
     await folder.write('acme/manifests/u.yaml', '# Nobody.\n');
     await control.resume([address], 'ann');

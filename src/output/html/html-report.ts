@@ -29,6 +29,10 @@ interface PageOptions extends ReportOptions {
   readonly made?: Date | undefined;
   /** The parts that are folded: nothing, each resource, or each group as well. */
   readonly fold?: 'none' | 'resources' | 'groups' | undefined;
+  /** The maximum bytes of all changes as markup. The others are counted. */
+  readonly room?: number | undefined;
+  /** Where the changes are that are only counted. */
+  readonly elsewhere?: Html;
 }
 
 /** The maximum number of unchanged resources, to limit the size of the file. */
@@ -218,7 +222,9 @@ function filled({ groups }: Report): ReportGroup[] {
   return groups.filter(({ resources }) => resources.length > 0);
 }
 
-function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }: PageOptions): Html[] {
+function groupsHtml(report: Report, options: PageOptions): Html[] {
+  const { full = false, reach, fold = 'resources', elsewhere } = options;
+  let { room = Number.POSITIVE_INFINITY } = options;
   const views = viewsOf(report, { wholeTexts: true, reach });
   const outcome = (resource: PlannedResource) => outcomeOf(report, resource, reach);
   const isPlain = (resource: PlannedResource) =>
@@ -234,16 +240,21 @@ function groupsHtml(report: Report, { full = false, reach, fold = 'resources' }:
     // Resources that need a decision or have a result are never combined.
     const alone = boxed.filter((each) => !isPlain(each));
     const said = [...compacted(alone, { views, full: true }), ...compacted(boxed.filter(isPlain), { views, full })];
-    const listed = said.slice(0, mostListed);
+    const listed: Html[] = [];
+    for (const each of said.slice(0, mostListed)) {
+      const outcomes = each.resources.map(outcome);
+      const shown = resourceHtml(each, group, { outcome: outcomes[0], isOpen: fold === 'none' });
+      room -= Buffer.byteLength(shown.text);
+      if (room < 0) break;
+      listed.push(shown);
+    }
     const rest = said.length - listed.length;
     const why = explanation !== undefined && html` <small>${explanation}</small>`;
     const head = html`<h2>${heading} (${resources.length})${why}</h2>`;
     const content = joined(
       [
-        ...listed.map((each) =>
-          resourceHtml(each, group, { outcome: each.resources.map(outcome)[0], isOpen: fold === 'none' }),
-        ),
-        rest > 0 && html`<p class="faint">and ${rest} more</p>`,
+        ...listed,
+        rest > 0 && html`<p class="faint">and ${rest} more${elsewhere}</p>`,
         rows.size > 0 && tableHtml([...rows], { key: group.key, views }),
       ],
       '\n',

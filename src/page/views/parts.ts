@@ -74,7 +74,16 @@ const tones: Readonly<Record<string, StatusWords['tone']>> = {
 
 /** @param isOld true if it is stale. */
 export function word(text: string, isOld = false): Html {
-  return html`<span class="badge ${(isOld ? undefined : tones[text]) ?? 'faint'}">${text}</span>`;
+  return html`<span class="${wordClass(text, isOld)}">${text}</span>`;
+}
+
+export function wordClass(text: string, isOld: boolean): string {
+  return `badge ${(isOld ? undefined : tones[text]) ?? 'faint'}`;
+}
+
+/** The beginning of a text for a list; its own page has all of it. @param most characters. */
+export function clipped(text: string, most = 300): string {
+  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }
 
 /**
@@ -183,7 +192,7 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <td data-title="Result">${word(run.result)}</td>
 <td data-title="Command">${run.command}</td>
 <td class="by" data-title="Who">${run.askedBy === undefined || isDecision(run) ? isolated(run.who ?? run.askedBy ?? '') : html`asked by ${isolated(run.askedBy)}`}</td>
-<td class="text" data-title="Changes">${isolated([run.summary, ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join('; '))}</td></tr>`;
+<td class="text" data-title="Changes">${isolated([clipped(run.summary, 120), ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join('; '))}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
 }

@@ -1,12 +1,25 @@
+import { kindOf } from '../../manifests/resource.ts';
 import { isForPerson, leftIn } from '../../operator/plan-after.ts';
 import { FEWEST_SHARING } from '../../output/compact.ts';
-import { type Html, html } from '../../output/html/html.ts';
+import { type Html, html, joined } from '../../output/html/html.ts';
 import { MOST_UNFOLDED } from '../../output/html/html-report.ts';
 import { dashboardLink } from '../../output/html/resource-html.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
 import { type ResourceQuery, type ResourceRow, ROWS_PER_PAGE, UNREAD, type WorkspaceDetail } from '../page-data.ts';
-import { choice, isolated, moment, pager, pathOf, queryPath, resourceLink, type ViewContext, word } from './parts.ts';
+import {
+  choice,
+  clipped,
+  isolated,
+  moment,
+  pager,
+  pathOf,
+  queryPath,
+  resourceLink,
+  type ViewContext,
+  word,
+  wordClass,
+} from './parts.ts';
 
 /** Most urgent first: a possible duplicate costs money until somebody resolves it. */
 const urgency: Readonly<Record<ResourceRow['status'], number>> = {
@@ -55,7 +68,7 @@ export function resourcesSection(
   const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
   const form = resources.length <= MOST_UNFOLDED && !isFiltered(query) ? '' : filterForm(detail, query);
   // The form is outside of live regions: an update would remove typed text.
-  return html`<section id="resources"><div id="resource-counts" data-live><h2>Resources${asOf}</h2>${resources.length === 0 ? '' : html`<p class="where">${countText(detail)}</p>`}</div>
+  return html`<section id="resources"><h2 id="resource-age" data-live>Resources${asOf}</h2>
 ${form}<div id="resource-list" data-live>${list(detail, query)}</div></section>`;
 }
 
@@ -71,47 +84,59 @@ function list(detail: WorkspaceDetail, query: ResourceQuery): Html {
   return html`${isFiltered(query) ? count : ''}${table(detail, onPage)}${pager(page, resourcePages(detail, query), (to) => listPath(address, { ...query, page: to }))}`;
 }
 
-function isFiltered({ q, status }: ResourceQuery): boolean {
-  return q !== undefined || status !== undefined;
+function isFiltered({ q, kind, status }: Omit<ResourceQuery, 'page'>): boolean {
+  return q !== undefined || kind !== undefined || status !== undefined;
 }
 
 function isFlat({ resources }: Resources, query: ResourceQuery): boolean {
   return isFiltered(query) || resources.length <= MOST_UNFOLDED;
 }
 
-/** `60 resources, 12 for a person: 58 unpublished, 2 changed` */
-function countText({ resources, left }: Resources): string {
+/** The number of resources by status, most urgent first, with links to the lists: the first thing to read of a large workspace. */
+export function resourceCounts({ address, resources, left, isOld }: WorkspaceDetail): Html {
+  if (resources.length === 0) return html``;
   const person = (left?.resources ?? []).filter(isForPerson).length;
   const counted = [...Map.groupBy(resources, ({ status }) => status)]
     .sort(([a], [b]) => urgency[a] - urgency[b])
-    .map(([status, { length }]) => `${length} ${status}`);
-  const all = plural(resources.length, 'resource');
-  return `${all}${person === 0 ? '' : `, ${person} with manual steps`}: ${counted.join(', ')}`;
+    .map(
+      ([status, { length }]) =>
+        html`<a class="${wordClass(status, isOld)}" href="${listPath(address, { status })}">${length} ${status}</a>`,
+    );
+  return html`<p class="counts"><span>${plural(resources.length, 'resource')}${person === 0 ? '' : `, ${person} with manual steps`}:</span> ${joined(counted, ' ')}</p>`;
 }
 
 /** The server filters, so that the form works without scripts. */
-function filterForm({ address, resources }: WorkspaceDetail, { q, status }: ResourceQuery): Html {
-  const known = [...new Set([...resources.map((each) => each.status), ...(status ? [status] : [])])];
+function filterForm({ address, resources }: WorkspaceDetail, { q, kind, status }: ResourceQuery): Html {
+  const kinds = [...new Set([...resources.map((each) => kindOf(each.address)), ...(kind ? [kind] : [])])];
+  const statuses = [...new Set([...resources.map((each) => each.status), ...(status ? [status] : [])])];
   return html`<form class="filter" method="get" action="${pathOf(address)}#resources" role="search">
 <label>Text<input type="search" name="q" value="${q ?? ''}" maxlength="255"></label>
-${choice('Status', { name: 'status', chosen: status, values: known })}
-<button>Filter</button>${isFiltered({ q, status, page: 1 }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
+${choice('Kind', { name: 'kind', chosen: kind, values: kinds.sort() })}
+${choice('Status', { name: 'status', chosen: status, values: statuses })}
+<button>Filter</button>${isFiltered({ q, kind, status }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
 }
 
-/** The maximum number of rows of a group; the filter finds others. */
-const MOST_IN_GROUP = 100;
+/** The maximum bytes of all rows of groups; the filter finds others. */
+const ROOM = 24_000;
 
 /** The first groups are open while they are short. Those in the plan stay folded. */
 function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
   const { address, isOld } = detail;
-  let room = MOST_UNFOLDED;
+  let unfolded = MOST_UNFOLDED;
+  let room = ROOM;
   return html`${groupsOf(rows).map((group) => {
     const { status, shared, rows: members } = group;
     const isNew = urgency[status] < urgency.recorded && members.some(({ isPlanned }) => !isPlanned);
-    const isOpen = isNew && members.length <= room;
-    if (isOpen) room -= members.length;
-    const rest = members.length - MOST_IN_GROUP;
-    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${word(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolated(shared.join('; '))}</span></summary>${table(detail, members.slice(0, MOST_IN_GROUP), group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
+    const isOpen = isNew && members.length <= unfolded;
+    if (isOpen) unfolded -= members.length;
+    const shown: SaidRow[] = [];
+    for (const member of members) {
+      room -= Buffer.byteLength(rowHtml(detail, member, group).text);
+      if (room < 0) break;
+      shown.push(member);
+    }
+    const rest = members.length - shown.length;
+    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${word(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolated(clipped(shared.join('; ')))}</span></summary>${shown.length > 0 && table(detail, shown, group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
   })}`;
 }
 
@@ -128,25 +153,31 @@ function groupsOf(rows: readonly SaidRow[]): ResourceGroup[] {
   });
 }
 
+type Tabled = Pick<WorkspaceDetail, 'address' | 'isOld'>;
+
 /** @param group whose heading has the status and the common lines. */
-function table(
-  { address: workspace, isOld }: Pick<WorkspaceDetail, 'address' | 'isOld'>,
-  rows: readonly SaidRow[],
-  group?: ResourceGroup,
-): Html {
+function table(detail: Tabled, rows: readonly SaidRow[], group?: ResourceGroup): Html {
   const hasLines = group === undefined || group.shared.length === 0;
   const isSaid = hasLines && rows.some(({ lines }) => lines.length > 0);
-  const row = ({ address, id, url, status, lines }: SaidRow) => html`<tr>
-<td class="name">${resourceLink(workspace, address)}</td>
-${group === undefined ? html`<td data-title="Status">${word(status, isOld)}</td>` : ''}
-<td data-title="Id">${id === null ? '' : html`<a class="resource-link" href="${pathOf(workspace, 'resources', address)}"><code>${id}</code></a>`} ${dashboardLink(url)}</td>
-${isSaid ? html`<td class="text" data-title="Detail">${lines.map((line) => html`<div>${isolated(line)}</div>`)}</td>` : ''}</tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Resource</th>${group === undefined ? html`<th scope="col">Status</th>` : ''}<th scope="col">Id</th>${isSaid ? html`<th scope="col">Detail</th>` : ''}</tr></thead>
-<tbody>${rows.map(row)}</tbody></table>`;
+<tbody>${rows.map((row) => rowHtml(detail, row, group))}</tbody></table>`;
 }
 
+function rowHtml({ address: workspace, isOld }: Tabled, row: SaidRow, group: ResourceGroup | undefined): Html {
+  const { address, id, url, status, lines } = row;
+  const said = group === undefined || group.shared.length === 0 ? lines : [];
+  return html`<tr>
+<td class="name">${resourceLink(workspace, address)}</td>
+${group === undefined ? html`<td data-title="Status">${word(status, isOld)}</td>` : ''}
+<td data-title="Id">${id === null ? '' : html`<code>${id}</code>`} ${dashboardLink(url)}</td>
+${said.length > 0 ? html`<td class="text" data-title="Detail">${said.slice(0, MOST_LINES).map((line) => html`<div>${isolated(clipped(line))}</div>`)}</td>` : ''}</tr>`;
+}
+
+/** The number of lines of a row. The page of the resource has all. */
+const MOST_LINES = 4;
+
 /** Most urgent first; otherwise in their order. */
-function found({ resources, left, saved, reach }: Resources, { q = '', status }: ResourceQuery): SaidRow[] {
+function found({ resources, left, saved, reach }: Resources, { q = '', kind, status }: ResourceQuery): SaidRow[] {
   const planned = new Set(leftIn(saved?.plan ?? left).map(({ address }) => address));
   const known = new Map((left?.resources ?? []).map((each) => [each.address, each]));
   const words = q.toLowerCase().split(/\s+/);
@@ -161,7 +192,8 @@ function found({ resources, left, saved, reach }: Resources, { q = '', status }:
     })
     .filter((row) => {
       const text = [row.address, row.id, row.status, ...row.lines].join('\n').toLowerCase();
-      return (status === undefined || row.status === status) && words.every((each) => text.includes(each));
+      const isWanted = (kind ?? kindOf(row.address)) === kindOf(row.address) && (status ?? row.status) === row.status;
+      return isWanted && words.every((each) => text.includes(each));
     })
     .sort((a, b) => urgency[a.status] - urgency[b.status]);
 }

@@ -14,7 +14,6 @@ import {
   closingOutside,
   type ListedRun,
   type ResourceQuery,
-  ROWS_PER_PAGE,
   type ShownProblem,
   type WorkspaceDetail,
 } from '../page-data.ts';
@@ -30,7 +29,7 @@ import {
   type ViewContext,
 } from './parts.ts';
 import { comparedCalls } from './resource-view.ts';
-import { resourcesSection } from './resources-view.ts';
+import { resourceCounts, resourcesSection } from './resources-view.ts';
 
 const buttons: readonly (readonly [action: ActionName, text: string])[] = [
   ['run', 'Run now'],
@@ -45,7 +44,7 @@ export function workspaceView(detail: WorkspaceDetail, context: ViewContext, que
   return html`<div class="head"><div>
 ${isSingle ? '' : html`<p class="crumbs"><a href="/workspaces">Workspaces</a></p>`}
 <h1>${addressText(address)}</h1></div><div id="actions" data-live>${actionButtons(detail, context)}</div></div>
-<div id="status" data-live><p class="status">${badge(status)} <span>since ${moment(since, now)}</span></p>
+<div id="status" data-live><p class="status">${badge(status)} <span>since ${moment(since, now)}</span></p>${resourceCounts(detail)}
 ${facts(
   [
     ['Checked', checked({ checkedAt, isOld: detail.isOld && status !== 'stale' }, now)],
@@ -55,7 +54,7 @@ ${facts(
   ],
   now,
 )}
-${problems.map(problemPanel)}</div>
+${problems.map((each) => problemPanel(each, MOST_LINES))}</div>
 <section id="plan" data-live>${planPart(detail, context)}</section>
 <section id="orphans" data-live>${orphansPart(detail, context)}</section>
 ${resourcesSection(detail, query, context)}
@@ -65,6 +64,8 @@ ${resourcesSection(detail, query, context)}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : history(address, runs, now)}</section>`;
 }
 
+/** The number of lines of a problem. The page of the run has all. */
+const MOST_LINES = 20;
 /** The number of runs shown at first. */
 const MOST_RUNS = 10;
 
@@ -74,6 +75,9 @@ function history(workspace: string, runs: readonly ListedRun[], now: Date): Html
   return html`${runsTable(workspace, runs.slice(0, MOST_RUNS), now)}${rest.length === 0 ? '' : older}`;
 }
 
+/** The maximum bytes of the changes of a plan as markup. */
+const ROOM = 24_000;
+
 /** A saved plan as of its time, or else the remaining actions of the last run. */
 function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const { checkedAt, saved, left, reach } = detail;
@@ -82,7 +86,7 @@ function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
     return html`<h2>Plan</h2><p class="empty">The platform was not read yet.</p>`;
   const age = saved === undefined ? html`as of ${moment(checkedAt, now)}` : html`made ${moment(saved.madeAt, now)}`;
   const plan = saved?.plan ?? left;
-  return html`<h2>Plan <small>${age}</small></h2>${decisions(detail, context)}${heldPart(detail)}${leftIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { reach, fold: 'groups' })}`;
+  return html`<h2>Plan <small>${age}</small></h2>${decisions(detail, context)}${heldPart(detail)}${leftIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { reach, fold: 'groups', room: ROOM, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
 }
 
 function decisions({ address, saved, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
@@ -122,9 +126,13 @@ function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missing
   return missingTokens === undefined ? html`` : html`<p class="faint">${missingTokens}</p>`;
 }
 
-export function problemPanel({ heading, lines }: ShownProblem): Html {
-  return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.map((line) => html`<li>${isolated(line)}</li>`)}</ul></div>`;
+/** @param most lines. */
+export function problemPanel({ heading, lines }: ShownProblem, most = lines.length): Html {
+  const more = lines.length - most;
+  return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.slice(0, most).map((line) => html`<li>${isolated(line)}</li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul></div>`;
 }
+
+const MOST_ORPHANS = 20;
 
 function orphansPart(
   { address: workspace, orphans, dashboard, actions, outside, reach }: WorkspaceDetail,
@@ -134,5 +142,5 @@ function orphansPart(
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, kind, id, reason, since }: Orphan) =>
     html`<li><div>${addressHtml(address)} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${dashboardLink(recordUrl({ dashboard }, { kind, id }))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
-  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', reach)}`}</p><ul class="tasks">${orphans.slice(0, ROWS_PER_PAGE).map(item)}</ul>${orphans.length > ROWS_PER_PAGE ? html`<p class="faint">and ${orphans.length - ROWS_PER_PAGE} more</p>` : ''}`;
+  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', reach)}`}</p><ul class="tasks">${orphans.slice(0, MOST_ORPHANS).map(item)}</ul>${orphans.length > MOST_ORPHANS ? html`<p class="faint">and ${orphans.length - MOST_ORPHANS} more</p>` : ''}`;
 }
