@@ -312,7 +312,9 @@ describe('a role', () => {
     const shown = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
     expect(shown.text).toContain('Agent</span>/support-line');
     expect(shown.text).toContain('data-events="/events?workspace=voices');
-    expect(shown.text).toMatch(/<bdi>plan-1<\/bdi>.*Plan made.*30 min ago/s);
+    expect(shown.text).toMatch(
+      /Plan made.*30 min ago.*Agent<\/span>\/support-line.*class="effect".*Approve plan <code>plan-1</s,
+    );
     const form = await page.formToken(`${APPROVE}?of=plan-1`, cookie);
     page.source.waiting = 'plan-2';
     const answer = await page.ask(APPROVE, { headers: { cookie }, form: { form, of: 'plan-1' } });

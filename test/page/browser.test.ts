@@ -225,6 +225,29 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await page.locator('dd', { hasText: waived }).waitFor();
   });
 
+  it('takes the button from who still looks at a plan that another session replaced', async () => {
+    const approve = `${running.url}${pathOf(ADDRESS, 'actions', 'approve')}`;
+    const own = await browser.newContext({ javaScriptEnabled: false });
+    const plain = await own.newPage();
+    await signInAs(plain, 'approver-token');
+    await page.setViewportSize({ width: 360, height: 740 });
+    for (const each of [page, plain]) await each.goto(`${approve}?of=plan-1`);
+    await holds(page, 'source?.readyState === 1');
+    expect(await page.locator('.confirm button').textContent()).toBe('Approve plan plan-1');
+    const before = running.source.acted.length;
+    onTestFinished(() => {
+      running.source.waiting = 'plan-1';
+    });
+    running.source.waiting = 'plan-2';
+    running.source.revision += 1;
+    await page.locator('.confirm button:disabled').waitFor();
+    expect(await page.locator('#connection').textContent()).toMatch(/no longer waits/);
+    await plain.locator('.confirm button').click();
+    await plain.locator('main', { hasText: 'no longer waits' }).waitFor();
+    expect(running.source.acted.length).toBe(before);
+    await own.close();
+  });
+
   it('shows a freeze on open pages at once, and an admin ends it', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     await holds(page, 'source?.readyState === 1');

@@ -120,7 +120,9 @@ notify: [{ url: ${told.url} }]
     const exec = await fleet('exec', ADDRESS, '--', 'apply', '--auto-approve');
     expect([exec.code, exec.stderr]).toEqual([1, expect.stringContaining('frozen by root')]);
     const text = await workspace();
-    expect(text).toMatch(/<strong>Frozen<\/strong> by <bdi>root<.*incident 7.*badge faint">frozen.*because: incident 7/s);
+    expect(text).toMatch(
+      /<strong>Frozen<\/strong> by <bdi>root<.*incident 7.*badge faint">frozen.*because: incident 7/s,
+    );
     const run = /href="([^"]*runs\/\d+)">(?:(?!<tr>).)*badge faint">frozen/s.exec(text)?.[1] ?? '';
     expect((await ask(run)).text).toContain('incident 7');
     expect((await ask('/status')).text).toContain('"because":"incident 7 @here"');

@@ -198,6 +198,30 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     await until(async () => (await status(address)) === 'waiting');
     expect(await source.version(address)).not.toBe(before);
   });
+  await step('a form for a plan that became out of date meanwhile approves nothing', async () => {
+    const cookies = [await page.signIn(tokens.approver), await page.signIn(tokens.admin)];
+    const waiting = async () => /approve\?of=(\w+)/.exec((await get(pathOf(address), cookies[0])).text)?.[1] ?? '';
+    const approve = pathOf(address, 'actions', 'approve');
+    const old = await waiting();
+    const forms = await Promise.all(
+      cookies.map(async (cookie) => FORM.exec((await get(`${approve}?of=${old}`, cookie)).text)?.[1] ?? ''),
+    );
+    const send = (index: number, of: string) =>
+      page.ask(approve, { headers: { cookie: cookies[index] ?? '' }, form: { form: forms[index] ?? '', of } });
+    const written = emulators.get('acme')?.requests.filter(({ method }) => method !== 'GET').length;
+    await write('acme', 'Three.');
+    await until(async () => ![old, ''].includes(await waiting()));
+    for (const index of [0, 1]) {
+      const { status: code, text } = await send(index, old);
+      expect([code, text]).toEqual([409, expect.stringContaining('not waiting for approval')]);
+    }
+    expect((await get(`${approve}?of=${old}`, cookies[1])).status).toBe(404);
+    const { plan: open } = (await control.status({ address })).workspaces[0] ?? {};
+    expect(open).toMatchObject({ id: await waiting(), state: 'waiting' });
+    await write('acme', 'Two.');
+    await until(async () => (await waiting()) === old);
+    expect(emulators.get('acme')?.requests.filter(({ method }) => method !== 'GET').length).toBe(written);
+  });
   await step('a plan that waits shows when it was made, the resources what the last run found', async () => {
     const parts = async () => {
       const { text } = await get(pathOf(address), await page.signIn(tokens.approver));

@@ -30,13 +30,13 @@ export const pageActionWords: Readonly<Record<ActionName | FreezeAction, ActionW
   },
   approve: {
     heading: 'Approve the plan',
-    button: 'Approve this plan',
+    button: 'Approve plan',
     effect:
       'The next run applies exactly this plan. If anything moved on since it was made, nothing is applied and the new plan waits for its own approval.',
   },
   reject: {
     heading: 'Reject the plan',
-    button: 'Reject this plan',
+    button: 'Reject plan',
     effect:
       'This plan is not applied. The same changes do not ask again; a different plan does. Until then this one can still be approved.',
   },
@@ -112,10 +112,8 @@ export function confirmView(
         : '';
   const plan = saved?.id === of ? saved : undefined;
   const about = [
-    ['Workspace', address],
     ['Mode', mode],
     ['Platform', platform?.[1]],
-    ['Plan', plan?.id],
     ['Plan made', plan?.madeAt],
     ...(plan === undefined ? [] : known.filter(([label]) => label.startsWith('Plan rejected'))),
     ['Orphan', orphan?.address],
@@ -126,7 +124,7 @@ export function confirmView(
 ${facts(about, now)}
 ${shown}<p class="effect">${effect} ${more} ${freeze !== undefined && (action === 'run' || action === 'approve') ? 'The fleet is frozen: nothing is applied until it is resumed.' : ''}</p>
 <form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
-<p class="actions"><button class="primary">${button}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
+<p class="actions"><button class="primary">${button}${plan && html` <code>${plan.id}</code>`}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
 }
 
 /** Asks before all writes of the fleet stop or start again. */
