@@ -7,6 +7,7 @@ import { kinds } from '../src/kinds/index.ts';
 import { allManifestsJsonSchema, manifestJsonSchema } from '../src/manifests/manifest-json-schema.ts';
 import { applyDocument } from '../src/output/apply-json.ts';
 import { errorDocument } from '../src/output/error-json-schema.ts';
+import { apiJsonSchema } from '../src/page/api/api-documents.ts';
 import { policyFileSchema } from '../src/project/policy-schema.ts';
 import { projectJsonSchema } from '../src/project/project-json-schema.ts';
 import { diffDocument } from '../src/runs/diff/document.ts';
@@ -44,6 +45,7 @@ function schemaFiles(): ReadonlyMap<string, string> {
     ['draft-diff', { title: 'voxform versions --diff published', ...z.toJSONSchema(draftDiffDocument) }],
     ['history', { title: 'voxform history', ...z.toJSONSchema(historyDocument) }],
     ['impact', { title: 'voxform impact', ...z.toJSONSchema(impactDocument) }],
+    ['api', { title: 'voxform API', ...apiJsonSchema() }],
     ['error', { title: 'voxform error', ...z.toJSONSchema(errorDocument) }],
     ['state', { title: 'voxform state', ...z.toJSONSchema(stateDocument()) }],
   ];

@@ -63,6 +63,7 @@ export function tokensOf(database: FleetDatabase): Tokens {
     missing: undefined,
     origin: 'An administrator creates a token with: voxform fleet token add NAME --role viewer',
     person: (token) => personOfToken(database, token),
+    known: (token) => personOfToken(database, token, true),
   };
 }
 

@@ -35,7 +35,6 @@ import {
   type Overview,
   type PageSource,
   type PullPages,
-  ROWS_PER_PAGE,
   type RunDetail,
   type ShownImpact,
   type WorkspaceDetail,
@@ -135,9 +134,8 @@ export class FleetSource implements PageSource {
 
   async workspaces(query: ListQuery): Promise<WorkspaceList> {
     const { database } = this.#options;
-    const { status, needs, source, label, q: contains, sort: order, page } = query;
-    const offset = (page - 1) * ROWS_PER_PAGE;
-    const selection = { status, needs, source, label, contains, order, offset, limit: ROWS_PER_PAGE };
+    const { status, needs, source, label, q: contains, sort: order, page, limit } = query;
+    const selection = { status, needs, source, label, contains, order, offset: (page - 1) * limit, limit };
     const [{ rows, found, total }, sources] = await Promise.all([
       pageOfWorkspaces(database, selection),
       sourceNames(database),

@@ -1,7 +1,7 @@
 import { needs, workspaceStatuses } from '../operator/workspace-status.ts';
-import { type ListQuery, listOrders, type ResourceQuery } from './page-data.ts';
+import { type ListQuery, listOrders, type ResourceQuery, ROWS_PER_PAGE } from './page-data.ts';
 
-export function listQuery(parameters: URLSearchParams): ListQuery {
+export function listQuery(parameters: URLSearchParams, limit = ROWS_PER_PAGE): ListQuery {
   const text = textIn(parameters);
   return {
     status: workspaceStatuses.find((each) => each === parameters.get('status')),
@@ -11,6 +11,7 @@ export function listQuery(parameters: URLSearchParams): ListQuery {
     q: text('q'),
     sort: listOrders.find((each) => each === parameters.get('sort')) ?? 'status',
     page: pageNumber(parameters.get('page')),
+    limit,
   };
 }
 
@@ -23,28 +24,54 @@ function textIn(parameters: URLSearchParams) {
   return (key: string) => parameters.get(key)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
 }
 
-/** Sentences about unknown parameters. */
+/** Sentences about values of parameters that mean nothing. */
 export function unknownIn(parameters: URLSearchParams, sources: readonly string[]): string[] {
   const { source } = listQuery(parameters);
   const known = { status: workspaceStatuses, needs, sort: listOrders } as const;
   const page = parameters.get('page') || '1';
   const label = parameters.get('label')?.trim() || '=';
   const malformed = [
-    ...(source === undefined || sources.includes(source) ? [] : [`There is no source ${JSON.stringify(source)}.`]),
-    ...(/^[1-9]\d{0,5}$/.test(page) ? [] : [`Ignored the page ${JSON.stringify(page.slice(0, 255))}.`]),
+    ...(source === undefined || sources.includes(source) ? [] : [`There is no source ${quoted(source)}.`]),
+    ...(PAGE.test(page) ? [] : [`Unknown page ${quoted(page)}.`]),
     ...(label.includes('=') ? [] : ['A label is key=value, such as team=sales.']),
   ];
   const unknown = Object.entries(known).flatMap(([key, values]) => {
     const given = parameters.get(key) ?? '';
     const isKnown = given === '' || values.some((each) => each === given);
-    return isKnown
-      ? []
-      : [`Ignored the unknown ${key} ${JSON.stringify(given.slice(0, 255))}. Known: ${values.join(', ')}.`];
+    return isKnown ? [] : [`Unknown ${key} ${quoted(given)}. Known: ${values.join(', ')}.`];
   });
   return [...unknown, ...malformed];
 }
 
+/** The maximum number of rows of a page for programs. */
+const MOST_ROWS = 200;
+
+/** A part of a list for programs. Unknown parameters are problems: without its misspelt filter, a list would have too many rows. */
+export function pagingOf(
+  parameters: URLSearchParams,
+  filters: readonly string[] = [],
+): { readonly page: number; readonly limit: number; readonly problems: readonly string[] } {
+  const known = [...filters, 'page', 'limit'];
+  const unknown = [...parameters.keys()].filter((key) => !known.includes(key));
+  const [page, limit] = [parameters.get('page') ?? '1', parameters.get('limit') ?? String(ROWS_PER_PAGE)];
+  return {
+    page: pageNumber(page),
+    limit: pageNumber(limit),
+    problems: [
+      ...unknown.map((key) => `Unknown parameter ${quoted(key)}. Known: ${known.join(', ')}.`),
+      ...(PAGE.test(page) ? [] : [`Unknown page ${quoted(page)}.`]),
+      ...(PAGE.test(limit) && Number(limit) <= MOST_ROWS ? [] : [`The limit is a number from 1 to ${MOST_ROWS}.`]),
+    ],
+  };
+}
+
+const PAGE = /^[1-9]\d{0,5}$/;
+
 /** Starts at 1. */
 function pageNumber(text: string | null | undefined): number {
-  return /^[1-9]\d{0,5}$/.test(text ?? '') ? Number(text) : 1;
+  return PAGE.test(text ?? '') ? Number(text) : 1;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 255));
 }

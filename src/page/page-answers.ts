@@ -1,9 +1,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { Freeze } from '../fleet/rows/freeze-rows.ts';
 import { notFound } from '../operator/health/listener.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Html } from '../output/html/html.ts';
+import { jsonText } from '../output/json-text.ts';
 import type { UserError } from '../problems/user-error.ts';
 import type { Access, AccessOptions, Visitor } from './access/access.ts';
 import { may } from './access/person.ts';
@@ -45,8 +47,10 @@ interface Shown {
   readonly section?: Section;
   /** Undefined for a page without live updates. */
   readonly follows?: Follows;
-  readonly status?: undefined | 200 | 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
+  readonly status?: undefined | 200 | ErrorStatus;
 }
+
+type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
 
 /** Responses that all routes share: a view in the layout of the site, and errors. */
 export class PageAnswers {
@@ -88,7 +92,18 @@ export class PageAnswers {
     return c.html(this.#options.redact(page.text), status);
   }
 
-  note(c: PageContext, status: Shown['status'], { heading, text, back = '/' }: Note): Promise<Response> {
+  /** A document for programs. */
+  json(c: PageContext, document: object, status: ContentfulStatusCode = 200): Response {
+    return c.body(this.#options.redact(jsonText(document)), status, { 'content-type': 'application/json' });
+  }
+
+  /** A request that no person sends with the page. */
+  refuse(c: PageContext, status: ContentfulStatusCode, text: string): Response {
+    return isProgram(c) ? this.json(c, { error: text }, status) : c.text(`${text}\n`, status);
+  }
+
+  async note(c: PageContext, status: ErrorStatus, { heading, text, back = '/' }: Note): Promise<Response> {
+    if (isProgram(c)) return this.json(c, { error: text }, status);
     return this.show(c, noteView(heading, text, back), { title: heading, status });
   }
 
@@ -101,7 +116,13 @@ export class PageAnswers {
     return this.note(c, 404, { heading: 'Not found', text, back });
   }
 
-  signIn(c: PageContext, to: string, status: Shown['status'], said?: string): Promise<Response> {
+  async signIn(c: PageContext, to: string, status: 200 | ErrorStatus, said?: string): Promise<Response> {
+    if (status !== 200 && isProgram(c)) {
+      const { missing, origin } = this.#options.tokens;
+      const how = `Send it as "Authorization: Bearer TOKEN". ${missing ?? origin}`;
+      if (status === 401) c.header('www-authenticate', 'Bearer');
+      return this.json(c, { error: `${said ?? 'A token is required.'} ${how}` }, status);
+    }
     return this.show(c, signInView(to, this.context(c), said), { title: 'Sign in', status });
   }
 
@@ -130,8 +151,10 @@ export class PageAnswers {
   }
 
   notFound(c: PageContext): Response | Promise<Response> {
-    const isBrowser = (c.req.header('accept') ?? '').includes('text/html');
-    return isBrowser ? this.gone(c, 'This page does not exist.', '/') : c.json({ error: notFound(this.#options) }, 404);
+    const isBrowser = !isProgram(c) && (c.req.header('accept') ?? '').includes('text/html');
+    return isBrowser
+      ? this.gone(c, 'This page does not exist.', '/')
+      : this.json(c, { error: notFound(this.#options) }, 404);
   }
 }
 
@@ -147,6 +170,16 @@ interface Note {
   readonly text: string;
   /** The path of its link. */
   readonly back?: string;
+}
+
+/** True for the API, and for a sender that prefers JSON: errors are JSON. */
+function isProgram(c: PageContext): boolean {
+  const accept = c.req.header('accept') ?? '';
+  return isApi(c) || (accept.includes('application/json') && !accept.includes('text/html'));
+}
+
+export function isApi(c: PageContext): boolean {
+  return /^\/api(\/|$)/.test(c.req.path);
 }
 
 export async function formOf(c: PageContext): Promise<URLSearchParams> {

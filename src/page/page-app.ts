@@ -5,10 +5,11 @@ import { networkOf } from '../operator/health/admission.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Access } from './access/access.ts';
 import { SESSION_MILLISECONDS } from './access/sessions.ts';
+import { addApiRoutes } from './api/api-routes.ts';
 import { addFreezeRoutes, freezeActionAt } from './freeze-routes.ts';
 import { listQuery, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
-import { formOf, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
+import { formOf, isApi, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
 import { assetPath, assets } from './views/assets.ts';
 import { pathOf } from './views/parts.ts';
 import { pullsView, pullView } from './views/pulls-view.ts';
@@ -45,18 +46,30 @@ export function createPage(options: SiteOptions): Page {
     c.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${secure}`);
   };
 
+  const refused = (c: PageContext, wait: number, target: string): Promise<Response> => {
+    if (wait === 0) return answers.signIn(c, target, 401, 'The token is wrong.');
+    c.header('retry-after', String(wait));
+    return answers.signIn(c, target, 429, `Too many wrong tokens. Try again in ${wait} s.`);
+  };
+
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(pageHeaders)) c.header(name, value);
     c.set('visitor', access.withoutSession(c.env.incoming));
     const why = access.refusal(c.env.incoming);
-    if (why !== undefined) return c.text(`${why}\n`, 403);
+    if (why !== undefined) return answers.refuse(c, 403, why);
     const allow = methodsOf(c) ?? c.req.method;
-    if (!allow.split(', ').includes(c.req.method)) return c.text(`use ${allow}\n`, 405, { allow });
-    if (c.req.header('transfer-encoding') !== undefined) return c.text('send the length of the form\n', 411);
-    if (Number(c.req.header('content-length') ?? 0) > MOST_FORM_BYTES) return c.text('the form is too large\n', 413);
+    if (!allow.split(', ').includes(c.req.method)) {
+      c.header('allow', allow);
+      return answers.refuse(c, 405, `use ${allow}`);
+    }
+    if (c.req.header('transfer-encoding') !== undefined) return answers.refuse(c, 411, 'send the length of the form');
+    if (Number(c.req.header('content-length') ?? 0) > MOST_FORM_BYTES)
+      return answers.refuse(c, 413, 'the form is too large');
     if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('content-type') ?? ''))
-      return c.text('send the form as application/x-www-form-urlencoded\n', 415);
-    const visitor = await access.visitor(c.env.incoming);
+      return answers.refuse(c, 415, 'send the form as application/x-www-form-urlencoded');
+    const { incoming } = c.env;
+    const visitor = await (isApi(c) ? access.caller(incoming) : access.visitor(incoming));
+    if ('wait' in visitor) return refused(c, visitor.wait, '/');
     c.set('visitor', visitor);
     // No name contains NUL, and PostgreSQL does not accept it.
     if (c.req.url.includes('%00') && c.req.path !== '/workspaces') return answers.notFound(c);
@@ -84,9 +97,7 @@ export function createPage(options: SiteOptions): Page {
       setSession(c, result.session, SESSION_MILLISECONDS / 1000);
       return c.redirect(target, 303);
     }
-    if (result.wait === 0) return answers.signIn(c, target, 401, 'The token is wrong.');
-    c.header('retry-after', String(result.wait));
-    return answers.signIn(c, target, 429, `Too many wrong tokens. Try again in ${result.wait} s.`);
+    return refused(c, result.wait, target);
   });
 
   app.use(async (c, next) => {
@@ -104,7 +115,7 @@ export function createPage(options: SiteOptions): Page {
   });
   app.get('/events', async (c) => {
     const site = c.req.header('sec-fetch-site') ?? 'none';
-    if (site !== 'same-origin' && site !== 'none') return c.text('a page of another site\n', 403);
+    if (site !== 'same-origin' && site !== 'none') return answers.refuse(c, 403, 'a page of another site');
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
     const { person, address } = c.var.visitor;
     const whose = person?.name ?? networkOf(address);
@@ -151,12 +162,14 @@ export function createPage(options: SiteOptions): Page {
   });
   addWorkspaceRoutes(app, { source, answers });
   addFreezeRoutes(app, { source, answers });
-  app.notFound((c) => answers.notFound(c));
+  addApiRoutes(app, { source, answers });
+  app.notFound((c) => answers.gone(c, 'This page does not exist.', '/'));
   app.onError((error, c) => {
     // An aborted upload is not a bug.
     if (!c.env.incoming.readableAborted) options.onError(error);
     if (error instanceof UserError) return answers.failed(c, 503, c.var.visitor.mayRead ? error : UNCHECKED);
-    return c.text('internal error; see the log\n', 500);
+    const text = 'An internal error occurred; see the log.';
+    return answers.note(c, 500, { heading: 'Failed', text });
   });
 
   return {
@@ -164,11 +177,11 @@ export function createPage(options: SiteOptions): Page {
     async mayRead(request) {
       if (access.refusal(request) !== undefined) return false;
       if (access.withoutSession(request).mayRead) return true;
-      const visitor = await access.visitor(request).catch((error: unknown) => {
+      const caller = await access.caller(request).catch((error: unknown) => {
         options.onError(error);
         throw UNCHECKED;
       });
-      return visitor.mayRead;
+      return 'mayRead' in caller && caller.mayRead;
     },
     close: () => live.close(),
   };
@@ -181,7 +194,7 @@ function methodsOf(c: PageContext): string | undefined {
   if (pathname === '/sign-in' || freezeActionAt(pathname) || workspacePath(pathname)?.view === 'action')
     return 'GET, HEAD, POST';
   const isPage =
-    ['/', '/events', '/workspaces', '/pulls'].includes(pathname) || /^\/(?:workspaces|pulls)\//.test(pathname);
+    ['/', '/events', '/workspaces', '/pulls'].includes(pathname) || /^\/(?:workspaces|pulls|api)\//.test(pathname);
   return isPage ? 'GET, HEAD' : undefined;
 }
 

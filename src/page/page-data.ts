@@ -2,6 +2,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import type { Freeze } from '../fleet/rows/freeze-rows.ts';
 import type { ListedPull, PullRow, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
+import type { ShownWorkspace } from '../operator/shown-workspace.ts';
 import type { Need, WorkspaceStatus } from '../operator/workspace-status.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
@@ -37,6 +38,8 @@ export interface ListQuery {
   readonly sort: (typeof listOrders)[number];
   /** Starts at 1. */
   readonly page: number;
+  /** The number of rows of a page. */
+  readonly limit: number;
 }
 
 /** Selects the listed resources of a workspace. */
@@ -61,7 +64,7 @@ export function closingOutside(location: string, id: string, reach: Reach): stri
 }
 
 export interface WorkspaceList {
-  /** The requested page, at most `ROWS_PER_PAGE`. */
+  /** Those of the requested page. */
   readonly rows: readonly WorkspaceRow[];
   /** The number of matches on all pages. */
   readonly found: number;
@@ -138,6 +141,8 @@ export interface ShownProblem {
 }
 
 export interface WorkspaceDetail extends WorkspaceRow {
+  /** The facts as data. */
+  readonly shown: Omit<ShownWorkspace, 'last'>;
   readonly facts: readonly Fact[];
   readonly running: boolean;
   readonly nextRun: Date | undefined;

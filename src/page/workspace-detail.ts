@@ -60,6 +60,7 @@ export function detailOf({ shown, state, kept, past, ...known }: KnownWorkspace)
   return {
     ...rowOf(shown),
     ...known,
+    shown,
     facts: [
       ...factsOfWorkspace(shown, last),
       ...(outside === undefined ? [] : [['State', outside] as const]),

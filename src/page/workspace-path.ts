@@ -1,9 +1,14 @@
 import { type ActionName, actionNames } from './page-data.ts';
 
+/** Parts of a workspace that only programs list. */
+const lists = ['resources', 'runs', 'plans'] as const;
+
 export type WorkspacePath =
   | { readonly view: 'workspace'; readonly address: string }
   | { readonly view: 'run'; readonly address: string; readonly id: string }
   | { readonly view: 'resource'; readonly address: string; readonly resource: string }
+  | { readonly view: 'plan'; readonly address: string; readonly id: string }
+  | { readonly view: 'list'; readonly address: string; readonly list: (typeof lists)[number] }
   | { readonly view: 'action'; readonly address: string; readonly action: ActionName };
 
 /** An address may contain slashes, but then its last part contains a colon, so it is never one of these words. */
@@ -12,7 +17,12 @@ export function workspacePath(path: string): WorkspacePath | undefined {
   if (parts === undefined || parts.some((part) => part === '')) return undefined;
   const [last = '', word, ...before] = parts.toReversed();
   const address = before.toReversed().join('/');
-  if (word === 'runs' && address !== '' && !last.includes(':')) return { view: 'run', address, id: last };
+  if (address !== '' && !last.includes(':')) {
+    if (word === 'runs') return { view: 'run', address, id: last };
+    if (word === 'plans') return { view: 'plan', address, id: last };
+  }
+  const list = parts.length === 1 ? undefined : lists.find((each) => each === last);
+  if (list !== undefined) return { view: 'list', address: parts.slice(0, -1).join('/'), list };
   const action = actionNames.find((each) => each === last);
   if (word === 'actions' && address !== '' && action !== undefined) return { view: 'action', address, action };
   if (parts.at(-3) === 'resources' && parts.length > 3 && !last.includes(':')) {

@@ -58,6 +58,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, answers }: Work
 
   async function showPath(c: PageContext, path: WorkspacePath): Promise<Response> {
     const { view, address } = path;
+    if (view === 'list' || view === 'plan') return answers.gone(c, 'There is no such page.');
     const back = pathOf(address);
     if (view === 'run') {
       const run = await source.run(address, path.id);

@@ -528,8 +528,8 @@ describe('what is shown', () => {
   });
 
   it.each([
-    ['page=abc', 'Ignored the page &quot;abc&quot;.'],
-    ['page=0', 'Ignored the page &quot;0&quot;.'],
+    ['page=abc', 'Unknown page &quot;abc&quot;.'],
+    ['page=0', 'Unknown page &quot;0&quot;.'],
     ['q=client%00-00001&page=0', '1 of 3 workspaces'],
     ['source=gone', 'There is no source &quot;gone&quot;.'],
     ['label=team', 'A label is key=value, such as team=sales.'],

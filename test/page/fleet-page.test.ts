@@ -188,9 +188,9 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
   });
   await step('the list says what it does not know', async () => {
     const { text } = await get('/workspaces?status=bogus&sort=size');
-    expect(text).toContain('Ignored the unknown status &quot;bogus&quot;. Known: failed, invalid');
-    expect(text).toContain('Ignored the unknown sort &quot;size&quot;. Known: status, address');
-    expect((await get('/workspaces?status=&sort=since')).text).not.toContain('Ignored');
+    expect(text).toContain('Unknown status &quot;bogus&quot;. Known: failed, invalid');
+    expect(text).toContain('Unknown sort &quot;size&quot;. Known: status, address');
+    expect((await get('/workspaces?status=&sort=since')).text).not.toContain('Unknown');
   });
   await step('a change shows in the version that open pages follow', async () => {
     const before = await source.version(address);

@@ -4,16 +4,15 @@ import type { Freeze } from '../../src/fleet/rows/freeze-rows.ts';
 import type { PullRow, ShownPullPlan } from '../../src/fleet/rows/pull-rows.ts';
 import type { WorkspaceStatus } from '../../src/operator/workspace-status.ts';
 import { impactSections } from '../../src/output/html/impact-html.ts';
-import {
-  type ActionRequest,
-  type Freezing,
-  type ListQuery,
-  type PageSource,
-  type PullPages,
-  ROWS_PER_PAGE,
-  type RunDetail,
-  type WorkspaceDetail,
-  type WorkspaceRow,
+import type {
+  ActionRequest,
+  Freezing,
+  ListQuery,
+  PageSource,
+  PullPages,
+  RunDetail,
+  WorkspaceDetail,
+  WorkspaceRow,
 } from '../../src/page/page-data.ts';
 import { detailOfPastRun, plannedIn } from '../../src/page/run-details.ts';
 import { resourcesOf } from '../../src/page/workspace-detail.ts';
@@ -241,12 +240,12 @@ export class SampleSource implements PageSource {
     };
   }
 
-  async workspaces({ status, q = '', page }: ListQuery) {
+  async workspaces({ status, q = '', page, limit }: ListQuery) {
     const fitting = this.rows.filter(
       (row) => (status === undefined || row.status === status) && row.address.includes(q),
     );
     return {
-      rows: fitting.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE),
+      rows: fitting.slice((page - 1) * limit, page * limit),
       found: fitting.length,
       total: this.rows.length,
       sources: ['voices', 'others'],
@@ -261,6 +260,7 @@ export class SampleSource implements PageSource {
   #detail(row: WorkspaceRow): WorkspaceDetail {
     return {
       ...row,
+      shown: shownOf(row, this.waiting),
       facts: [
         ['Workspace', this.plan.workspace_id],
         ['Platform', this.plan.base_url],
@@ -306,6 +306,34 @@ export class SampleSource implements PageSource {
     }
     this.acted.push(request);
   }
+}
+
+function shownOf({ address, status, mode, isOld }: WorkspaceRow, waiting: string): WorkspaceDetail['shown'] {
+  const [since, none] = [at(30).toISOString(), null];
+  return {
+    ...{
+      address,
+      status,
+      since,
+      mode,
+      isOld,
+      intervalSeconds: 60,
+      workspaceId: 'ws',
+      baseUrl: 'https://api.example.com',
+    },
+    ...{
+      checkedAt: since,
+      dueAt: since,
+      asked: none,
+      failures: 0,
+      vanishedAt: none,
+      commit: '1f2e3d4c',
+      problem: none,
+    },
+    paused: status === 'paused' ? { at: since, by: 'ann', because: 'a test' } : none,
+    plan: { id: waiting, state: 'waiting', madeAt: since, by: none },
+    rejected: none,
+  };
 }
 
 function rowOf(index: number, name?: string): WorkspaceRow {

@@ -97,7 +97,7 @@ export const inspectingCommands = {
         )
         .argument(
           '[name]',
-          'Schema: manifest, project, state, plan, plans, apply, drift, diff, draft-diff, impact, history, error, or a kind such as Agent',
+          'Schema: manifest, project, state, plan, plans, apply, drift, diff, draft-diff, impact, history, error, api, or a kind such as Agent',
           'manifest',
         )
         .action(perform(async () => (await import('../actions/explain.ts')).schema)),

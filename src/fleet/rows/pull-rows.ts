@@ -31,7 +31,16 @@ export interface ClaimedPull extends PullRow {
   readonly holder: string;
 }
 
-const pullResults = ['changes', 'unchanged', 'denied', 'invalid', 'failed', 'new', 'removed', 'validated'] as const;
+export const pullResults = [
+  'changes',
+  'unchanged',
+  'denied',
+  'invalid',
+  'failed',
+  'new',
+  'removed',
+  'validated',
+] as const;
 
 export type PullResult = (typeof pullResults)[number];
 
@@ -344,14 +353,20 @@ ORDER BY p.state = 'open' DESC, p.since DESC, p.source, p.number DESC LIMIT $2`,
   return rows.map((row) => {
     const pull = pullOf(row);
     const { source, number, title, author, url, branch, head, problem } = pull;
-    const status = problem !== undefined ? 'failed' : pull.plannedHead === head ? 'planned' : 'planning';
     return {
-      ...{ source, number, title, author, url, state: pull.state, branch, head, status },
+      ...{ source, number, title, author, url, state: pull.state, branch, head },
+      status: pullStatus(pull),
       since: pull.since.toISOString(),
       problem: problem ?? null,
       workspaces: row.plans as ListedPull['workspaces'],
     };
   });
+}
+
+/** Until the plans of the head are complete and reported to the host, `planning`. */
+export function pullStatus({ problem, plannedHead, head }: PullRow): ListedPull['status'] {
+  if (problem !== undefined) return 'failed';
+  return plannedHead === head ? 'planned' : 'planning';
 }
 
 /** A request of a source, if it is known. */

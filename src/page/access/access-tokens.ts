@@ -8,6 +8,8 @@ export interface Tokens {
   /** A sentence about where to get a token. */
   readonly origin: string;
   person(token: string): Promise<Person | undefined>;
+  /** The owner of a random token that `person` found before, without a slow check; absent if tokens can be guessed. */
+  known?(token: string): Promise<Person | undefined>;
 }
 
 /** A single token from the environment, whose owner has full access. */

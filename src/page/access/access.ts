@@ -28,10 +28,17 @@ export interface Visitor {
   readonly isSecure: boolean;
 }
 
+/** A wrong token if `wait` is 0; otherwise the seconds until another one may be tried. */
+interface Refused {
+  readonly wait: number;
+}
+
 const MOST_NAME = 255;
 
 export class Access {
   readonly #options: AccessOptions;
+  /** Running checks of tokens. A program may begin with many requests at once. */
+  readonly #checks = new Map<string, Promise<Person | Refused>>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -85,19 +92,37 @@ export class Access {
     return { ...visitor, person, mayRead: true, formToken: formTokenOf(id, 'form') };
   }
 
-  /** Signs in. Returns the person with a new session, the time to wait, or nothing for a wrong token. */
-  async signIn(
-    token: string,
-    address: string | undefined,
-  ): Promise<{ readonly session: string } | { readonly wait: number }> {
-    const { wrongTokens, tokens, sessions } = this.#options;
+  /** The visitor, who may identify with a token instead of a session: `Authorization: Bearer …`. */
+  async caller(request: IncomingMessage): Promise<Visitor | Refused> {
+    const visitor = await this.visitor(request);
+    const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined || visitor.mayRead) return visitor;
+    const person = (await this.#options.tokens.known?.(token)) ?? (await this.#checkOnce(token, visitor.address));
+    return 'wait' in person ? person : { ...visitor, person, mayRead: true };
+  }
+
+  /** @returns a new session. */
+  async signIn(token: string, address: string | undefined): Promise<{ readonly session: string } | Refused> {
+    const person = await this.#check(token, address);
+    return 'wait' in person ? person : { session: await this.#options.sessions.begin(person) };
+  }
+
+  #checkOnce(token: string, address: string | undefined): Promise<Person | Refused> {
+    const key = `${address} ${token}`;
+    const check = this.#checks.get(key) ?? this.#check(token, address).finally(() => this.#checks.delete(key));
+    this.#checks.set(key, check);
+    return check;
+  }
+
+  async #check(token: string, address: string | undefined): Promise<Person | Refused> {
+    const { wrongTokens, tokens } = this.#options;
     const wait = wrongTokens.wait(address);
     if (wait > 0) return { wait };
     wrongTokens.add(address);
     const person = token.length > 1024 ? undefined : await tokens.person(token);
     if (person === undefined) return { wait: 0 };
     wrongTokens.remove(address);
-    return { session: await sessions.begin(person) };
+    return person;
   }
 
   async signOut(request: IncomingMessage): Promise<void> {

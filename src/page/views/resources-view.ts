@@ -40,7 +40,7 @@ const urgency: Readonly<Record<ResourceRow['status'], number>> = {
 type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'reach'>;
 
 /** A resource with its detail, and manual steps that the plan on the same page does not show. */
-interface SaidRow extends ResourceRow {
+export interface SaidRow extends ResourceRow {
   /** The dashboard link, if a person has something to do there. */
   readonly url: string | undefined;
   readonly isPlanned: boolean;
@@ -55,7 +55,7 @@ interface ResourceGroup {
 }
 
 export function resourcePages(detail: Resources, query: ResourceQuery): number {
-  return Math.max(1, Math.ceil(isFlat(detail, query) ? found(detail, query).length / ROWS_PER_PAGE : 1));
+  return Math.max(1, Math.ceil(isFlat(detail, query) ? foundResources(detail, query).length / ROWS_PER_PAGE : 1));
 }
 
 /** Every resource once, as of the last run: a table of a few, otherwise folded groups, or pages of search results. */
@@ -75,7 +75,7 @@ ${form}<div id="resource-list" data-live>${list(detail, query)}</div></section>`
 function list(detail: WorkspaceDetail, query: ResourceQuery): Html {
   const { address, resources, isUnread = false } = detail;
   if (resources.length === 0) return html`<p class="empty">${isUnread ? UNREAD : 'No resources.'}</p>`;
-  const rows = found(detail, query);
+  const rows = foundResources(detail, query);
   if (rows.length === 0) return html`<p class="empty">No resource matches.</p>`;
   if (!isFlat(detail, query)) return groups(detail, rows);
   const { page } = query;
@@ -177,7 +177,10 @@ ${said.length > 0 ? html`<td class="text" data-title="Detail">${said.slice(0, MO
 const MOST_LINES = 4;
 
 /** Most urgent first; otherwise in their order. */
-function found({ resources, left, saved, reach }: Resources, { q = '', kind, status }: ResourceQuery): SaidRow[] {
+export function foundResources(
+  { resources, left, saved, reach }: Resources,
+  { q = '', kind, status }: Partial<ResourceQuery> = {},
+): SaidRow[] {
   const planned = new Set(leftIn(saved?.plan ?? left).map(({ address }) => address));
   const known = new Map((left?.resources ?? []).map((each) => [each.address, each]));
   const words = q.toLowerCase().split(/\s+/);

@@ -80,7 +80,7 @@ ${sources.length > 1 && choice('Source', { name: 'source', chosen: query.source,
 ${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
 <div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable([{ rows }], now)}
-${pager(query.page, pagesOf(list), (page) => queryPath('/workspaces', { ...query, page }))}</div>`;
+${pager(query.page, pagesOf(list), (page) => queryPath('/workspaces', { ...query, limit: undefined, page }))}</div>`;
 }
 
 export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {

@@ -1,0 +1,134 @@
+import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import { planDocument } from '../../engine/plan/plan-schema.ts';
+import { type ListedPull, type PullRow, pullStatus, type ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
+import { kindOf } from '../../manifests/resource.ts';
+import { isForPerson } from '../../operator/plan-after.ts';
+import type { ListedRun, RunDetail, WorkspaceDetail, WorkspaceRow } from '../page-data.ts';
+import type { SaidRow } from '../views/resources-view.ts';
+import type { ApiDocument } from './api-documents.ts';
+
+/* What the page shows, as JSON. */
+
+type Item<Name extends 'workspaces' | 'resources' | 'runs' | 'pulls'> = ApiDocument<Name>['items'][number];
+
+export function workspaceRowJson(row: WorkspaceRow): Item<'workspaces'> {
+  const { address, status, since, checkedAt, isOld, summary, source, mode } = row;
+  return { address, status, since: iso(since), checked_at: iso(checkedAt), stale: isOld, summary, source, mode };
+}
+
+export function workspaceJson(detail: WorkspaceDetail): Omit<ApiDocument<'workspace'>, 'frozen'> {
+  const { shown, nextRun, running, held, problems, resources, orphans, outside, stateProblem } = detail;
+  const { workspaceId, baseUrl, commit, intervalSeconds, failures, paused, vanishedAt } = shown;
+  const byStatus = Map.groupBy(resources, ({ status }) => status);
+  return {
+    ...workspaceRowJson(detail),
+    workspace_id: workspaceId,
+    base_url: baseUrl,
+    commit,
+    interval_seconds: intervalSeconds,
+    next_run: iso(nextRun),
+    running,
+    failures,
+    paused,
+    vanished_at: vanishedAt,
+    held: held ?? null,
+    problems,
+    resources: Object.fromEntries([...byStatus].map(([status, { length }]) => [status, length])),
+    orphans,
+    state_location: outside ?? null,
+    state_problem: stateProblem ?? null,
+  };
+}
+
+export function resourceRowJson({ address, id, status, lines, url }: SaidRow): Item<'resources'> {
+  return { address, kind: kindOf(address), id, status, details: lines, url: url ?? null };
+}
+
+export function runRowJson(run: ListedRun): Item<'runs'> {
+  const { id, began, seconds, result, command, who, askedBy, summary, plan } = run;
+  return {
+    ...{ id, began: began.toISOString(), seconds: seconds ?? null, result, command },
+    ...{ who: who ?? null, asked_by: askedBy ?? null, summary, plan: plan ?? null },
+  };
+}
+
+export function runJson(run: RunDetail): ApiDocument<'run'> {
+  const { planState, facts, problems, resources, more } = run;
+  return {
+    ...runRowJson(run),
+    plan_state: planState ?? null,
+    facts: facts.map(([name, value]) => ({ name, value: value instanceof Date ? value.toISOString() : String(value) })),
+    problems,
+    resources,
+    more,
+  };
+}
+
+/** The saved plan, and the plan of the last run. */
+export function plansJson({ saved, left, checkedAt, shown }: WorkspaceDetail): readonly ApiDocument<'plan'>[] {
+  const { plan, rejected } = shown;
+  const plans: ApiDocument<'plan'>[] = [];
+  if (saved !== undefined) {
+    const isRejected = rejected?.id === saved.id && plan?.id !== saved.id;
+    plans.push({
+      id: saved.id,
+      state: isRejected ? 'rejected' : plan?.state === 'approved' ? 'approved' : 'waiting',
+      made_at: iso(saved.madeAt),
+      decided_by: (isRejected ? rejected : plan)?.by ?? null,
+      ...planJson(saved.plan),
+    });
+  }
+  if (left !== undefined)
+    plans.push({ id: 'left', state: 'left', made_at: iso(checkedAt), decided_by: null, ...planJson(left) });
+  return plans;
+}
+
+function planJson({
+  digest,
+  secrets,
+  state,
+  resources,
+  ...plan
+}: PlanDocument): Pick<ApiDocument<'plan'>, 'summary' | 'plan'> {
+  const { lineage, serial } = state;
+  const open = resources.filter((each) => each.action !== 'noop' || isForPerson(each));
+  return {
+    summary: plan.summary,
+    plan: {
+      ...plan,
+      state: { lineage, serial },
+      resources: open.map(({ desired, observed_digest, ...resource }) => resource),
+    },
+  };
+}
+
+export function pullRowJson(pull: ListedPull): Item<'pulls'> {
+  const { source, number, title, author, url, state, branch, head, since, status, problem, workspaces } = pull;
+  return { source, number, title, author, url, state, branch, head, since, status, problem, workspaces };
+}
+
+export function pullJson(pull: PullRow, plans: readonly ShownPullPlan[]): ApiDocument<'pull'> {
+  const [status, since, problem] = [pullStatus(pull), pull.since.toISOString(), pull.problem ?? null];
+  const { workspaces: _, ...row } = pullRowJson({ ...pull, status, since, problem, workspaces: [] });
+  return {
+    ...row,
+    base: pull.base,
+    fork: pull.isFork,
+    merged_as: pull.mergedAs ?? null,
+    planned_at: iso(pull.plannedAt),
+    plans: plans.map(({ address, result, madeAt, outcome, digest, notes, problem: why, plan }) => ({
+      address,
+      result,
+      made_at: madeAt.toISOString(),
+      outcome: outcome ?? null,
+      digest: digest ?? null,
+      notes,
+      problem: why === undefined ? null : { message: why.message, places: why.places },
+      plan: plan === undefined ? null : planJson(planDocument.parse(plan)).plan,
+    })),
+  };
+}
+
+function iso(at: Date | undefined): string | null {
+  return at === undefined || Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
