@@ -140,7 +140,8 @@ ${fleet}`,
       if (row?.isNew === true) return;
       await ask(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '61 s';
 UPDATE voxform_fleet.states SET heard = heard - interval '61 s';
-UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`);
+UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s';
+UPDATE voxform_fleet.pulls SET until = until - interval '61 s', work_at = work_at - interval '300 s'`);
     });
   }
 

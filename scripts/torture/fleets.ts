@@ -5,7 +5,7 @@ import type { Fault, ReceivedRequest } from '../../src/emulator/faults.ts';
 import type { Fate } from '../../test/state/backends/tcp-proxy.ts';
 import type { Case } from './cases.ts';
 import { FleetGround, type Machine } from './fleet-ground.ts';
-import { allAsDeclared, decideOnPlans, editionsIn, type Fleet, startAll } from './fleet-promises.ts';
+import { allAsDeclared, decideOnPlans, editionsIn, type Fleet, killOne, startAll } from './fleet-promises.ts';
 import type { Bench } from './lab.ts';
 import { agent, documents, number, webhook } from './manifests.ts';
 import type { Running } from './processes.ts';
@@ -181,15 +181,6 @@ async function trouble(trial: Trial, fleet: Fleet, random: Random): Promise<void
   else if (!trial.isEmbedded && random.chance(0.5)) await ground.passTime();
   restore?.();
   startAll(fleet);
-}
-
-async function killOne({ running, figures }: Fleet, random: Random): Promise<void> {
-  const [first, ...others] = running.values();
-  if (first === undefined) return;
-  const victim = random.pick([first, ...others]);
-  victim.child.kill('SIGKILL');
-  await victim.ended;
-  figures.count('kills of processes of a fleet', 'SIGKILL');
 }
 
 /** Until others believe it dead and had the time to take over. */

@@ -4,6 +4,7 @@ export { badStateCases } from './bad-states.ts';
 export { closedOrphanCases } from './closed-orphans.ts';
 export { dashboardCases } from './dashboard.ts';
 export { diskCases } from './disk.ts';
+export { fleetPullCases } from './fleet-pulls.ts';
 export { takeoverCases } from './fleet-takeover.ts';
 export { fleetCases } from './fleets.ts';
 export { guardCases } from './guards.ts';
