@@ -301,7 +301,7 @@ export class Pulls {
       return { ...none, result: 'invalid', problem: { message: 'the manifests are not valid', places } };
     const unplanned =
       pull.isFork && !host.forks
-        ? { result: 'validated' as const, notes: ['Requests from forks are not planned.'] }
+        ? { result: 'validated' as const, notes: ['The request comes from a fork, so it is planned after the merge.'] }
         : unplannedBecause(affected, pull.base);
     if (unplanned === undefined) return this.#planWhenUnlocked(affected, { pull, host, signal });
     if (errors.length === 0) return { ...none, ...unplanned };
@@ -410,11 +410,15 @@ export class Pulls {
     return { isPlanned: false, problem: undefined, again };
   }
 
-  async #decide(pull: ClaimedPull, host: PullHost, { address, digest, current }: MergedPlan): Promise<void> {
+  async #decide(pull: ClaimedPull, host: PullHost, merged: MergedPlan): Promise<void> {
+    const { address, digest, current } = merged;
     const { database, rules, log } = this.#options;
-    if (current === undefined) return;
     const outcome = (text: string, isApproved = false) =>
       enterOutcome(database, pull, { address, outcome: text, isApproved });
+    if (current === undefined) {
+      const text = withoutPlan(merged);
+      return text === undefined ? undefined : outcome(text);
+    }
     if (digest === undefined) return outcome('The request changed settings that only a person can approve.');
     if (current.digest !== digest) return outcome('The plan after the merge differs from the reviewed plan.');
     const { id, state, decidedBy } = current;
@@ -491,6 +495,15 @@ async function ignoringMissing(work: Promise<void>): Promise<boolean> {
     if (isMissing(error)) return false;
     throw error;
   }
+}
+
+/** Why no plan waits after a merge; undefined while a run may still leave one. */
+function withoutPlan({ run, isDecided }: MergedPlan): string | undefined {
+  if (run === undefined || run.result === 'busy' || run.result === 'interrupted') return undefined;
+  const { result, problem } = run;
+  if (result === 'ok') return isDecided ? undefined : 'The merge left nothing to change.';
+  const what = result === 'refused' ? 'was refused' : result === 'invalid' ? 'found invalid manifests' : 'failed';
+  return `The run after the merge ${what}${problem === undefined ? '.' : `: ${problem.slice(0, LONGEST)}`}`;
 }
 
 function keyOf({ source, number, head }: ClaimedPull): string {

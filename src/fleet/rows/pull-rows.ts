@@ -242,10 +242,14 @@ export interface MergedPlan {
   readonly address: string;
   readonly digest: string | undefined;
   readonly isApproved: boolean;
+  /** True if an outcome is stored. */
+  readonly isDecided: boolean;
   /** The plan of its workspace with the same digest that waits or was decided, else the waiting plan. */
   readonly current:
     | { readonly id: string; readonly digest: string; readonly state: string; readonly decidedBy: string }
     | undefined;
+  /** The last run, if it used the merged version of the workspace. */
+  readonly run: { readonly result: string; readonly problem: string | undefined } | undefined;
 }
 
 /** The last plans of a merged request; empty when the merge is too long ago. */
@@ -254,21 +258,27 @@ export async function mergedPlans(
   { source, number }: PullRow,
 ): Promise<readonly MergedPlan[]> {
   const rows = await ask(
-    `SELECT m.address, m.digest, m.approved, w.id, w.digest AS current, w.state, w.decided_by FROM ${S}.pull_plans m
+    `SELECT m.address, m.digest, m.approved, m.outcome, w.id, w.digest AS current, w.state, w.decided_by, r.last->>'result' AS result,
+  coalesce(r.last->>'error', r.last->'problems'->>0) AS problem
+FROM ${S}.pull_plans m
 JOIN ${S}.pulls p USING (source, number)
+LEFT JOIN ${S}.sources s ON s.name = m.source
+LEFT JOIN ${S}.workspaces r ON r.address = m.address AND s.fetched_at > p.since AND r.last->>'commit' = r.commit
 LEFT JOIN LATERAL (SELECT * FROM ${S}.plans w WHERE w.address = m.address AND (w.state = 'waiting' OR w.digest = m.digest
     AND (w.state = 'rejected' OR w.state IN ('approved', 'applied') AND w.decided_at >= m.made_at))
   ORDER BY w.digest = m.digest DESC NULLS LAST LIMIT 1) w ON true
-WHERE source = $1 AND number = $2 AND p.state = 'merged' AND p.since > now() - $3 * interval '1 millisecond'
+WHERE m.source = $1 AND m.number = $2 AND p.state = 'merged' AND p.since > now() - $3 * interval '1 millisecond'
   AND m.result = 'changes' ORDER BY m.address`,
     source,
     number,
     APPROVABLE,
   );
-  return rows.map(({ address, digest, approved, id, current, state, decided_by: by }) => ({
+  return rows.map(({ address, digest, approved, outcome, id, current, state, decided_by: by, result, problem }) => ({
     address: String(address),
     digest: textIn(digest),
     isApproved: approved === true,
+    isDecided: outcome !== null,
+    run: result === null ? undefined : { result: String(result), problem: textIn(problem) },
     current:
       id === null
         ? undefined
