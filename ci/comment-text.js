@@ -45,7 +45,7 @@ function closing(text) {
   let folds = 0;
   for (const line of text.split('\n')) {
     if (fence.takes(line)) continue;
-    if (line.startsWith('<details>')) folds++;
+    if (/^<details[ >]/.test(line)) folds++;
     if (line.startsWith('</details>')) folds--;
   }
   return `${fence.open === undefined ? '' : `${fence.open}\n`}${'\n</details>\n'.repeat(Math.max(0, folds))}`;

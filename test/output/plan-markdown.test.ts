@@ -113,8 +113,8 @@ describe('a plan as Markdown', () => {
     const text = planMarkdown(richPlan);
     const places = [
       'Warning:',
-      'set the inbound agent',
       '| create |',
+      'set the inbound agent',
       '#### Earlier manual steps',
       'invite carla',
       '<details>',

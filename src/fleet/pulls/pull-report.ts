@@ -3,7 +3,6 @@ import { planDocument } from '../../engine/plan/plan-schema.ts';
 import type { HostName } from '../../hosting/index.ts';
 import type { CommitStatus } from '../../hosting/pull-requests.ts';
 import { severalMarkdown } from '../../output/formats/markdown-format.ts';
-import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
 import type { PullPlan, PullResult, PullRow } from '../rows/pull-rows.ts';
 
@@ -50,7 +49,7 @@ export function commentOf(reporting: Reporting, host: HostName): string {
   return commentText({
     marker: markerOf(pull.source),
     text: host === 'gitlab' ? withoutQuickActions(text) : text,
-    footer: `<sub>Plan of commit ${pull.head}.${link}</sub>`,
+    footer: `<sub>Plan of commit ${pull.head.slice(0, 10)}.${link}</sub>`,
     limit: LIMITS[host],
   });
 }
@@ -69,25 +68,28 @@ function plansMarkdown(plans: readonly PullPlan[]): string {
     const text = [message, ...places].join('\n');
     return [{ workspace: address, message: text, ...(hint !== undefined && { hint }) }];
   });
+  const results = new Map(plans.map(({ address, result }) => [address, result]));
   const remarks = plans.flatMap(({ address, result, notes }) => {
     const words = WORDS[result];
     return words === undefined ? [] : [{ workspace: address, text: [`${words}.`, ...notes].join(' ') }];
   });
   return severalMarkdown(
     { what: 'plan', reports, failures, remarks },
-    { folds: true, reachOf: ({ document }) => ({ member: document.workspace }) },
+    {
+      folds: true,
+      wordOf: ({ workspace }) => results.get(workspace) ?? 'failed',
+      reachOf: ({ document }) => ({ member: document.workspace }),
+    },
   );
 }
 
 export function statusOf(reporting: Reporting): CommitStatus {
   const { plans } = reporting;
-  const bad = plans.filter(({ result }) => FAILURES.includes(result)).length;
-  const changing = plans.filter(({ result }) => result === 'changes').length;
-  const all = plural(plans.length, 'workspace');
+  const isBad = ({ result }: PullPlan) => FAILURES.includes(result);
+  const sorted = plans.toSorted((a, b) => Number(isBad(b)) - Number(isBad(a)));
   const url = pageOf(reporting);
-  if (bad > 0) return { state: 'failure', description: `${bad} of ${all} cannot be applied like this`, url };
   if (plans.length === 0) return { state: 'success', description: 'No workspace is affected', url };
-  return { state: 'success', description: `${all} planned, ${changing} with changes`, url };
+  return { state: plans.some(isBad) ? 'failure' : 'success', description: pullCounts(sorted), url };
 }
 
 /** For a commit that cannot be compared with its base. */

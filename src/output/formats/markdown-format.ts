@@ -35,7 +35,7 @@ export const format: ReportFormat = { report: reportMarkdown, several: severalMa
 const FORMATS = { text: markdownText, code: markdownCode };
 
 /** The part of the page that each section may fill, with everything before it. */
-const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, standing: 0.65, notes: 0.7 };
+const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, stepsAfter: 0.6, standing: 0.65, notes: 0.7 };
 
 interface MarkdownOptions extends ReportOptions {
   /** Characters, if the page is only a part of a comment. */
@@ -47,8 +47,8 @@ interface MarkdownOptions extends ReportOptions {
 }
 
 /**
- * A comment within GitHub's limit: counts, failures, warnings, new manual steps, a table, earlier manual steps, notes on unchanged
- * resources, and the folded fields of each resource.
+ * A comment within GitHub's limit: counts, failures, warnings, a table, manual steps (before the table if they are the result of an
+ * apply), notes on unchanged resources, and the folded fields of each resource.
  */
 export function reportMarkdown(
   report: Report,
@@ -75,12 +75,15 @@ export function reportMarkdown(
     ...shared.map((each) => `- [ ] ${sharedStepText(each, formats)}`),
     ...resources.filter((each) => !isOld(each)).flatMap(checklist),
   ];
-  page.addList('#### Manual steps', steps, { share: bounds.steps, rest: moreSteps });
-  for (const { table } of shared) {
-    if (table === undefined) continue;
-    const escaped = { ...table, rows: table.rows.map((cells) => cells.map(markdownText)) };
-    page.addTable('', { ...withLinks(escaped, markdownLink), share: bounds.steps });
-  }
+  const addSteps = (share: number): void => {
+    page.addList('#### Manual steps', steps, { share, rest: moreSteps });
+    for (const { table } of shared) {
+      if (table === undefined) continue;
+      const escaped = { ...table, rows: table.rows.map((cells) => cells.map(markdownText)) };
+      page.addTable('', { ...withLinks(escaped, markdownLink), share });
+    }
+  };
+  if (applied) addSteps(bounds.steps);
   const listed = changedGroups(report).flatMap((group) =>
     group.resources.flatMap((resource) => {
       const left = without(resource);
@@ -93,6 +96,7 @@ export function reportMarkdown(
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
     { share: bounds.table, rest: (count) => `| | ${count} more | | |` },
   );
+  if (!applied) addSteps(bounds.stepsAfter);
   page.addList('#### Earlier manual steps', resources.filter(isOld).flatMap(checklist), {
     share: bounds.standing,
     rest: moreSteps,
@@ -222,8 +226,10 @@ function moreSteps(count: number): string {
 }
 
 interface SeveralOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
-  /** Fold the plan of each workspace. */
+  /** Fold the plan of each workspace, if there are several. */
   readonly folds?: boolean;
+  /** What a failure is called. */
+  readonly wordOf?: (failure: WorkspaceFailure) => string;
   /** How commands name a reported workspace. */
   readonly reachOf?: (report: Report) => Reach;
 }
@@ -234,18 +240,19 @@ const SHORTEST_REPORT = 600;
 /** One comment for all workspaces, of at most 65,536 characters unless the table alone is longer: a table, failures, then as much of each as fits. */
 export function severalMarkdown(
   { what, reports, failures, remarks = [] }: SeveralReports,
-  { full, quiet, folds = false, reachOf: reachFor = reachOf }: SeveralOptions = {},
+  { full, quiet, folds = false, reachOf: reachFor = reachOf, wordOf = () => 'failed' }: SeveralOptions = {},
 ): string {
   const rows = [
-    ...failures.map(({ workspace }) => [markdownCode(workspace), '**failed**']),
+    ...failures.map((failure) => [markdownCode(failure.workspace), `**${wordOf(failure)}**`]),
     ...reports.map(({ document, summary }) => [markdownCode(document.workspace), markdownText(summary.join(' '))]),
     ...remarks.map(({ workspace, text }) => [markdownCode(workspace), markdownText(text)]),
   ].map(tableLine);
+  const tag = rows.length === 1 ? '<details open>' : '<details>';
   const heading = `## voxform ${what} for ${plural(rows.length, 'workspace')}`;
   let page = `${heading}\n\n| Workspace | ${what === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;
   for (const [index, failure] of failures.entries()) {
     const room = (MARKDOWN_LIMIT - page.length) / (failures.length - index + reports.length);
-    const title = `### ${markdownCode(failure.workspace)} failed`;
+    const title = `### ${markdownCode(failure.workspace)} ${wordOf(failure)}`;
     const block = `${title}\n\n${failureMarkdown(failure)}`;
     page += `\n${block.length < room ? block : `${title}\n\n_Too long to be shown here._`}\n`;
   }
@@ -253,7 +260,7 @@ export function severalMarkdown(
     const { document, summary } = report;
     const [opening, closing] = folds
       ? [
-          `<details><summary>${markdownCode(document.workspace)}: ${markdownText(summary.join(' '))}</summary>\n\n`,
+          `${tag}<summary>${markdownCode(document.workspace)}: ${markdownText(summary.join(' '))}</summary>\n\n`,
           '\n</details>\n',
         ]
       : ['', ''];
