@@ -305,7 +305,7 @@ function sourceProblems(source: SourceSettings, folder: string): Problem[] {
       return [{ code: 'plain-secret', message, ...at }];
     }
     if (source.pullRequests === undefined || repositoryOnHost(url, source.pullRequests) !== undefined) return [];
-    const message = `the Git address does not tell the host and the repository of its pull requests; set host (${hostNames.join(' or ')}) and, if needed, api`;
+    const message = `the Git address names neither GitHub nor GitLab, whose pull requests can be planned; for a server of one of them, set host (${hostNames.join(' or ')}) and, if needed, api`;
     return [{ code: 'unknown-host', message, path: ['sources', name, 'pull_requests'], at: 'key' }];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -303,7 +303,10 @@ export class HostClient {
         301: moved,
         307: moved,
         308: moved,
-        401: [`${host} rejected ${credentials.shown} (${summary})`, `Check ${credentials.shown}. ${needs}`],
+        401: [
+          `${host} rejected ${credentials.shown} (${summary})`,
+          `Check its value and whether it has expired. ${needs}`,
+        ],
         403: [`no permission for ${shown} (${summary})`, needs],
         404: [`${shown} was not found (${summary})`, `Check ${settings.repository}. ${needs}`],
       } as Readonly<Record<number, readonly [string, string]>>

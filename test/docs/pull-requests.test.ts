@@ -14,13 +14,13 @@ it('docs/pull-requests.md', async () => {
   await using emulator = await startEmulator({ seed: 1 });
   const { url: base, workspaceId } = emulator;
   await using host = await FakeGithub.start({
-    'clients/acme/voxform.yaml': `version: 1\nworkspaces:\n  production: { base_url: "${base}", workspace_id: ${workspaceId}, api_key: { $secret: API_KEY } }\n`,
+    'clients/acme/voxform.yaml': `version: 1\nworkspaces:\n  production: { base_url: "${base}", workspace_id: ${workspaceId}, api_key: { $secret: ACME_API_KEY } }\n`,
     [MANIFEST]: agentManifest('day', 'One.'),
   });
   host.isPrivate = true;
   await using folder = await temporaryFolder();
   const { url } = await freshDatabase();
-  const env = { FLEET_DATABASE_URL: url, API_KEY: 'any', APP_KEY: host.installApp(12345) };
+  const env = { FLEET_DATABASE_URL: url, ACME_API_KEY: 'any', APP_KEY: host.installApp(12345) };
   const page = openPage('docs/pull-requests.md', {
     folder,
     env,
@@ -30,7 +30,10 @@ it('docs/pull-requests.md', async () => {
       '127.0.0.1:9095': '127.0.0.1:0',
     },
   });
-  await folder.write('fleet.yaml', `version: 1\ndatabase: { $secret: FLEET_DATABASE_URL }\n${page.block('yaml')}`);
+  await folder.write(
+    'fleet.yaml',
+    page.block('yaml').replace('version: 1\n', 'version: 1\ndatabase: { $secret: FLEET_DATABASE_URL }\n'),
+  );
   await page.next('export');
   await using _ = page.start('voxform fleet serve');
   const fleet = async (...args: string[]) => (await command(['fleet', ...args], { cwd: folder.root, env })).stdout;
