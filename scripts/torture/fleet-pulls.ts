@@ -31,7 +31,7 @@ export const fleetPullCases: readonly Case[] = trials.map(({ steps, ...each }) =
 }));
 
 /** Milliseconds. */
-const LONGEST_WAIT = 75_000;
+const LONGEST_WAIT = 150_000;
 const ANSWERS: readonly Fault['answer'][] = [
   'cut',
   'lost',

@@ -1,11 +1,23 @@
 import { HostClient } from '../../hosting/host-client.ts';
-import { hostKinds } from '../../hosting/index.ts';
+import { type HostName, hostKinds } from '../../hosting/index.ts';
+import type { PullRequests } from '../../hosting/pull-requests.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import type { FleetFile } from '../fleet-file.ts';
 import { hostAccess } from '../sources/host-access.ts';
 import { addressText } from '../sources/open-sources.ts';
-import type { PullHost } from './pulls.ts';
+
+/** The pull requests of a source and its settings. */
+export interface PullHost {
+  readonly name: HostName;
+  readonly pulls: PullRequests;
+  /** True if requests from forks are planned with the secrets of the workspace. */
+  readonly forks: boolean;
+  /** The branch whose requests are planned. */
+  readonly base: string;
+  /** Milliseconds between two comparisons of a merged request. */
+  readonly interval: number;
+}
 
 interface PullHostsOptions {
   readonly fleet: FleetFile;

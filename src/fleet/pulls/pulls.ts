@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eachConcurrently } from '../../engine/observe/each-concurrently.ts';
 import { HostProblem, isMissing } from '../../hosting/host-client.ts';
-import type { HostName } from '../../hosting/index.ts';
-import type { PullRequest, PullRequests, Reviews } from '../../hosting/pull-requests.ts';
+import type { PullRequest, PullRequests } from '../../hosting/pull-requests.ts';
 import { retryPause } from '../../operator/loop.ts';
 import { isExpected, messageOf, StateLocked } from '../../operator/messages.ts';
 import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
@@ -11,21 +10,16 @@ import { closing } from '../../problems/closing.ts';
 import { placeOf } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { FleetDatabase } from '../database/fleet-database.ts';
-import { ruleOf } from '../fleet-file.ts';
-import { decidePlan, lockCurrentPlan } from '../rows/decision-rows.ts';
 import {
   type ClaimedPull,
   claimPulls,
   commitOf,
   enterOpenPulls,
-  enterOutcome,
   enterPullPlan,
   enterPulls,
   enterPullsProblem,
   type FinishedPull,
   finishPull,
-  type MergedPlan,
-  mergedPlans,
   type PullPlan,
   plannedAddresses,
   plansOfPull,
@@ -33,24 +27,13 @@ import {
   removePulls,
   renewPulls,
 } from '../rows/pull-rows.ts';
-import { lockRows } from '../rows/run-rows.ts';
 import { BUSY_PAUSE } from '../run-outcome.ts';
 import type { WorkerOptions } from '../worker.ts';
 import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
+import { MergeApprovals } from './merge-approvals.ts';
 import { planAtHead, unplannedBecause } from './plan-at-head.ts';
+import type { PullHost } from './pull-hosts.ts';
 import { commentOf, failedStatus, markerOf, pendingStatus, statusOf } from './pull-report.ts';
-
-/** The pull requests of a source and its settings. */
-export interface PullHost {
-  readonly name: HostName;
-  readonly pulls: PullRequests;
-  /** True if requests from forks are planned with the secrets of the workspace. */
-  readonly forks: boolean;
-  /** The branch whose requests are planned. */
-  readonly base: string;
-  /** Milliseconds between two comparisons of a merged request. */
-  readonly interval: number;
-}
 
 interface PullsOptions
   extends Pick<WorkerOptions, 'sources' | 'context' | 'shared' | 'rules' | 'clock' | 'ready' | 'timeout' | 'pauses'> {
@@ -90,13 +73,8 @@ interface Working {
 const MOST_AT_ONCE = 4;
 /** Milliseconds between two looks for a free slot. */
 const SLOT_PAUSE = 250;
-/** Milliseconds between two comparisons with the plans after a merge: soon after it, then by the interval of the source. */
-const SOON = 1000;
-const SOON_FOR = 120_000;
-/** Milliseconds after which reviews that were too few are read again. */
-const REVIEWS_AGAIN = 30_000;
-/** The number of later looks at a merged request in the time since its merge, so that one that waits for days costs few requests. */
-const CHECKS_PER_AGE = 20;
+/** Milliseconds until the next attempt after a limit of the host. */
+const SHORTEST = 1000;
 
 /** The number of problems that are listed. */
 const MOST_LISTED = 20;
@@ -116,13 +94,14 @@ export class Pulls {
   readonly #options: PullsOptions;
   readonly #working = new Map<string, Working>();
   readonly #reported = new RepeatFilter();
-  readonly #reviews = new Map<string, { readonly at: number; readonly reviews: Reviews }>();
+  readonly #approvals: MergeApprovals;
   /** Sources with a look in progress, and whether another one must follow. */
   readonly #looking = new Map<string, boolean>();
   #isStopped = false;
 
   constructor(options: PullsOptions) {
     this.#options = options;
+    this.#approvals = new MergeApprovals(options);
   }
 
   /** Reads the open requests of a source. Rejects if the database fails. */
@@ -216,7 +195,8 @@ export class Pulls {
     try {
       const host = hosts.get(pull.source);
       if (host === undefined) throw new Error(`no host for ${pull.source}`);
-      const finished = pull.state === 'open' ? await this.#plan(pull, host, signal) : await this.#approve(pull, host);
+      const finished =
+        pull.state === 'open' ? await this.#plan(pull, host, signal) : await this.#approvals.decide(pull, host);
       await finishPull(database, pull, finished);
     } catch (error) {
       await this.#failed(pull, signal, error).catch((failure: unknown) =>
@@ -233,7 +213,7 @@ export class Pulls {
     }
     const problem = messageOf(error);
     const limited = error instanceof HostProblem && error.failure.why === 'limited' ? error.failure.until : undefined;
-    const again = limited === undefined ? this.#pauseAfter(pull) : Math.max(SOON, limited.getTime() - Date.now());
+    const again = limited === undefined ? this.#pauseAfter(pull) : Math.max(SHORTEST, limited.getTime() - Date.now());
     // A host limits the number of statuses of a commit.
     if (pull.state === 'open' && !(error instanceof HostProblem) && pull.failures < MOST_RETRIES) {
       const status = hosts.get(pull.source)?.pulls.setStatus(pull, failedStatus({ pull, address }));
@@ -389,72 +369,6 @@ export class Pulls {
     signal.throwIfAborted();
   }
 
-  /** Approves the waiting plans that are exactly those of a merged request and that were reviewed. */
-  async #approve(pull: ClaimedPull, host: PullHost): Promise<FinishedPull> {
-    const { database, rules } = this.#options;
-    const plans = (await mergedPlans(database, pull)).filter(
-      ({ address }) => ruleOf(rules, address).reviews !== undefined,
-    );
-    if (pull.plannedHead !== pull.head) {
-      const problem =
-        'The plan of its last commit was not reported before the merge, so a person approves the plan after the merge.';
-      for (const { address } of plans) await enterOutcome(database, pull, { address, outcome: problem });
-      return { isPlanned: false, problem, again: undefined };
-    }
-    const undecided = plans.filter(({ isApproved }) => !isApproved);
-    for (const plan of undecided) await this.#decide(pull, host, plan);
-    const age = Date.now() - pull.since.getTime();
-    const later = Math.max(host.interval, REVIEWS_AGAIN, age / CHECKS_PER_AGE);
-    const again = undecided.length === 0 ? undefined : age < SOON_FOR ? SOON : later;
-    if (again === undefined) this.#reviews.delete(keyOf(pull));
-    return { isPlanned: false, problem: undefined, again };
-  }
-
-  async #decide(pull: ClaimedPull, host: PullHost, merged: MergedPlan): Promise<void> {
-    const { address, digest, current } = merged;
-    const { database, rules, log } = this.#options;
-    const outcome = (text: string, isApproved = false) =>
-      enterOutcome(database, pull, { address, outcome: text, isApproved });
-    if (current === undefined) {
-      const text = withoutPlan(merged);
-      return text === undefined ? undefined : outcome(text);
-    }
-    if (digest === undefined) return outcome('The request changed settings that only a person can approve.');
-    if (current.digest !== digest) return outcome('The plan after the merge differs from the reviewed plan.');
-    const { id, state, decidedBy } = current;
-    if (state === 'rejected') return outcome(`Plan ${id} was rejected by ${decidedBy}.`);
-    if (state !== 'waiting') return outcome(`Plan ${id} was approved by ${decidedBy}.`, true);
-    const { approvals, objections } = await this.#reviewsOf(pull, host);
-    const needed = ruleOf(rules, address).reviews ?? 1;
-    if (objections.length > 0) return outcome(`Changes were requested by ${objections.join(', ')}.`);
-    if (approvals.length < needed)
-      return outcome(
-        `The merged commit has ${approvals.length} of ${plural(needed, 'required review')}${approvals.length === 0 ? '' : `, by ${approvals.join(', ')}`}.`,
-      );
-    const reviewers = approvals.length === 0 ? '' : `, reviewed by ${approvals.join(', ')}`;
-    const by = `${pull.source} pull request ${pull.number}${reviewers}`;
-    const isApproved = await database.atomically(async (statements) => {
-      await lockRows(statements, [address]);
-      const open = await lockCurrentPlan(statements, address);
-      // A person may have rejected it meanwhile, or a run may have replaced it.
-      if (open?.id !== id || open.state !== 'waiting') return false;
-      await decidePlan(statements, { address, id, by }, 'approved');
-      const text = `Plan ${id} was approved by the merge${reviewers}.`;
-      await enterOutcome(statements, pull, { address, outcome: text, isApproved: true });
-      return true;
-    });
-    if (isApproved)
-      log.entry('info', `approved plan ${id} of ${address}: ${by}`, { event: 'approved', workspace: address });
-  }
-
-  async #reviewsOf(pull: ClaimedPull, { pulls }: PullHost): Promise<Reviews> {
-    const known = this.#reviews.get(keyOf(pull));
-    if (known !== undefined && Date.now() - known.at < REVIEWS_AGAIN) return known.reviews;
-    const reviews = await pulls.reviews(pull);
-    this.#reviews.set(keyOf(pull), { at: Date.now(), reviews });
-    return reviews;
-  }
-
   #pauseAfter({ failures }: ClaimedPull): number {
     const { pauses, random } = this.#options;
     return retryPause(pauses, failures + 1, random());
@@ -495,17 +409,4 @@ async function ignoringMissing(work: Promise<void>): Promise<boolean> {
     if (isMissing(error)) return false;
     throw error;
   }
-}
-
-/** Why no plan waits after a merge; undefined while a run may still leave one. */
-function withoutPlan({ run, isDecided }: MergedPlan): string | undefined {
-  if (run === undefined || run.result === 'busy' || run.result === 'interrupted') return undefined;
-  const { result, problem } = run;
-  if (result === 'ok') return isDecided ? undefined : 'The merge left nothing to change.';
-  const what = result === 'refused' ? 'was refused' : result === 'invalid' ? 'found invalid manifests' : 'failed';
-  return `The run after the merge ${what}${problem === undefined ? '.' : `: ${problem.slice(0, LONGEST)}`}`;
-}
-
-function keyOf({ source, number, head }: ClaimedPull): string {
-  return JSON.stringify([source, number, head]);
 }
