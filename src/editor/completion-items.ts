@@ -2,9 +2,11 @@ import path from 'node:path';
 import { kinds } from '../kinds/index.ts';
 import { flowValue, type ScalarValue, scalarText } from '../manifests/editing/new-value.ts';
 import type { DocumentPath } from '../manifests/finding.ts';
+import { explain } from '../output/explain/explanation.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { valueAt } from '../values/path.ts';
 import { isKeyedByAddress } from './address-places.ts';
+import { documentAround } from './document-at.ts';
 import {
   environmentNames,
   fileNames,
@@ -17,11 +19,12 @@ import { ruleCursor } from './rule-completion.ts';
 import { ownAddress, SchemaPlace, specPlace } from './schema-place.ts';
 import { type FileRole, knownFile, type ProjectSnapshot, type TextRange } from './snapshot.ts';
 import { cursorAt, type TextCursor } from './text-cursor.ts';
+import { topics } from './topics.ts';
 
 /** A replacement for the text at the cursor. */
 export interface Suggestion {
   readonly label: string;
-  readonly is: 'field' | 'value' | 'form' | 'reference' | 'file' | 'folder' | 'function';
+  readonly is: 'field' | 'value' | 'form' | 'reference' | 'file' | 'folder' | 'function' | 'snippet';
   readonly detail: string;
   readonly description: string;
   readonly newText: string;
@@ -61,8 +64,23 @@ export function suggestionsAt(snapshot: ProjectSnapshot, file: string, offset: n
   const context = { snapshot, file, role, cursor, place };
   const keys = cursor.at === 'value' ? [] : keysFor(context);
   const values = cursor.at === 'key' ? [] : valuesFor(context);
+  if (role === 'manifest' && EMPTY.test(documentAround(text, offset).text)) return [...newManifests(cursor), ...keys];
   const found = keys.some(({ is }) => is === 'field') ? [...keys, ...values] : [...values, ...keys];
   return [...new Map(found.map((each) => [each.label, each])).values()];
+}
+
+const EMPTY = /^(?:---)?\s*\w*\s*$/;
+
+/** A manifest of each kind, for a document that has nothing yet. */
+function newManifests({ range }: TextCursor): Suggestion[] {
+  const { all, byPath } = topics();
+  return [...kinds.keys()].flatMap((name) => {
+    const topic = byPath.get(name);
+    const { description = '', example } = topic === undefined ? {} : explain(topic, all);
+    return example === undefined
+      ? []
+      : [{ label: name, is: 'snippet' as const, detail: 'new manifest', description, newText: example, range }];
+  });
 }
 
 function keysFor({ snapshot, cursor, place, role }: CompletionContext): Suggestion[] {

@@ -15,8 +15,10 @@ import { findProjectFolder } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
 import type { Redactor } from '../values/redactor.ts';
 import { EditedProject } from './edited-project.ts';
+import type { ShownWorkspaces } from './extension-requests.ts';
 import { type OpenFile, OpenFiles } from './open-files.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
+import { withTextFiles } from './text-files.ts';
 
 export interface EditorSessionOptions {
   readonly env: Environment;
@@ -37,6 +39,8 @@ interface EditorFacts {
   readonly workspace: string | undefined;
   /** True if the editor reports changed files of its folders. */
   readonly reportsFileChanges: boolean;
+  /** The editor's command that shows locations; empty if it has none. */
+  readonly showLocations: string;
 }
 
 interface EditorNotifications {
@@ -65,13 +69,17 @@ export class EditorSession {
     this.#notifications = notifications;
   }
 
+  get showLocations(): string {
+    return this.#facts?.showLocations ?? '';
+  }
+
   /** Must be called first, once. */
   begin(facts: EditorFacts): void {
     this.#facts = facts;
   }
 
   /** The project of a file, if any. */
-  projectOf({ file }: OpenFile): ProjectLoads | undefined {
+  projectOf({ file }: Pick<OpenFile, 'file'>): ProjectLoads | undefined {
     if (file === undefined) return undefined;
     const { env, user } = this.#options;
     const home = env.HOME ?? env.USERPROFILE;
@@ -82,6 +90,21 @@ export class EditorSession {
       this.#notice(error);
       return undefined;
     }
+  }
+
+  /** The workspaces of the project of a file, which need not be open; undefined without a valid project. */
+  async workspacesAt(file: string | undefined): Promise<ShownWorkspaces | undefined> {
+    const loads = this.projectOf({ file });
+    if (loads?.latest === undefined) loads?.changed();
+    const { project, workspace } = (await loads?.current()) ?? {};
+    if (project === undefined) return undefined;
+    const workspaces = [];
+    for (const { name, apiKey, secrets } of Object.values(project.workspaces)) {
+      const isKnown = this.#options.readsSecrets && secrets.isLocal;
+      if (isKnown && apiKey.name !== '') await secrets.read([apiKey.name]);
+      workspaces.push({ name, lacksKey: isKnown && !apiKey.isSet });
+    }
+    return { selected: workspace?.name, workspaces };
   }
 
   /** The projects of all files opened so far. */
@@ -181,9 +204,10 @@ export class EditorSession {
     this.#lastNotice = text;
   }
 
-  #publishAll({ folder, diagnostics, textOf }: ProjectSnapshot): void {
+  #publishAll(snapshot: ProjectSnapshot): void {
+    const { folder, textOf } = snapshot;
     const shown = new Map<string, readonly Shown[]>();
-    for (const [name, ofFile] of Map.groupBy(diagnostics, ({ file }) => file)) {
+    for (const [name, ofFile] of Map.groupBy(withTextFiles(snapshot), ({ file }) => file)) {
       const file = path.resolve(folder, name);
       const uri = this.files.uriOf(file);
       const document = this.files.get(uri)?.document ?? documentOf(uri, textOf(file) ?? '');

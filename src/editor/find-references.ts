@@ -59,6 +59,12 @@ function valueAt(
   );
 }
 
+/** The file that `$file` names at an offset, relative to the project folder. */
+export function namedFileAt(snapshot: ProjectSnapshot, file: string, offset: number): string | undefined {
+  const value = valueAt(snapshot, file, offset);
+  return value?.is === 'file' ? value.name : undefined;
+}
+
 /** All places that name a variable, file or workspace. */
 function placesOfValue(
   snapshot: ProjectSnapshot,

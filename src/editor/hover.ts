@@ -1,14 +1,12 @@
 import { isScalar } from 'yaml';
-import { kinds, lookups } from '../kinds/index.ts';
 import { type DocumentPath, follow } from '../manifests/finding.ts';
 import { isForm, sourceText } from '../manifests/layers.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { explain } from '../output/explain/explanation.ts';
-import { ANY_KEY, type Topic, topicsOf } from '../output/explain/topics.ts';
+import { ANY_KEY, type Topic } from '../output/explain/topics.ts';
 import { fenced } from '../output/markdown.ts';
 import { valueText } from '../output/value-text.ts';
 import { isObject, type Json, jsonEqual } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
 import { isSpecial, Join, mapSpecials, Reference, Secret, toForms, type Value } from '../values/value.ts';
 import { documentAround, documentsIn, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import { addressAt } from './find-references.ts';
@@ -21,6 +19,7 @@ import {
   type TextRange,
   withoutSecrets,
 } from './snapshot.ts';
+import { topics } from './topics.ts';
 
 /** Information about a place of a file. */
 interface HoverText {
@@ -31,6 +30,26 @@ interface HoverText {
 
 /** Undefined if nothing is known. Never throws because of the contents. */
 export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number): HoverText | undefined {
+  const found = subjectAt(snapshot, file, offset);
+  if (found === undefined) return undefined;
+  const { subject, range } = found;
+  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)].map((each) =>
+    withoutSecrets(snapshot, each),
+  );
+  return paragraphs.length === 0 ? undefined : { range, paragraphs };
+}
+
+/** The topic of `voxform explain` about a place; undefined if there is none. */
+export function topicAt(snapshot: ProjectSnapshot, file: string, offset: number): string | undefined {
+  const found = subjectAt(snapshot, file, offset);
+  return found && topicFor(found.subject)?.path;
+}
+
+function subjectAt(
+  snapshot: ProjectSnapshot,
+  file: string,
+  offset: number,
+): { readonly subject: HoverSubject; readonly range: TextRange } | undefined {
   const known = knownFile(snapshot, file);
   if (known === undefined) return undefined;
   const { text, role } = known;
@@ -42,14 +61,11 @@ export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number)
   });
   if (found === undefined || !isScalar(found.node)) return undefined;
   const at = found.at === 'key' ? [...found.path, String(found.node.value)] : found.path;
-  const subject = { snapshot, file, role, value: readableValue(document), path: at };
-  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)].map((each) =>
-    withoutSecrets(snapshot, each),
-  );
   const range = rangeIn(found.node);
-  return paragraphs.length === 0
-    ? undefined
-    : { range: { start: start + range.start, end: start + range.end }, paragraphs };
+  return {
+    subject: { snapshot, file, role, value: readableValue(document), path: at },
+    range: { start: start + range.start, end: start + range.end },
+  };
 }
 
 /** The declaration of the resource at the place. */
@@ -69,11 +85,6 @@ interface HoverSubject {
   readonly path: DocumentPath;
 }
 
-const topics = lazily((): { readonly all: readonly Topic[]; readonly byPath: ReadonlyMap<string, Topic> } => {
-  const all = topicsOf(kinds.values(), lookups.values());
-  return { all, byPath: new Map(all.map((topic) => [topic.path, topic])) };
-});
-
 /** The keys of the path up to the first value form. */
 function fieldPath(path: DocumentPath): string[] {
   const form = path.findIndex((part) => typeof part === 'string' && part.startsWith('$'));
@@ -81,6 +92,7 @@ function fieldPath(path: DocumentPath): string[] {
 }
 
 function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
+  if (role === 'fleet' || role === 'policies') return undefined;
   const spec = specPlace(role, value, at);
   const { byPath } = topics();
   const [root, inside] =
@@ -103,7 +115,7 @@ function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
 }
 
 function ofField(subject: HoverSubject): string[] {
-  const topic = subject.role === 'fleet' || subject.role === 'policies' ? undefined : topicFor(subject);
+  const topic = topicFor(subject);
   if (topic === undefined) return described(subject);
   const { path: name, type, required, description, limits, treatment } = explain(topic, topics().all);
   const head = `\`${name}\`: ${required ? `${type}, required` : type}`;

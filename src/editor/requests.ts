@@ -2,6 +2,8 @@ import path from 'node:path';
 import {
   CodeActionKind,
   CodeActionRequest,
+  type CodeLens,
+  CodeLensRequest,
   type CompletionItem,
   CompletionItemKind,
   CompletionRequest,
@@ -34,13 +36,15 @@ import { realPath } from '../manifests/read-file.ts';
 import { type Suggestion, suggestionsAt } from './completion-items.ts';
 import { NOT_LOADED } from './edited-project.ts';
 import { documentOf, type EditorSession, rangeOf, shownDiagnostic } from './editor-session.ts';
+import { TopicRequest, WorkspacesRequest } from './extension-requests.ts';
 import { definitionsAt, referencesAt } from './find-references.ts';
-import { hoverAt } from './hover.ts';
-import type { OpenFile } from './open-files.ts';
+import { hoverAt, topicAt } from './hover.ts';
+import { type OpenFile, realFileOf } from './open-files.ts';
 import { renamableAt, renameAt } from './rename.ts';
 import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 import { type FileSymbol, resourcesNamed, symbolsIn } from './symbols.ts';
 import { fixesOf, formattingEdits } from './text-edits.ts';
+import { usesOfText } from './text-files.ts';
 
 export const REQUEST_CAPABILITIES: ServerCapabilities = {
   completionProvider: { triggerCharacters: ['$', '/', ' ', '{', '"', "'", '.', '('] },
@@ -50,6 +54,7 @@ export const REQUEST_CAPABILITIES: ServerCapabilities = {
   renameProvider: { prepareProvider: true },
   documentFormattingProvider: true,
   codeActionProvider: { codeActionKinds: [CodeActionKind.QuickFix] },
+  codeLensProvider: {},
   documentSymbolProvider: true,
   workspaceSymbolProvider: true,
 };
@@ -57,6 +62,7 @@ export const REQUEST_CAPABILITIES: ServerCapabilities = {
 const REQUEST_FAILED = -32803;
 const CONTENT_MODIFIED = -32801;
 const MAX_SYMBOLS = 200;
+const MOST_NAMED = 3;
 
 interface EditorRequests {
   readonly connection: ProtocolConnection;
@@ -129,6 +135,28 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
         locationOf(found.snapshot, place),
       ),
     ),
+  );
+  connection.onRequest(
+    CodeLensRequest.type,
+    checked(inFile, async ({ textDocument: { uri } }): Promise<CodeLens[]> => {
+      const found = await openedFile(session, uri, 'now');
+      const uses = found && usesOfText(found.snapshot, found.file);
+      if (found === undefined || uses === undefined || uses.users.length === 0) return [];
+      const { users, places } = uses;
+      const start = { line: 0, character: 0 };
+      const title = `Used by ${users.length > MOST_NAMED ? `${users.length} resources` : users.join(', ')}`;
+      const locations = places.map((place) => locationOf(found.snapshot, place));
+      const command = { title, command: session.showLocations, arguments: [uri, start, locations] };
+      return [{ range: { start, end: start }, command }];
+    }),
+  );
+  connection.onRequest(
+    WorkspacesRequest,
+    checked(inFile, async ({ textDocument: { uri } }) => (await session.workspacesAt(realFileOf(uri))) ?? null),
+  );
+  connection.onRequest(
+    TopicRequest,
+    at({ none: null }, ({ snapshot, file, offset }) => topicAt(snapshot, file, offset) ?? null),
   );
   connection.onRequest(
     PrepareRenameRequest.type,
@@ -292,6 +320,7 @@ const ITEM_KINDS: Readonly<Record<Suggestion['is'], CompletionItemKind>> = {
   file: CompletionItemKind.File,
   folder: CompletionItemKind.Folder,
   function: CompletionItemKind.Function,
+  snippet: CompletionItemKind.Snippet,
 };
 
 interface ItemPlace extends Pick<EditorRequests, 'redact'> {

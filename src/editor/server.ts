@@ -169,10 +169,10 @@ class EditorServer {
     if (problem !== undefined) throw new ResponseError(INVALID_PARAMS, problem);
     this.#state = 'running';
     const { initializationOptions: initOptions, workspaceFolders, rootUri, capabilities } = params;
-    const named: unknown = initOptions?.workspace;
-    const workspace = typeof named === 'string' && named !== '' ? named : this.#options.workspace;
+    const { workspace: named, showLocations } = forEditor.parse(initOptions ?? {});
+    const workspace = named || this.#options.workspace;
     this.#reportsFileChanges = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
-    this.#session.begin({ workspace, reportsFileChanges: this.#reportsFileChanges });
+    this.#session.begin({ workspace, reportsFileChanges: this.#reportsFileChanges, showLocations });
     const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri == null ? [] : [rootUri]);
     for (const uri of folders) this.#session.files.addFolder(uri);
     return {
@@ -244,6 +244,11 @@ const forInitialize = z.object({
   rootUri: z.string().nullish(),
   workspaceFolders: z.array(z.object({ uri: z.string() })).nullish(),
 });
+
+/** Invalid options are ignored. */
+const forEditor = z
+  .object({ workspace: z.string().optional().catch(undefined), showLocations: z.string().catch('') })
+  .catch({ workspace: undefined, showLocations: '' });
 
 /** Describes the first invalid parameter of a request; undefined if all are valid. */
 function paramsProblem(schema: z.ZodType, params: unknown): string | undefined {

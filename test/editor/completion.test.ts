@@ -63,7 +63,11 @@ const number = (spec: string): string =>
 
 describe('completion', () => {
   it.each<[reason: string, text: string, labels: readonly string[], file?: string]>([
-    ['an empty manifest has its keys', '‸', ['apiVersion', 'kind', 'metadata', 'spec']],
+    [
+      'an empty manifest has a manifest of each kind, and its keys',
+      '‸',
+      ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser', 'apiVersion', 'kind', 'metadata', 'spec'],
+    ],
     ['the kinds', 'kind: ‸', ['Agent', 'PhoneNumber', 'Webhook', 'WorkspaceUser']],
     [
       'fields of the kind',

@@ -29,7 +29,7 @@ it.each([
       failure: (error) => expect.unreachable(String(error)),
     },
   );
-  session.begin({ workspace: undefined, reportsFileChanges: true });
+  session.begin({ workspace: undefined, reportsFileChanges: true, showLocations: '' });
   const opened = session.files.open(pathToFileURL(path.join(folder.root, 'manifests/a.yaml')).href, 'yaml', 1, agent);
   session.changed(opened);
   const loads = session.projectOf(opened);

@@ -1,0 +1,46 @@
+import { TextDocument } from 'vscode-languageserver-textdocument';
+import type { Diagnostic } from '../problems/diagnostic.ts';
+import { namedFileAt, referencesAt } from './find-references.ts';
+import { type PlaceInFile, type ProjectSnapshot, roleOf } from './snapshot.ts';
+import { symbolsIn } from './symbols.ts';
+
+/* Texts that manifests name with `$file`, such as prompts. */
+
+interface TextUses {
+  /** Addresses of resources, or the names of other files, sorted. */
+  readonly users: readonly string[];
+  readonly places: readonly PlaceInFile[];
+}
+
+/** The uses of a text in manifests and patches; undefined for a file of another role. */
+export function usesOfText(snapshot: ProjectSnapshot, file: string): TextUses | undefined {
+  if (roleOf(snapshot, file, snapshot.textOf(file) ?? '') !== undefined) return undefined;
+  const places = referencesAt(snapshot, { file, offset: 0, withDeclaration: false });
+  const users = places.map((place) => {
+    const around = symbolsIn(snapshot, place.file).find(
+      ({ is, range }) => is === 'resource' && range.start <= place.start && place.end <= range.end,
+    );
+    return around?.name ?? place.file;
+  });
+  return { users: [...new Set(users)].sort(), places };
+}
+
+/** Codes of diagnostics about a value, whose text may be in another file. */
+const ABOUT_VALUES = new Set(['out-of-range', 'bad-format', 'not-allowed']);
+
+/** The diagnostics about values that are texts of files, also at their files. */
+export function withTextFiles(snapshot: ProjectSnapshot): readonly Diagnostic[] {
+  return snapshot.diagnostics.flatMap((diagnostic) => {
+    const text = ABOUT_VALUES.has(diagnostic.code) ? snapshot.textOf(diagnostic.file) : undefined;
+    if (text === undefined) return [diagnostic];
+    const { line = 1, column = 1 } = diagnostic;
+    const start = TextDocument.create('', 'yaml', 0, text).offsetAt({ line: line - 1, character: column - 1 });
+    const [form] = FORM.exec(text.slice(start)) ?? [];
+    const file = form && namedFileAt(snapshot, diagnostic.file, start + form.length);
+    if (file === undefined || snapshot.textOf(file) === undefined) return [diagnostic];
+    const { severity, code, message } = diagnostic;
+    return [diagnostic, { severity, code, message: `${diagnostic.file}: ${message}`, file }];
+  });
+}
+
+const FORM = /^(?:\{\s*)?["']?\$file["']?\s*:\s*/;
