@@ -1,22 +1,9 @@
-import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
-import { about } from '../values/described.ts';
-import { lazily } from '../values/lazily.ts';
 
 const ID = '{id}';
 
-/** An address with `{id}`. It may come from an untrusted repository, so its origin must not depend on the id. */
-export const dashboardTemplate = lazily(() =>
-  z
-    .string()
-    .max(500)
-    .refine((text) => isTemplate(text), {
-      error: 'expected an http or https URL with {id} after its host, such as https://app.example.com/agents/{id}',
-    })
-    .meta(about('Address of a record in the dashboard, with {id}.', 'https://app.example.com/agents/{id}')),
-);
-
-function isTemplate(text: string): boolean {
+/** True for an address with `{id}`. It may come from an untrusted repository, so its origin must not depend on the id. */
+export function isTemplate(text: string): boolean {
   const [a, b] = ['a', 'b'].map((id) => attempt(() => new URL(text.replaceAll(ID, id))));
   if (!text.includes(ID) || a === undefined || b === undefined || /[\s\p{C}]/u.test(text)) return false;
   // Without user names, which can disguise an address.

@@ -9,7 +9,7 @@ import { stateSchema } from '../state/state-location.ts';
 import { about, described } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
-import { dashboardTemplate } from './dashboard-address.ts';
+import { dashboardTemplate } from './dashboard-template.ts';
 import { notifySchema } from './notify-schema.ts';
 import { policiesSchema } from './policy-schema.ts';
 import { pullRequestsSchema } from './pull-requests-schema.ts';

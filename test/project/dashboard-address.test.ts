@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dashboardTemplate, dashboardUrl, linkHost } from '../../src/project/dashboard-address.ts';
+import { dashboardUrl, linkHost } from '../../src/project/dashboard-address.ts';
+import { dashboardTemplate } from '../../src/project/dashboard-template.ts';
 
 const plain = 'https://app.example.com/agents/{id}';
 

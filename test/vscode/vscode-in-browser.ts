@@ -54,7 +54,7 @@ export class VsCode implements AsyncDisposable {
     const settings = ['--auth', 'none', '--disable-telemetry', '--disable-update-check'];
     const child = spawn(process.execPath, [...server, ...settings, '--bind-addr', `127.0.0.1:${port}`], {
       env,
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'ignore'],
     });
     const ended = once(child, 'close');
     const listening = new Promise<void>((resolve) => {
@@ -99,6 +99,50 @@ export class VsCode implements AsyncDisposable {
 
   async press(...keys: readonly string[]): Promise<void> {
     for (const key of keys) await this.page.keyboard.press(key);
+  }
+
+  /** The commands that the palette has for this text. */
+  async offers(text: string): Promise<readonly string[]> {
+    await this.press('Control+P');
+    await this.page.locator('.quick-input-widget input[type=text]').fill(`>${text}`);
+    const rows = this.page.locator('.quick-input-list .monaco-list-row');
+    await rows.first().waitFor();
+    const names = await rows.locator('.label-name').allTextContents();
+    await this.press('Escape');
+    return names.filter((name) => name.startsWith(text));
+  }
+
+  /** Picks an item of the list that is shown. */
+  async pick(label: string): Promise<void> {
+    await this.shown('.quick-input-list .monaco-list-row', label).click();
+  }
+
+  /** Answers a question. */
+  async answer(text: string): Promise<void> {
+    await this.page.locator('.quick-input-widget input[type=password]').fill(text);
+    await this.press('Enter');
+  }
+
+  /** Trusts the folder. */
+  async trust(): Promise<void> {
+    await this.shown('.statusbar-item', 'Restricted Mode').click();
+    await this.shown('.monaco-button', /^Trust$/).click();
+    await this.page.locator('.statusbar-item').filter({ hasText: 'Restricted Mode' }).waitFor({ state: 'hidden' });
+  }
+
+  async notifications(): Promise<readonly string[]> {
+    return this.page.locator('.notification-list-item-message').allTextContents();
+  }
+
+  /** The body of the report with this title. */
+  report(title: string): Locator {
+    const frames = this.page.locator('iframe.webview.ready');
+    return frames
+      .contentFrame()
+      .locator('iframe#active-frame')
+      .contentFrame()
+      .locator('body')
+      .filter({ hasText: title });
   }
 
   /** An element with this text. */

@@ -1,31 +1,294 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import path from 'node:path';
 import * as vscode from 'vscode';
-import type { LanguageClient } from 'vscode-languageclient/node';
-import { languageClient, projectFolders } from './language-server.ts';
+import type { LanguageClient, Location, Position } from 'vscode-languageclient/node';
+import { type ShownWorkspaces, TopicRequest, WorkspacesRequest } from '../../../src/editor/extension-requests.ts';
+import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
+import { ApiKeys } from './api-keys.ts';
+import { commandEnvironment } from './command-environment.ts';
+import { languageClient, SHOW_LOCATIONS } from './language-server.ts';
+import { lastPlan } from './last-plan.ts';
+import { chooseProject, projectAround, projectFile, projectFolders } from './projects.ts';
+import { ReportPanels } from './report-panels.ts';
+import { ResultLenses } from './result-lenses.ts';
+import { runVoxform } from './run-voxform.ts';
 
-let client: LanguageClient | undefined;
+let extension: Extension | undefined;
 
-export async function activate({ extensionPath, subscriptions }: vscode.ExtensionContext): Promise<void> {
-  const command = vscode.Uri.joinPath(vscode.Uri.file(extensionPath), 'voxform', 'dist', 'main.js').fsPath;
-  const start = async () => {
-    await client?.dispose();
-    client = languageClient(await projectFolders(), {
-      command,
-      isTrusted: vscode.workspace.isTrusted,
-      workspace: undefined,
-    });
-    await client.start();
-  };
-  await start();
-  const projects = vscode.workspace.createFileSystemWatcher('**/{voxform.yaml,voxform.yml,fleet.yaml}', false, true);
-  subscriptions.push(
-    projects,
-    projects.onDidCreate(start),
-    projects.onDidDelete(start),
-    vscode.workspace.onDidGrantWorkspaceTrust(start),
-    vscode.workspace.onDidChangeWorkspaceFolders(start),
-  );
+export async function activate(context: vscode.ExtensionContext): Promise<void> {
+  extension = new Extension(context);
+  await extension.start();
 }
 
 export async function deactivate(): Promise<void> {
-  await client?.dispose();
+  await extension?.stop();
+}
+
+/** A workspace of a project, and the key for it, if it is not among the secrets of the project. */
+interface Chosen {
+  readonly folder: string;
+  readonly workspace: string;
+  readonly apiKey: string | undefined;
+}
+
+const WORKSPACE = 'workspace';
+const EXPLANATIONS = 'voxform-explain';
+
+class Extension {
+  readonly #context: vscode.ExtensionContext;
+  readonly #command: string;
+  readonly #keys: ApiKeys;
+  readonly #lenses: ResultLenses;
+  readonly #panels = new ReportPanels();
+  readonly #status = vscode.window.createStatusBarItem('voxform', vscode.StatusBarAlignment.Left);
+  readonly #log = vscode.window.createOutputChannel('voxform: runs');
+  /** Undefined while it is started. */
+  #client: LanguageClient | undefined;
+  #folders: readonly string[] = [];
+  #restarts: Promise<void> = Promise.resolve();
+
+  constructor(context: vscode.ExtensionContext) {
+    this.#context = context;
+    this.#command = path.join(context.extensionPath, 'voxform', 'dist', 'main.js');
+    this.#keys = new ApiKeys(context.secrets);
+    this.#lenses = new ResultLenses({ client: () => this.#client, memento: context.workspaceState });
+    this.#status.name = 'voxform';
+    this.#status.command = 'voxform.chooseWorkspace';
+  }
+
+  async start(): Promise<void> {
+    const restart = () => this.#restart();
+    const projects = vscode.workspace.createFileSystemWatcher('**/{voxform.yaml,voxform.yml,fleet.yaml}', false, true);
+    this.#context.subscriptions.push(
+      ...[this.#status, this.#log, this.#lenses, projects],
+      projects.onDidCreate(restart),
+      projects.onDidDelete(restart),
+      vscode.workspace.onDidGrantWorkspaceTrust(restart),
+      vscode.workspace.onDidChangeWorkspaceFolders(restart),
+      vscode.window.onDidChangeActiveTextEditor(() => this.#showStatus()),
+      vscode.languages.onDidChangeDiagnostics(() => this.#showStatus()),
+      vscode.languages.registerCodeLensProvider(
+        ['yaml', 'json'].map((language) => ({ language, scheme: 'file' })),
+        this.#lenses,
+      ),
+      vscode.workspace.registerTextDocumentContentProvider(EXPLANATIONS, {
+        provideTextDocumentContent: (uri) => this.#explanation(uri.path.slice(1)),
+      }),
+      vscode.commands.registerCommand(SHOW_LOCATIONS, (uri: string, at: Position, locations: Location[]) =>
+        this.#showLocations(uri, at, locations),
+      ),
+      ...Object.entries({
+        plan: () => this.#plan(),
+        drift: () => this.#drift(),
+        chooseWorkspace: () => this.#chooseWorkspace(),
+        setApiKey: () => this.#setApiKey(),
+        explain: () => this.#explain(),
+      }).map(([name, act]) => vscode.commands.registerCommand(`voxform.${name}`, act)),
+    );
+    await this.#restart();
+  }
+
+  async stop(): Promise<void> {
+    await this.#restarts;
+    await this.#client?.dispose();
+  }
+
+  /** One after the other: trust and folders may change together. */
+  #restart(): Promise<void> {
+    this.#restarts = this.#restarts.then(async () => {
+      const before = this.#client;
+      this.#client = undefined;
+      await before?.dispose();
+      this.#folders = await projectFolders();
+      const client = languageClient(this.#folders, {
+        command: this.#command,
+        isTrusted: vscode.workspace.isTrusted,
+        workspace: this.#context.workspaceState.get(WORKSPACE),
+      });
+      await client.start();
+      this.#client = client;
+      await this.#showStatus();
+    });
+    return this.#restarts;
+  }
+
+  async #workspaces(folder: string): Promise<ShownWorkspaces | null> {
+    return (await this.#client?.sendRequest(WorkspacesRequest, { textDocument: { uri: projectFile(folder) } })) ?? null;
+  }
+
+  async #showStatus(): Promise<void> {
+    const active = vscode.window.activeTextEditor?.document.uri.fsPath;
+    const folder = projectAround(this.#folders, active) ?? this.#folders[0];
+    const shown = folder === undefined ? null : await this.#workspaces(folder);
+    const problems = vscode.languages
+      .getDiagnostics()
+      .flatMap(([, diagnostics]) => diagnostics.filter(({ source }) => source === 'voxform')).length;
+    this.#status.text = `$(broadcast) ${shown?.selected ?? 'voxform'}${problems === 0 ? '' : ` $(warning) ${problems}`}`;
+    this.#status.tooltip = 'voxform: workspace and problems';
+    if (folder === undefined) this.#status.hide();
+    else this.#status.show();
+  }
+
+  async #chooseWorkspace(): Promise<void> {
+    const folder = await chooseProject();
+    const workspace = folder && (await this.#pickWorkspace(folder));
+    if (workspace === undefined) return;
+    await this.#context.workspaceState.update(WORKSPACE, workspace);
+    await this.#restart();
+  }
+
+  /** The selected workspace comes first. */
+  async #pickWorkspace(folder: string): Promise<string | undefined> {
+    const known = await this.#workspaces(folder);
+    if (known === null) {
+      void vscode.window.showErrorMessage('The project file has problems: correct them first.');
+      return undefined;
+    }
+    const names = known.workspaces.map(({ name }) => name);
+    const sorted = names.sort((a, b) => Number(b === known.selected) - Number(a === known.selected));
+    return sorted.length < 2 ? sorted[0] : vscode.window.showQuickPick(sorted, { title: 'Workspace' });
+  }
+
+  async #choose(): Promise<Chosen | undefined> {
+    const folder = await chooseProject();
+    const workspace = folder && (await this.#pickWorkspace(folder));
+    if (folder === undefined || workspace === undefined) return undefined;
+    const known = await this.#workspaces(folder);
+    const lacksKey = known?.workspaces.find(({ name }) => name === workspace)?.lacksKey ?? false;
+    const stored = await this.#keys.stored({ folder, workspace });
+    if (stored !== undefined || !lacksKey) return { folder, workspace, apiKey: stored };
+    const apiKey = await this.#keys.ask({ folder, workspace });
+    return apiKey === undefined ? undefined : { folder, workspace, apiKey };
+  }
+
+  async #setApiKey(): Promise<void> {
+    const folder = await chooseProject();
+    const workspace = folder && (await this.#pickWorkspace(folder));
+    if (folder !== undefined && workspace !== undefined) await this.#keys.ask({ folder, workspace });
+  }
+
+  async #plan(): Promise<void> {
+    const chosen = await this.#choose();
+    if (chosen === undefined) return;
+    const { folder, workspace } = chosen;
+    const scratch = this.#context.globalStorageUri.fsPath;
+    const file = path.join(scratch, `${randomUUID()}.json`);
+    await mkdir(scratch, { recursive: true });
+    await vscode.workspace.saveAll(false);
+    await this.#withProgress(`Planning ${workspace}`, async (progress) => {
+      try {
+        const html = await this.#report(['plan', '--out', file, '--output', 'html'], chosen, progress);
+        if (html === undefined) return;
+        this.#panels.show(`plan ${folder}`, `Plan: ${workspace}`, html);
+        const json = await this.#report(['show', file, '--output', 'json'], chosen, progress);
+        if (json !== undefined)
+          await this.#lenses.remember(folder, lastPlan(JSON.parse(json) as PlanDocument, Date.now()));
+      } finally {
+        await rm(file, { force: true });
+      }
+    });
+  }
+
+  async #drift(): Promise<void> {
+    const chosen = await this.#choose();
+    if (chosen === undefined) return;
+    const { folder, workspace } = chosen;
+    await this.#withProgress(`Looking for drift in ${workspace}`, async (progress) => {
+      const html = await this.#report(['drift', '--output', 'html'], chosen, progress);
+      if (html !== undefined) this.#panels.show(`drift ${folder}`, `Drift: ${workspace}`, html);
+    });
+  }
+
+  /** The output of a command for a workspace; undefined, with a message, if it failed or was cancelled. */
+  async #report(
+    args: readonly string[],
+    { folder, workspace, apiKey }: Chosen,
+    { signal, onProgress }: Progress,
+  ): Promise<string | undefined> {
+    const env = commandEnvironment(process.env, { isTrusted: true, apiKey });
+    const run = { command: this.#command, cwd: folder, env, signal, onProgress };
+    try {
+      const { stdout, complaint } = await runVoxform([...args, '--workspace', workspace], run);
+      if (stdout !== '') return stdout;
+      this.#log.append(complaint);
+      const wrongKey = 'Change API key';
+      void vscode.window.showErrorMessage(complaint.trim(), wrongKey).then((picked) => {
+        if (picked === wrongKey) void this.#keys.ask({ folder, workspace });
+      });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    return undefined;
+  }
+
+  async #withProgress(title: string, act: (progress: Progress) => Promise<void>): Promise<void> {
+    const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+    await vscode.window.withProgress(options, (progress, token) => {
+      const abort = new AbortController();
+      token.onCancellationRequested(() => abort.abort());
+      return act({ signal: abort.signal, onProgress: (message) => progress.report({ message }) });
+    });
+  }
+
+  async #explain(): Promise<void> {
+    const topics = JSON.parse(await this.#run(['explain', '--output', 'json'])) as readonly Topic[];
+    const here = await this.#topicHere();
+    const items = topics
+      .map(({ path: label, about, description }) => ({ label, description: about, detail: description }))
+      .sort((a, b) => Number(b.label === here) - Number(a.label === here));
+    const picked = await vscode.window.showQuickPick(items, { title: 'Explain field', matchOnDetail: true });
+    if (picked === undefined) return;
+    const uri = vscode.Uri.from({ scheme: EXPLANATIONS, path: `/${picked.label}` });
+    await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.Beside, preview: true });
+  }
+
+  /** The topic of the field at the cursor. */
+  async #topicHere(): Promise<string | null> {
+    const { document, selection } = vscode.window.activeTextEditor ?? {};
+    if (this.#client === undefined || document === undefined || selection === undefined) return null;
+    const textDocument = { uri: document.uri.toString() };
+    return this.#client.sendRequest(TopicRequest, { textDocument, position: selection.active });
+  }
+
+  #explanation(topic: string): Promise<string> {
+    return this.#run(['explain', topic]);
+  }
+
+  /** The output of a command that needs no project. */
+  async #run(args: readonly string[]): Promise<string> {
+    const env = commandEnvironment(process.env, { isTrusted: false });
+    const { signal } = new AbortController();
+    const { stdout } = await runVoxform(args, {
+      command: this.#command,
+      cwd: this.#context.extensionPath,
+      env,
+      signal,
+    });
+    return stdout;
+  }
+
+  async #showLocations(uri: string, at: Position, locations: readonly Location[]): Promise<void> {
+    const convert = this.#client?.protocol2CodeConverter;
+    if (convert === undefined) return;
+    await vscode.commands.executeCommand(
+      'editor.action.goToLocations',
+      convert.asUri(uri),
+      convert.asPosition(at),
+      locations.map((location) => convert.asLocation(location)),
+      'peek',
+      'No uses found',
+    );
+  }
+}
+
+interface Progress {
+  readonly signal: AbortSignal;
+  readonly onProgress: (line: string) => void;
+}
+
+interface Topic {
+  readonly path: string;
+  readonly about: string;
+  readonly description: string;
 }

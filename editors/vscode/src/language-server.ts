@@ -1,4 +1,3 @@
-import path from 'node:path';
 import * as vscode from 'vscode';
 import { LanguageClient, type ServerOptions } from 'vscode-languageclient/node';
 import { commandEnvironment } from './command-environment.ts';
@@ -11,10 +10,10 @@ interface ServerSettings {
   readonly workspace: string | undefined;
 }
 
-/** The files that the server may have something to say about. It leaves alone those that no project uses. */
-const LANGUAGES = ['yaml', 'json', 'markdown', 'plaintext'];
+/** The command that shows the locations of a CodeLens. */
+export const SHOW_LOCATIONS = 'voxform.showLocations';
 
-/** A client of `voxform lsp`, for the projects in these folders. It is not started yet. */
+/** A client of `voxform lsp` for the files of these folders. It is not started yet. */
 export function languageClient(
   folders: readonly string[],
   { command, isTrusted, workspace }: ServerSettings,
@@ -26,18 +25,12 @@ export function languageClient(
   };
   return new LanguageClient('voxform', 'voxform', server, {
     documentSelector: folders.flatMap((folder) =>
-      LANGUAGES.map((language) => ({
+      ['yaml', 'json', 'markdown', 'plaintext'].map((language) => ({
         scheme: 'file',
         language,
         pattern: { baseUri: vscode.Uri.file(folder).toString(), pattern: '**/*' },
       })),
     ),
-    initializationOptions: workspace === undefined ? {} : { workspace },
+    initializationOptions: { workspace: workspace ?? '', showLocations: SHOW_LOCATIONS },
   });
-}
-
-/** The folders of all projects in the window, without repetitions. */
-export async function projectFolders(): Promise<readonly string[]> {
-  const found = await vscode.workspace.findFiles('**/{voxform.yaml,voxform.yml,fleet.yaml}', '**/node_modules/**');
-  return [...new Set(found.map(({ fsPath }) => path.dirname(fsPath)))].sort();
 }

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { about } from '../values/described.ts';
+import { lazily } from '../values/lazily.ts';
+import { isTemplate } from './dashboard-address.ts';
+
+/** An address with `{id}`. */
+export const dashboardTemplate = lazily(() =>
+  z
+    .string()
+    .max(500)
+    .refine((text) => isTemplate(text), {
+      error: 'expected an http or https URL with {id} after its host, such as https://app.example.com/agents/{id}',
+    })
+    .meta(about('Address of a record in the dashboard, with {id}.', 'https://app.example.com/agents/{id}')),
+);
