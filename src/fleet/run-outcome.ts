@@ -147,18 +147,12 @@ export function documentOf(plan: PlanDocument): Json {
   return JSON.parse(JSON.stringify(withDigest(plan))) as Json;
 }
 
-/**
- * Resources in sync are kept only for references in the graph, and without details, because a fleet has many workspaces. The digest is
- * equal as long as the remaining actions are.
- */
+/** Resources in sync are kept without details, because a fleet has many workspaces. The digest is equal as long as the document is. */
 function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
   const { state } = after;
-  const referring = after.resources.filter(({ depends_on: needs }) => needs.length > 0);
-  const referenced = new Set(referring.flatMap(({ address, depends_on: needs }) => [address, ...needs]));
-  const resources = after.resources.flatMap((each): PlannedResource[] => {
-    if (each.action !== 'noop' || isForPerson(each) || isNotApplied(each)) return [each];
-    return referenced.has(each.address) ? [withoutDetails(each)] : [];
-  });
+  const resources = after.resources.map((each) =>
+    each.action !== 'noop' || isForPerson(each) || isNotApplied(each) ? each : withoutDetails(each),
+  );
   if (resources.length === 0) return undefined;
   return {
     digest: hash('sha256', JSON.stringify([state.lineage, resources])),
@@ -166,10 +160,15 @@ function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefin
   };
 }
 
-function withoutDetails(resource: PlannedResource): PlannedResource {
-  const { address, kind, action, id, depends_on, previous_address } = resource;
-  const renamed = previous_address === undefined ? {} : { previous_address };
-  return { address, kind, action, id, source: null, reason: 'in sync', changes: [], depends_on, ...renamed };
+/** What the page shows of it: references, where it is declared, and fields whose values are not compared. */
+function withoutDetails({ address, kind, action, id, source, depends_on, ...rest }: PlannedResource): PlannedResource {
+  const { previous_address, ignore_drift, released } = rest;
+  return {
+    ...{ address, kind, action, id, source, reason: 'in sync', changes: [], depends_on },
+    ...(previous_address !== undefined && { previous_address }),
+    ...(ignore_drift !== undefined && { ignore_drift }),
+    ...(released !== undefined && { released }),
+  };
 }
 
 /** Stored if an id or an orphan changes, not with each run. */

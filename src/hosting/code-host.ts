@@ -53,6 +53,8 @@ export interface HostKind {
   readonly pullRights: string;
   readonly headers?: Readonly<Record<string, string>>;
   isRepository(path: string): boolean;
+  /** The part between the repository and the commit in addresses of files. */
+  readonly filePath: string;
   open(client: HostClient, repository: string): CodeHost;
   pulls(client: HostClient, repository: string): PullRequests;
 }

@@ -22,6 +22,7 @@ export const github: HostKind = {
   pullRights: 'contents: read, pull-requests: write and commit statuses: write',
   headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
   isRepository: (path) => /^[\w.-]+\/[\w.-]+$/.test(path),
+  filePath: 'blob',
   open(client, repository) {
     const pulls = `/repos/${repository}/pulls`;
     const isOwn = (name = ''): boolean => name.toLowerCase() === repository.toLowerCase();

@@ -15,6 +15,7 @@ export const gitlab: HostKind = {
   rights: 'the scope api and the role Developer',
   pullRights: 'the scope api and the role Developer',
   isRepository: (path) => /^[\w.-]+(\/[\w.-]+)+$/.test(path),
+  filePath: '-/blob',
   open(client, repository) {
     const requests = `/projects/${encodeURIComponent(repository)}/merge_requests`;
     return {

@@ -29,3 +29,40 @@ export function repositoryOnHost(
   if (host === undefined || !hostKinds[host].isRepository(remote.path)) return undefined;
   return { host, api: settings.api ?? hostKinds[host].apiOf(remote), repository: remote.path };
 }
+
+interface CommittedFolder {
+  /** Address of the repository. */
+  readonly address: string;
+  readonly host: HostName | undefined;
+  /** With slashes; empty for the root. */
+  readonly folder: string;
+  readonly commit: string;
+}
+
+/**
+ * The address of the files of a folder at a commit, with `{file}` and `{line}`; undefined for a host that is not known, and for files that
+ * differ from the commit.
+ */
+export function filesOnHost({ address, host, folder, commit }: CommittedFolder): string | undefined {
+  const found = repositoryOnHost(address, { host, api: undefined });
+  if (found === undefined || !/^[0-9a-f]{40,64}$/.test(commit)) return undefined;
+  const { filePath, serverOf } = hostKinds[found.host];
+  const parts = [serverOf(new URL(found.api)), found.repository, filePath, commit, ...pathParts(folder), '{file}'];
+  return `${parts.join('/')}#L{line}`;
+}
+
+/** The address of a line; undefined for a file outside of the folder. */
+export function fileOnHost(files: string, { file, line }: { readonly file: string; readonly line: number }) {
+  if (file.split('/').includes('..')) return undefined;
+  const text = files.replace(/\{(file|line)\}/g, (_, key) =>
+    key === 'file' ? pathParts(file).join('/') : String(line),
+  );
+  return URL.canParse(text) && /^https?:/.test(text) ? new URL(text) : undefined;
+}
+
+function pathParts(path: string): string[] {
+  return path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(encodeURIComponent);
+}

@@ -56,6 +56,7 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
       person: after?.resources.filter(isForPerson).length ?? 0,
       orphans: report.orphans.length,
       ...(plan.dashboard !== undefined && { dashboard: plan.dashboard }),
+      ...(report.files !== undefined && { files: redact(report.files) }),
       counts: Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
       unknown: (after?.resources ?? [])
         .filter(({ action }) => action === 'unknown')
@@ -96,6 +97,7 @@ const lastRun = lazily(() =>
     missing: z.array(z.object({ address: z.string() })).catch([]),
     labels: z.array(z.string()).catch([]),
     dashboard: planDocument.shape.dashboard.catch(undefined),
+    files: z.string().optional().catch(undefined),
     hold: z.string().nullable().catch(null),
     held: z.string().optional().catch(undefined),
     fetch_problem: z.string().nullable().catch(null),

@@ -2,6 +2,7 @@ import { refreshedEntry } from '../engine/apply/apply-resources.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import { filesOnHost } from '../hosting/index.ts';
 import { applyPlan, planInHistory } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { withSession } from '../runs/open-workspace.ts';
@@ -144,6 +145,7 @@ export class Reconciler {
       reach: opened.reach,
       labels: labelsOf(resources),
       commit: version.commit,
+      files: this.#files(loaded),
       warnings: invalid === undefined ? warnings : [],
     };
     await context.begin?.(opened.workspace);
@@ -177,6 +179,13 @@ export class Reconciler {
       });
       yield { request };
     }
+  }
+
+  #files(loaded: LoadedVersion): string | undefined {
+    const { commit } = loaded.version;
+    const origin = commit === undefined ? undefined : this.#options.origin(loaded);
+    if (commit === undefined || origin === undefined || 'checkout' in origin) return undefined;
+    return filesOnHost({ host: undefined, ...origin, commit });
   }
 
   /** Takes the lock and applies. Plans again if the state has changed meanwhile. */

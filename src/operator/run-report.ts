@@ -103,6 +103,8 @@ export interface RunReport {
   readonly labels?: readonly string[] | undefined;
   /** The commit of the manifests in force. */
   readonly commit: string | undefined;
+  /** The address of their files on the host of the repository, with `{file}` and `{line}`, if it is known. */
+  readonly files?: string | undefined;
   /** Why the newest manifests could not be fetched. */
   readonly fetchProblem: unknown;
   /** The problems of the newest manifests. The last valid ones are in force, if any. */

@@ -94,16 +94,18 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
 
 /** Adds the address or name before each known id. */
 function withNames({ before, after, names, ...rest }: PlannedChange): PlannedChange {
-  const named = (value: Json): Json =>
-    typeof value === 'string' && names !== undefined && Object.hasOwn(names, value)
-      ? namedId(value, names[value])
-      : value;
-  const said = (value: Json): Json => (Array.isArray(value) ? value.map(named) : named(value));
   return {
     ...rest,
-    ...(before !== undefined && { before: said(before) }),
-    ...(after !== undefined && { after: said(after) }),
+    ...(before !== undefined && { before: namedValue(before, names) }),
+    ...(after !== undefined && { after: namedValue(after, names) }),
   };
+}
+
+/** An id, or each id of a list, with the address or name before it. */
+export function namedValue(value: Json, names: Readonly<Record<string, string>> = {}): Json {
+  const named = (each: Json): Json =>
+    typeof each === 'string' && Object.hasOwn(names, each) ? namedId(each, names[each]) : each;
+  return Array.isArray(value) ? value.map(named) : named(value);
 }
 
 /** The same difference in the other direction. */

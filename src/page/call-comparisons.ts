@@ -1,9 +1,12 @@
+import { html } from '../output/html/html.ts';
 import { impactSections } from '../output/html/impact-html.ts';
 import { UserError } from '../problems/user-error.ts';
 import { measureImpact } from '../runs/impact/measure-impact.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
+import { versionChanges } from '../runs/version-changes.ts';
 import { type VersionedRecord, versionedRecord } from '../runs/versioned-record.ts';
 import type { ShownImpact } from './page-data.ts';
+import { versionsHtml } from './views/versions-view.ts';
 
 interface ComparisonOptions {
   now(): Date;
@@ -17,18 +20,30 @@ interface ComparisonOptions {
 const MILLISECONDS = 30 * 24 * 60 * 60 * 1000;
 const MOST_KEPT = 5;
 
-/** The effect of the versions on the calls of the last 30 days, as markup. */
+/** The number of compared versions, to limit the requests. */
+const MOST_VERSIONS = 10;
+
+interface Comparing {
+  readonly now: Date;
+  redact(text: string): string;
+}
+
+/** The latest versions with their differences, and their effect on the calls of the last 30 days, as markup. */
 export async function callsHtml(
   opened: OpenWorkspace,
-  { address, id, versions }: VersionedRecord,
-  now: Date,
+  record: VersionedRecord,
+  { now, redact }: Comparing,
 ): Promise<string> {
   const since = new Date(now.getTime() - MILLISECONDS).toISOString();
   const { workspace } = opened;
-  const impact = await opened.withClient({}, (client) =>
-    measureImpact({ address, id, versions, client, workspace, since }),
-  );
-  return impactSections(impact).text;
+  const { address, id, versions } = record;
+  // A fleet stores the result, but nothing of what a sealed state keeps secret.
+  const isSealed = workspace.state.seal !== undefined;
+  return opened.withClient({}, async (client) => {
+    const changes = await versionChanges(record, { client, most: MOST_VERSIONS, isSealed, redact });
+    const impact = await measureImpact({ address, id, versions, client, workspace, since });
+    return redact(html`${versionsHtml(changes)}${impactSections(impact)}`.text);
+  });
 }
 
 /** Reads the calls of versions in the background: one comparison at a time, because all calls must be read. */
@@ -57,8 +72,8 @@ export class CallComparisons {
     const askedAt = now();
     const show = (shown: Pick<ShownImpact, 'html' | 'problem'>) => this.#show(address, { askedAt, askedBy, ...shown });
     show({ html: undefined, problem: undefined });
-    void callsHtml(opened, record, askedAt).then(
-      (html) => show({ html: redact(html), problem: undefined }),
+    void callsHtml(opened, record, { now: askedAt, redact }).then(
+      (html) => show({ html, problem: undefined }),
       (error: unknown) => show({ html: undefined, problem: textOf(error) }),
     );
   }

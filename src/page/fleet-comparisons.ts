@@ -52,8 +52,9 @@ export class FleetComparisons {
       const record = versionedRecord(asked.resource, await opened.stateAhead());
       const baseUrl = originOf(opened.workspace.baseUrl);
       const claim = await claimComparison(database, { ...asked, baseUrl, longest });
-      const reading = callsHtml(opened, record, context.now()).then(
-        (html) => ({ html: redactor.redact(html) }),
+      const redact = (text: string): string => redactor.redact(text);
+      const reading = callsHtml(opened, record, { now: context.now(), redact }).then(
+        (html) => ({ html }),
         (error: unknown) => ({
           problem: this.#stop.signal.aborted
             ? 'The process that read the calls was stopped.'

@@ -143,7 +143,7 @@ export class FleetSource implements PageSource {
     return { rows: rows.map(rowOf), found, total, sources };
   }
 
-  async workspace(address: string): Promise<WorkspaceDetail | undefined> {
+  async workspace(address: string, wanted?: string): Promise<WorkspaceDetail | undefined> {
     const [shown] = await shownWorkspaces(this.#options.database, { address });
     if (shown === undefined) return undefined;
     const { database } = this.#options;
@@ -164,7 +164,8 @@ export class FleetSource implements PageSource {
       saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
       reach: { member: address },
       kept,
-      past: state.runs.filter(({ command }) => command !== 'fleet'),
+      past: state.runs,
+      wanted,
       stateProblem: undefined,
       impacts: new Map(compared.map((each) => [each.resource, impactOf(each)])),
     });

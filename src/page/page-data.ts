@@ -1,4 +1,4 @@
-import type { PlanDocument } from '../engine/plan/plan-document.ts';
+import type { PlanDocument, PlannedChange } from '../engine/plan/plan-document.ts';
 import type { Freeze } from '../fleet/rows/freeze-rows.ts';
 import type { ListedPull, PullRow, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
@@ -8,6 +8,7 @@ import { shellWord } from '../problems/shell-word.ts';
 import { commandFor, type Reach } from '../problems/workspace-command.ts';
 import type { SyncStatus } from '../runs/sync-status.ts';
 import type { Orphan } from '../state/state-document.ts';
+import type { Json } from '../values/json.ts';
 
 export interface WorkspaceRow {
   /** Unique; the last part of its path on the page. */
@@ -140,6 +141,30 @@ export interface ShownProblem {
   readonly lines: readonly string[];
 }
 
+/** A value, or words in its place. */
+export type FieldSide = { readonly value: Json } | { readonly words: string };
+
+export interface ComparedField {
+  readonly path: string;
+  readonly declared: FieldSide;
+  /** Undefined if it is equal. */
+  readonly live: FieldSide | undefined;
+  /** What changed since the last apply; undefined for a field in sync. */
+  readonly moved: PlannedChange['cause'] | undefined;
+  /** The value last applied, if both sides changed. */
+  readonly applied: FieldSide | undefined;
+  readonly notes: readonly string[];
+}
+
+/** What only the page of a resource shows. */
+export interface ResourceParts {
+  readonly fields: readonly ComparedField[];
+  /** False if only fields that differ are known. */
+  readonly isWhole: boolean;
+  /** Runs that changed it, newest first. The result and the summary are those of the resource. */
+  readonly runs: readonly ListedRun[];
+}
+
 export interface WorkspaceDetail extends WorkspaceRow {
   /** The facts as data. */
   readonly shown: Omit<ShownWorkspace, 'last'>;
@@ -158,6 +183,10 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly orphans: readonly Orphan[];
   /** Dashboard addresses of records by kind. */
   readonly dashboard: PlanDocument['dashboard'];
+  /** The address of a manifest on the host of its repository, with `{file}` and `{line}`. */
+  readonly files?: string | undefined;
+  /** The requested resource, if the workspace has it. */
+  readonly resource?: ResourceParts | undefined;
   /** The location of a state that the page cannot read or change: everything else is from the last run. */
   readonly outside?: string | undefined;
   /** True if no run has reported its resources yet. */
@@ -212,7 +241,8 @@ export interface PageSource {
   only(): string | undefined;
   overview(): Promise<Overview>;
   workspaces(query: ListQuery): Promise<WorkspaceList>;
-  workspace(address: string): Promise<WorkspaceDetail | undefined>;
+  /** @param resource whose parts are wanted too. */
+  workspace(address: string, resource?: string): Promise<WorkspaceDetail | undefined>;
   run(address: string, id: string): Promise<RunDetail | undefined>;
   /** Changes with the contents of any page of this workspace, or without an address, of any page. Cheap. */
   version(address: string | undefined): Promise<string>;

@@ -167,7 +167,7 @@ export class WatchSource implements PageSource, RunObserver {
     return { rows, found: rows.length, total: 1, sources: [row.source] };
   }
 
-  async workspace(address: string): Promise<WorkspaceDetail | undefined> {
+  async workspace(address: string, wanted?: string): Promise<WorkspaceDetail | undefined> {
     if (!this.#isOwn(address)) return undefined;
     const { watch, source } = this.#options;
     const { status, opened } = watch();
@@ -182,6 +182,7 @@ export class WatchSource implements PageSource, RunObserver {
       reach: opened?.reach,
       kept: this.#kept,
       past: isRead ? state.runs : [],
+      wanted,
       stateProblem: typeof state === 'string' ? state : undefined,
       impacts: this.#comparisons.shown,
     });

@@ -5,8 +5,17 @@ import { listed } from '../output/address-list.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import { statusOf } from '../runs/resource-status.ts';
 import { openOrphans } from '../state/state.ts';
-import type { Orphan } from '../state/state-document.ts';
-import type { ActionName, Fact, ResourceRow, ShownProblem, WorkspaceDetail, WorkspaceRow } from './page-data.ts';
+import type { Orphan, ResourceEntry } from '../state/state-document.ts';
+import type {
+  ActionName,
+  Fact,
+  ResourceParts,
+  ResourceRow,
+  ShownProblem,
+  WorkspaceDetail,
+  WorkspaceRow,
+} from './page-data.ts';
+import { resourceParts } from './resource-parts.ts';
 import { detailOfKeptRun, detailOfPastRun, isWriteOf, requestFacts } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
@@ -27,7 +36,10 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
 
 /** The parts of a state that a page shows. */
 export interface ShownState {
-  readonly resources: Readonly<Record<string, { readonly id: string | null }>>;
+  /** Entries; for a state that the page cannot read, only ids. */
+  readonly resources: Readonly<
+    Record<string, ResourceEntry | { readonly id: string | null; readonly recorded?: undefined }>
+  >;
   readonly orphans: readonly Orphan[];
   /** Its location, if the page can neither read nor change it. */
   readonly location?: string | undefined;
@@ -42,17 +54,23 @@ interface KnownWorkspace
   readonly kept: readonly KeptRun[];
   /** The runs in the history of the state. */
   readonly past: readonly PastRun[];
+  /** The address of the resource whose parts are wanted, if any. */
+  readonly wanted?: string | undefined;
 }
 
 /** The number of runs listed for a workspace. */
 export const MOST_RUNS = 50;
 const REJECTED = 'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
 
-export function detailOf({ shown, state, kept, past, ...known }: KnownWorkspace): WorkspaceDetail {
+export function detailOf({ shown, state, kept, past: all, wanted, ...known }: KnownWorkspace): WorkspaceDetail {
   const { paused, vanishedAt, rejected, checkedAt } = shown;
   const last = lastRunOf(shown.last);
   const held = heldText(shown);
   const outside = state?.location;
+  // A fleet keeps its own runs in rows.
+  const isMember = known.reach !== undefined && 'member' in known.reach;
+  const past = !isMember ? all : all.filter(({ command }) => command !== 'fleet');
+  const resources = resourcesOf(state, known.left, shown);
   const runs = [
     ...kept.map((run) => detailOfKeptRun(run)),
     ...past.filter((run) => !kept.some((each) => isWriteOf(run, each))).map(detailOfPastRun),
@@ -72,9 +90,13 @@ export function detailOf({ shown, state, kept, past, ...known }: KnownWorkspace)
       last.hold !== null && last.held !== undefined
         ? last.held
         : held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
-    resources: resourcesOf(state, known.left, shown),
+    resources,
+    ...(resources.some(({ address }) => address === wanted) && {
+      resource: partsOf(wanted ?? '', { state, left: known.left, kept, past: all }),
+    }),
     orphans: state === undefined ? [] : openOrphans(state),
     dashboard: last.dashboard,
+    files: last.files,
     outside,
     isUnread: checkedAt === null,
     runs: runs.sort((a, b) => b.began.getTime() - a.began.getTime()).slice(0, MOST_RUNS),
@@ -84,6 +106,24 @@ export function detailOf({ shown, state, kept, past, ...known }: KnownWorkspace)
       ...(state === undefined ? [] : (['compare-calls'] as const)),
     ],
   };
+}
+
+function partsOf(
+  address: string,
+  { state, left, kept, past }: Pick<KnownWorkspace, 'state' | 'left' | 'kept' | 'past'>,
+): ResourceParts {
+  const planned = left?.resources.find((each) => each.address === address);
+  const entries = state?.resources ?? {};
+  const entry = entries[address] ?? entries[planned?.previous_address ?? address];
+  const names = Object.entries(entries).flatMap(([name, { id }]) => (id === null ? [] : [[id, name] as const]));
+  return resourceParts({
+    address,
+    entry: entry?.recorded === undefined ? undefined : entry,
+    planned,
+    names: Object.fromEntries(names),
+    kept,
+    past,
+  });
 }
 
 function actionsFor({ plan, rejected, paused, vanishedAt }: ShownWorkspace): ActionName[] {

@@ -71,7 +71,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, answers }: Work
       });
     }
     const follows = answers.follow(address);
-    const detail = await source.workspace(address);
+    const detail = await source.workspace(address, view === 'resource' ? path.resource : undefined);
     if (detail === undefined) return answers.gone(c, `There is no workspace ${address}, or it is gone.`);
     const shown = { title: address, section: 'workspaces', follows } as const;
     if (view === 'action') return confirm(c, path, { detail, follows });

@@ -130,7 +130,8 @@ async function named(
   return withNames(changes, kind, () => namesOf(state, new Map(), found));
 }
 
-function redactedChange({ before, after, ...rest }: PlannedChange, redact: Drafted['redact']): PlannedChange {
+/** Redacted before the words of a text are marked, which would part a secret. */
+export function redactedChange({ before, after, ...rest }: PlannedChange, redact: Drafted['redact']): PlannedChange {
   const struck = (value: Json): Json =>
     typeof value === 'string' ? redact(value) : mapParts<Json, Json>(value, struck);
   return {

@@ -4,6 +4,7 @@ import { EXPECTED_ADDRESS, parseAddress } from '../manifests/resource.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { advice, command, ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
+import type { ResourceEntry } from '../state/state-document.ts';
 
 /** A managed record of a kind with published versions. */
 export interface VersionedRecord {
@@ -11,6 +12,7 @@ export interface VersionedRecord {
   readonly kind: string;
   readonly id: string;
   readonly versions: Versions;
+  readonly entry: ResourceEntry;
 }
 
 /** @throws UserError for an address of another kind, and for one that the state does not have. */
@@ -25,7 +27,7 @@ export function versionedRecord(address: string, state: State): VersionedRecord 
   }
   const entry = state.resources.get(address);
   if (entry === undefined) throw unknownInState(address, state.resources.keys());
-  return { address, kind: kind.name, id: entry.id, versions: kind.versions };
+  return { address, kind: kind.name, id: entry.id, versions: kind.versions, entry };
 }
 
 /** The error for a version that the platform does not have. */

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { FleetSource } from '../../src/page/fleet-source.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { newSealSettings } from '../state/backends/identity.ts';
 import { step } from '../step.ts';
@@ -50,6 +51,21 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
       resources: [{ action: 'update', changes: [{ path: 'prompt_config.prompt', sensitive: true }] }],
     });
     await approve();
+  });
+  await step('the page of the resource has no value of it either', async () => {
+    const source = new FleetSource({
+      database: fleet.database,
+      control: fleet.control,
+      closeOrphan: async () => false,
+      comparisons: { begin: async () => undefined },
+      now: () => new Date(),
+      log: () => undefined,
+    });
+    await fleet.folder.write('acme/manifests/a.yaml', agentManifest('agent-of-acme', `${PROMPT} Thrice.`));
+    await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+    const detail = await source.workspace(ADDRESS, 'Agent/agent-of-acme');
+    expect(detail?.resource).toMatchObject({ isWhole: false, fields: [{ path: 'prompt_config.prompt' }] });
+    expect(JSON.stringify(detail)).not.toContain('periwinkle');
   });
   await step('its state is sealed', async () => {
     const [row] = await fleet.pg.sql('SELECT state FROM voxform_fleet.states');

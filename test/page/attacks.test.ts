@@ -61,7 +61,8 @@ describe('reading', () => {
     ['elsewhere, under the name of another place', everywhere, { host: 'evil.example' }, 403],
   ])('%s', async (_, options, headers, status) => {
     await using page = await runningPage(options);
-    for (const path of ['/', '/workspaces', pathOf(ADDRESS), pathOf(ADDRESS, 'runs', 'run-1')]) {
+    const resource = pathOf(ADDRESS, 'resources', 'Agent/support-line');
+    for (const path of ['/', '/workspaces', pathOf(ADDRESS), pathOf(ADDRESS, 'runs', 'run-1'), resource]) {
       const answer = await page.ask(path, { headers });
       expect([path, answer.status]).toEqual([path, status]);
       if (status !== 200) expect(answer.text).not.toMatch(/client-00002|503/);
@@ -72,7 +73,9 @@ describe('reading', () => {
   it('is not free for what a proxy on this machine hands on, however little the proxy says', async () => {
     const userHeader = { name: 'X-Auth-User', role: 'viewer' } as const;
     const trusted = { userHeader, proxy: new TrustedProxy(['127.0.0.0/8']) };
-    const paths = ['/', '/workspaces', pathOf(ADDRESS), pathOf(ADDRESS, 'runs', 'run-1'), '/events', '/status'];
+    const resource = pathOf(ADDRESS, 'resources', 'Agent/support-line');
+    const run = pathOf(ADDRESS, 'runs', 'run-1');
+    const paths = ['/', '/workspaces', pathOf(ADDRESS), run, resource, '/events', '/status'];
     for (const [options, lines] of [
       [trusted, [['1.1'], ['1.1', 'X-Auth-User:'], ['1.1', `X-Auth-User: ${'a'.repeat(256)}`], ['1.0']]],
       [{ userHeader }, [['1.1', 'X-Auth-User: ann']]],

@@ -43,6 +43,7 @@ const looks: readonly (readonly [name: string, path: string, status?: number])[]
   ['resource with calls', pathOf(ADDRESS, 'resources', 'Agent/support-line')],
   ['resource while calls are read', pathOf(ADDRESS, 'resources', 'Agent/billing')],
   ['resource without calls', pathOf(ADDRESS, 'resources', 'Agent/reception')],
+  ['filtered resources', `${pathOf(ADDRESS)}?kind=Agent&status=drifted&q=a`],
   ['webhook', pathOf(ADDRESS, 'resources', 'Webhook/events')],
   ['compare calls', `${pathOf(ADDRESS, 'actions', 'compare-calls')}?of=Agent/support-line`],
   ['gone resource', pathOf(ADDRESS, 'resources', 'Agent/none'), 404],

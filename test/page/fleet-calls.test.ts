@@ -24,7 +24,9 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   await server();
   await until(async () => (await status(address)) === 'in-sync');
   const [agent = ''] = emulator?.world.agents.keys() ?? [];
-  for (let version = 1; version <= 2; version++) emulator?.dashboard.publishAgent(agent);
+  emulator?.dashboard.publishAgent(agent);
+  emulator?.dashboard.edit('agents', agent, { prompt_config: { prompt: `Say ${KEY} <b>twice</b>.` } });
+  emulator?.dashboard.publishAgent(agent);
   const troubles: unknown[] = [];
   const { sources, context, shared } = serverOptions(folder.root, { url: pg.url, home: 'page' });
   const newComparisons = () =>
@@ -70,7 +72,10 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     await until(async () => (await shown()).includes('Version 1 to version 2'));
     expect(await shown()).toMatch(/as of <time[\s\S]*asked by <bdi>vera<\/bdi>[\s\S]*Compare again/);
     const paths = emulator?.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
-    expect(paths).toEqual([`/api/v1/agents/${agent}/versions`, '/api/v1/call-histories']);
+    const versions = `/api/v1/agents/${agent}/versions`;
+    expect(new Set(paths)).toEqual(new Set([versions, `${versions}/1`, `${versions}/2`, '/api/v1/call-histories']));
+    expect(paths).toHaveLength(5);
+    expect(await shown()).toMatch(/Version 2<[\s\S]*1 field changed[\s\S]*prompt_config\.prompt[\s\S]*&lt;b&gt;twice/);
     expect(await shown(pathOf(address))).toMatch(/<h2>Calls<\/h2>[\s\S]*agent-of-acme#calls/);
     const rows = JSON.stringify(await database.ask('SELECT * FROM voxform_fleet.comparisons'));
     expect(rows).not.toContain(KEY);

@@ -117,6 +117,31 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     );
     expect((await get('/')).text).toMatch(/<h2>Needs attention[\s\S]*voices\/acme:test[\s\S]*1 with manual steps/);
   });
+  await step(
+    'the page of the resource has its values from the last run, without a request to the platform',
+    async () => {
+      const emulator = emulators.get('acme');
+      const [id = ''] = emulator?.world.agents.keys() ?? [];
+      const resource = pathOf(address, 'resources', 'Agent/agent-of-acme');
+      expect((await get(resource)).text).toContain('Declared and live values are equal');
+      emulator?.dashboard.edit('agents', id, { name: 'Changed in the dashboard' });
+      const before = emulator?.requests.length;
+      for (let asked = 0; asked < 3; asked++)
+        expect((await get(resource)).text).not.toContain('Changed in the dashboard');
+      expect(emulator?.requests.length).toBe(before);
+      await control.run([address], 'ann');
+      await until(async () => (await status(address)) === 'waiting');
+      const { text } = await get(resource);
+      expect(text).toMatch(
+        /class="path">name<(?:(?!<tr>)[\s\S])*agent-of-acme(?:(?!<tr>)[\s\S])*Changed in the dashboard(?:(?!<tr>)[\s\S])*>platform</,
+      );
+      expect(text).toMatch(/Declared in<\/dt><dd>.*manifests\/a\.yaml:/);
+      expect(text).toMatch(/<h2>History[\s\S]*badge good">done/);
+      emulator?.dashboard.edit('agents', id, { name: 'agent-of-acme' });
+      await control.run([address], 'ann');
+      await until(async () => (await status(address)) === 'in-sync');
+    },
+  );
   await step('a run is in progress while its process lives', async () => {
     const isInProgress = async () => (await get(pathOf(address))).text.includes('in progress');
     await database.ask(

@@ -14,9 +14,12 @@ import type {
   WorkspaceDetail,
   WorkspaceRow,
 } from '../../src/page/page-data.ts';
+import { resourceParts } from '../../src/page/resource-parts.ts';
 import { detailOfPastRun, plannedIn } from '../../src/page/run-details.ts';
 import { resourcesOf } from '../../src/page/workspace-detail.ts';
 import { UserError } from '../../src/problems/user-error.ts';
+import type { PastRun } from '../../src/runs/past-runs.ts';
+import type { ResourceEntry } from '../../src/state/state-document.ts';
 import { sampleImpact } from '../output/sample-impact.ts';
 import { richPlan } from '../output/sample-plan.ts';
 
@@ -43,7 +46,7 @@ const violations: readonly Violation[] = [
 ];
 
 /** A run whose history names the rules that were waived. */
-const waivedRun = detailOfPastRun({
+const pastRun: PastRun = {
   run: 'run-2',
   command: 'apply',
   who: 'ann@laptop',
@@ -62,7 +65,33 @@ const waivedRun = detailOfPastRun({
     },
   ],
   resources: [{ address: 'Agent/support-line', action: 'update', id: '01JAGENT', paths: ['name'], result: 'done' }],
-});
+};
+const waivedRun = detailOfPastRun(pastRun);
+
+/** Values of each form that the page of a resource shows. */
+const sampleEntry: ResourceEntry = {
+  id: '01JAGENT',
+  recorded: {
+    name: 'Support <script>window.ran=1</script>',
+    inbound_agent_id: '01JAGENT',
+    secret: { $fingerprint: 'f1' },
+    'llm_config.model': 'gpt-4o',
+    'llm_config.tools': [
+      {
+        type: 'transfer',
+        to: '+4915112345',
+        when: 'the caller asks for a person',
+        headers: { key: { $fingerprint: 'f2' } },
+      },
+    ],
+    'prompt_config.prompt': Array.from({ length: 40 }, (_, line) => `Line ${line} of <b>the prompt</b>.`).join('\n'),
+    'tts_config.voice': `voice-${'of-a-long-name-'.repeat(20)}`,
+    'tts_config.emotion': null,
+  },
+  observed: { 'llm_config.model': 'GPT-4o' },
+  unobserved: ['tts_config.voice'],
+  not_applied: ['tts_config.emotion'],
+};
 
 /** A run that left its plan to a person. */
 const plannedRun: RunDetail = {
@@ -252,9 +281,17 @@ export class SampleSource implements PageSource {
     };
   }
 
-  async workspace(address: string): Promise<WorkspaceDetail | undefined> {
+  async workspace(address: string, wanted?: string): Promise<WorkspaceDetail | undefined> {
     const row = this.rows.find((each) => each.address === address);
-    return row && { ...this.#detail(row), ...differing[row.status] };
+    if (row === undefined) return undefined;
+    const detail = { ...this.#detail(row), ...differing[row.status] };
+    const planned = detail.left?.resources.find((each) => each.address === wanted);
+    if (wanted === undefined || planned === undefined) return detail;
+    const [entry, names] = [planned.id === null ? undefined : sampleEntry, { '01JAGENT': 'Agent/support-line' }];
+    return {
+      ...detail,
+      resource: resourceParts({ address: wanted, entry, planned, names, kept: [], past: [pastRun] }),
+    };
   }
 
   #detail(row: WorkspaceRow): WorkspaceDetail {
@@ -273,7 +310,8 @@ export class SampleSource implements PageSource {
       left: this.plan,
       saved: { id: this.waiting, madeAt: at(30), plan: this.plan },
       reach: undefined,
-      dashboard: { Webhook: 'https://app.example.com/webhooks/{id}' },
+      dashboard: { Webhook: 'https://app.example.com/webhooks/{id}', Agent: 'https://app.example.com/agents/{id}' },
+      files: 'https://github.com/acme/voices/blob/7d81c3a52e0f4b6a8d9c1e2f3a4b5c6d7e8f9a0b/{file}#L{line}',
       orphans: [
         {
           kind: 'Webhook',

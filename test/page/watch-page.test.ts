@@ -119,7 +119,9 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   expect(page).toMatch(/session_outcome=escalated<\/td>.*?<strong>\+[\d.]+ points/s);
   expect(page).toContain('class="publication"');
   const asked = workspace.emulator.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
-  expect(asked).toEqual([`/api/v1/agents/${agent}/versions`, '/api/v1/call-histories']);
+  const versions = `/api/v1/agents/${agent}/versions`;
+  expect(new Set(asked)).toEqual(new Set([versions, `${versions}/1`, `${versions}/2`, '/api/v1/call-histories']));
+  expect(asked).toHaveLength(5);
   watch.signal('SIGTERM');
   expect(await watch.ended).toMatchObject({ code: 0 });
 });

@@ -75,7 +75,8 @@ export function openSources(options: SourcesOptions): Sources {
   const origin = (source: string, project: string): ProjectOrigin => {
     const { settings } = named(source);
     if (!('git' in settings)) return { checkout: path.join(settings.path, project) };
-    return originOf(addressText(settings), { ref: settings.ref, folder: project, cwd: fleet.folder });
+    const { ref, pullRequests } = settings;
+    return originOf(addressText(settings), { ref, folder: project, cwd: fleet.folder, host: pullRequests?.host });
   };
 
   const checkout = async (wanted: WantedProject, signal: AbortSignal) => {

@@ -1,10 +1,10 @@
 import type { Action } from '../../engine/plan/plan-actions.ts';
-import type { PlannedResource } from '../../engine/plan/plan-document.ts';
+import type { PlannedChange, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import { linkHost } from '../../project/dashboard-address.ts';
 import { listed } from '../address-list.ts';
 import { type Statement, statementOf } from '../compact.ts';
-import type { FieldBody, FieldView, FieldViewOptions } from '../field-view.ts';
+import { type FieldBody, type FieldView, type FieldViewOptions, fieldViews } from '../field-view.ts';
 import { plural } from '../plural.ts';
 import type { Outcome, ReportGroup } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
@@ -110,6 +110,15 @@ function contentHtml(said: Statement): Html {
 
 /** New texts with more lines are folded. */
 const LONG_TEXT = 15;
+
+const NO_PLAN: PlannedResource = {
+  ...{ address: '', kind: '', action: 'update', id: '', source: null, reason: '', changes: [], depends_on: [] },
+};
+
+/** Changes outside of a plan. */
+export function changesOnly(changes: readonly PlannedChange[], secrets: FieldViewOptions['secrets']): Html[] {
+  return fieldViews({ ...NO_PLAN, changes }, { secrets, verbose: false, wholeTexts: true }).map(fieldHtml);
+}
 
 /** A field with its values; for a text, its differences with marked words. */
 function fieldHtml({ path, body, notes }: FieldView): Html {

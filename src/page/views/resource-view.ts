@@ -1,10 +1,11 @@
+import { recordUrl } from '../../engine/plan/dashboard-links.ts';
 import { type PlanDocument, type PlannedResource, summaryOf } from '../../engine/plan/plan-document.ts';
+import { fileOnHost } from '../../hosting/index.ts';
 import { kinds } from '../../kinds/index.ts';
 import { kindOf } from '../../manifests/resource.ts';
-import { leftIn } from '../../operator/plan-after.ts';
 import { type Html, html, trusted } from '../../output/html/html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
-import { addressHtml } from '../../output/html/resource-html.ts';
+import { addressHtml, dashboardLink } from '../../output/html/resource-html.ts';
 import { may } from '../access/person.ts';
 import type { WorkspaceDetail } from '../page-data.ts';
 import {
@@ -16,32 +17,65 @@ import {
   moment,
   pathOf,
   resourceLink,
+  runsTable,
   type ViewContext,
   word,
 } from './parts.ts';
+import { valuesSection } from './values-view.ts';
 
-/** A resource: its status and remaining actions. */
+/** A resource: its status, its remaining actions, its values, what refers to it, and the runs that changed it. */
 export function resourceView(detail: WorkspaceDetail, address: string, context: ViewContext): Html | undefined {
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
   const { now } = context;
-  const { left, checkedAt, reach } = detail;
-  const resource = leftIn(left).find((each) => each.address === address);
-  const source = resource?.source;
+  const { left, checkedAt, reach, dashboard, resource: parts } = detail;
+  const planned = left?.resources.find((each) => each.address === address);
+  const hasPlan = planned !== undefined && planned.action !== 'noop';
+  const asOf = checkedAt === undefined ? html`` : html` <small>as of ${moment(checkedAt, now)}</small>`;
+  const url = row.id === null ? undefined : recordUrl({ dashboard }, { kind: kindOf(address), id: row.id });
+  const link = dashboardLink(url);
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${addressText(detail.address)}</a></p>
 <h1>${addressHtml(address)}</h1>
 <div id="resource" data-live><p class="status">${word(row.status, detail.isOld)}</p>
 ${facts(
   [
     ['Id', row.id ?? 'none yet'],
+    ['Dashboard', link.text === '' ? undefined : link],
     ['Checked', checked(detail, now)],
-    ['Declared in', source ? `${source.file}:${source.line}` : undefined],
-    ['Detail', row.detail || undefined],
+    ['Declared in', manifestLink(detail, planned)],
+    ['Detail', hasPlan || row.detail === '' ? undefined : row.detail],
   ],
   now,
 )}
-<section><h2>Plan${checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`}</h2>${left === undefined || resource === undefined ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${changesHtml(only(left, resource), { reach })}</div>`}</section></div>
+<section><h2>Plan${asOf}</h2>${left === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${changesHtml(only(left, planned), { reach })}</div>`}</section></div>
+${valuesSection(detail, parts, asOf)}
+${referencesSection(detail, address)}
+${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No run that is kept changed it.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
 ${callsSection(detail, address, context)}`;
+}
+
+/** The place of its manifest, as a link if its repository is on a known host. */
+function manifestLink({ files }: WorkspaceDetail, planned: PlannedResource | undefined): Html | undefined {
+  const source = planned?.source;
+  if (source === undefined || source === null) return undefined;
+  const place = isolated(`${source.file}:${source.line}`);
+  const url = files === undefined ? undefined : fileOnHost(files, source);
+  return url === undefined ? place : html`<a href="${url.href}" rel="noopener noreferrer">${place}</a>`;
+}
+
+const MOST_REFERENCES = 50;
+
+/** What it refers to, and what refers to it, as declared. */
+function referencesSection({ address: workspace, left, resources }: WorkspaceDetail, address: string): Html {
+  const known = new Set(resources.map((each) => each.address));
+  const to = (left?.resources ?? []).find((each) => each.address === address)?.depends_on ?? [];
+  const from = (left?.resources ?? []).filter(({ depends_on: needs }) => needs.includes(address));
+  const list = (heading: string, addresses: readonly string[]) =>
+    addresses.length > 0 &&
+    html`<h3>${heading}</h3><ul class="addresses">${addresses.slice(0, MOST_REFERENCES).map((each) => html`<li>${known.has(each) ? resourceLink(workspace, each) : addressHtml(each)}</li>`)}${addresses.length > MOST_REFERENCES && html`<li>and ${addresses.length - MOST_REFERENCES} more</li>`}</ul>`;
+  if (to.length + from.length === 0) return html``;
+  const by = from.map((each) => each.address);
+  return html`<section id="references" data-live><h2>References</h2>${list('Refers to', to)}${list('Referred to by', by)}</section>`;
 }
 
 function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {

@@ -13,6 +13,8 @@ interface FetchedFrom {
   readonly ref: string;
   /** The project folder in it, with slashes; empty for its root. */
   readonly folder: string;
+  /** The host that the fleet file names. */
+  readonly host?: HostName | undefined;
 }
 
 /** A fetched repository, or the absolute path of the project folder in a checkout. */
@@ -115,8 +117,8 @@ async function checkoutOf({ project, origin, env, signal }: Placing) {
 /** The origin of a project that is fetched from this address. */
 export function originOf(
   text: string,
-  { ref, folder, cwd }: { readonly ref: string; readonly folder: string; readonly cwd: string },
+  { ref, folder, cwd, host }: Omit<FetchedFrom, 'address'> & { readonly cwd: string },
 ): FetchedFrom {
   const { url: address } = parseGitAddress(text, { cwd, option: 'git' });
-  return { address, ref, folder: folder === '.' ? '' : folder };
+  return { address, ref, folder: folder === '.' ? '' : folder, host };
 }

@@ -1,0 +1,106 @@
+import { ruleOf } from '../engine/decide/field-rules.ts';
+import { baselineOf, isKept, recordedOf } from '../engine/decide/state-entry.ts';
+import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
+import { kinds } from '../kinds/index.ts';
+import { kindOf } from '../manifests/resource.ts';
+import type { KeptRun } from '../operator/shown-workspace.ts';
+import { namedValue } from '../output/field-view.ts';
+import type { PastRun } from '../runs/past-runs.ts';
+import type { ResourceEntry } from '../state/state-document.ts';
+import { type Json, jsonEqual } from '../values/json.ts';
+import type { ComparedField, FieldSide, ListedRun, ResourceParts } from './page-data.ts';
+import { detailOfKeptRun, detailOfPastRun, isWriteOf } from './run-details.ts';
+
+interface KnownResource {
+  readonly address: string;
+  /** Undefined if the page cannot read the state, or if it does not have the resource. */
+  readonly entry: ResourceEntry | undefined;
+  /** In the plan of the last run. */
+  readonly planned: PlannedResource | undefined;
+  /** Addresses by the ids of their records. */
+  readonly names: Readonly<Record<string, string>>;
+  readonly kept: readonly KeptRun[];
+  /** All runs in the history of the state. */
+  readonly past: readonly PastRun[];
+}
+
+/**
+ * The values and the runs of a resource. Nothing is read from the platform for it: equal values are those of the state, and different ones
+ * those that the last run found.
+ */
+export function resourceParts(known: KnownResource): ResourceParts {
+  return { fields: comparedFields(known), isWhole: known.entry !== undefined, runs: runsOf(known) };
+}
+
+const NOT_SHOWN: FieldSide = { words: 'not shown by the platform' };
+const NOT_SET: FieldSide = { words: 'not set' };
+
+/** Fields that differ come first. */
+function comparedFields(known: KnownResource): ComparedField[] {
+  const { entry, planned } = known;
+  const changes = (planned?.changes ?? []).map((change) => changedField(change, known));
+  const changed = new Set(changes.map(({ path }) => path));
+  const others = Object.keys(entry?.recorded ?? {}).filter((path) => !changed.has(path));
+  return [...changes, ...others.sort().map((path) => settledField(path, known))];
+}
+
+/** A field whose values differ. A plan of a workspace with a sealed state has no values. */
+function changedField(change: PlannedChange, { entry, planned }: KnownResource): ComparedField {
+  const { path, before, after, cause, sensitive, verified, names = {}, fingerprints, not_applied: isRefused } = change;
+  const isNew = planned?.id === null;
+  const side = (value: Json | undefined, missing: FieldSide, fingerprint: string | undefined): FieldSide => {
+    if (sensitive && fingerprints === undefined) return { words: 'kept only in the sealed state' };
+    if (sensitive) return fingerprint === undefined ? missing : { words: '(secret)' };
+    return value === undefined ? missing : { value: namedValue(value, names) };
+  };
+  const applied = recordedOf(entry, path);
+  return {
+    path,
+    declared: side(after, NOT_SET, fingerprints?.after),
+    live: side(before, isNew ? { words: 'not created yet' } : NOT_SHOWN, fingerprints?.before),
+    moved: cause,
+    applied: cause === 'both' && applied !== undefined ? { value: namedValue(applied, names) } : undefined,
+    notes: [
+      ...(isRefused ? ['the platform kept its own value'] : []),
+      ...(verified || isNew || sensitive ? [] : ['not shown by the platform: the value last sent']),
+    ],
+  };
+}
+
+/** A field of the state that the last run found in sync. */
+function settledField(path: string, { address, entry, planned, names }: KnownResource): ComparedField {
+  const kind = kinds.get(kindOf(address));
+  const refers = kind !== undefined && ruleOf(kind, path).refersTo !== undefined;
+  const side = (value: Json): FieldSide => ({ value: refers ? namedValue(value, names) : value });
+  const [recorded, shown] = [recordedOf(entry, path) ?? null, baselineOf(entry, path)];
+  const isReleased = planned?.released?.includes(path) === true;
+  const isFree = planned?.ignore_drift?.includes(path) === true;
+  const isSame = !isReleased && shown !== undefined && jsonEqual(shown, recorded);
+  const live = shown === undefined ? NOT_SHOWN : isSame ? undefined : side(shown);
+  return {
+    path,
+    declared: isReleased ? { words: 'no longer declared' } : side(recorded),
+    live: isFree ? { words: 'not compared (ignore_drift)' } : live,
+    moved: undefined,
+    applied: undefined,
+    notes: isKept(entry, path) ? ['the platform kept its own value'] : [],
+  };
+}
+
+const MOST_RUNS = 20;
+
+/** Newest first, with the result and the fields of this resource. */
+function runsOf({ address, kept, past }: KnownResource): ListedRun[] {
+  const written = past.filter(({ resources = [] }) => resources.some((each) => each.address === address));
+  const runs = [
+    ...kept.filter((run) => !past.some((each) => isWriteOf(each, run))).map((run) => detailOfKeptRun(run)),
+    ...written.map(detailOfPastRun),
+  ];
+  return runs
+    .flatMap(({ resources, ...run }) => {
+      const own = resources.find((each) => each.address === address);
+      return own === undefined || own.result === 'planned' ? [] : [{ ...run, result: own.result, summary: own.detail }];
+    })
+    .sort((a, b) => b.began.getTime() - a.began.getTime())
+    .slice(0, MOST_RUNS);
+}

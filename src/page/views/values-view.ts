@@ -1,0 +1,63 @@
+import { escapedLines } from '../../output/escape-controls.ts';
+import { type Html, html, joined } from '../../output/html/html.ts';
+import { valueText, withoutForms } from '../../output/value-text.ts';
+import { yamlText } from '../../output/yaml-text.ts';
+import { commandFor } from '../../problems/workspace-command.ts';
+import type { Json } from '../../values/json.ts';
+import type { ComparedField, FieldSide, ResourceParts, WorkspaceDetail } from '../page-data.ts';
+import { clipped, isolated } from './parts.ts';
+
+/** Declared and live values side by side: fields that differ, and the others folded. */
+export function valuesSection({ reach, outside }: WorkspaceDetail, parts: ResourceParts | undefined, asOf: Html): Html {
+  if (parts === undefined) return html``;
+  const { fields, isWhole } = parts;
+  const differing = fields.filter(({ moved }) => moved !== undefined);
+  const same = fields.filter(({ moved }) => moved === undefined);
+  const all = html`<code>${commandFor('voxform get', reach)}</code>`;
+  const missing =
+    outside === undefined
+      ? ''
+      : html`<p class="where">Only fields that differ are known here: the page cannot read the state ${isolated(outside)}. ${all} shows records as the platform has them.</p>`;
+  if (fields.length === 0 && isWhole) return html``;
+  return html`<section id="values" data-live><h2>Values${asOf}</h2>${isWhole ? '' : missing}
+${differing.length === 0 ? html`<p class="empty">${isWhole ? 'Declared and live values are equal.' : 'No field differs.'}</p>` : fieldsTable(differing)}
+${same.length === 0 ? '' : html`<details class="group"><summary><strong>${same.length} ${differing.length === 0 ? '' : 'other '}${same.length === 1 ? 'field' : 'fields'}</strong> <span class="faint">in sync</span></summary>${fieldsTable(same)}</details>`}</section>`;
+}
+
+const whoMoved = { manifest: 'manifest', drift: 'platform', both: 'both' } as const;
+
+/** The last column is left out where nothing has changed. */
+function fieldsTable(fields: readonly ComparedField[]): Html {
+  const isMoved = fields.some(({ moved }) => moved !== undefined);
+  const row = ({ path, declared, live, moved, applied, notes }: ComparedField) => html`<tr>
+<td><code class="path">${path}</code>${notes.map((note) => html`<div class="note">${note}</div>`)}</td>
+<td class="text" data-title="Declared">${sideHtml(declared)}</td>
+<td class="text" data-title="Live">${live === undefined ? html`<span class="faint">equal</span>` : sideHtml(live)}</td>
+${isMoved && html`<td data-title="Changed by">${moved && html`<span class="badge change">${whoMoved[moved]}</span>`}${applied && html`<div class="faint">last applied: ${sideHtml(applied)}</div>`}</td>`}</tr>`;
+  return html`<table class="rows values"><thead><tr><th scope="col">Field</th><th scope="col">Declared</th><th scope="col">Live</th>${isMoved && html`<th scope="col">Changed by</th>`}</tr></thead>
+<tbody>${fields.map(row)}</tbody></table>`;
+}
+
+/** Characters of a value; longer ones are in the manifest. */
+const MOST = 20_000;
+/** Characters of a value on one line. */
+const MOST_ON_LINE = 200;
+
+function sideHtml(side: FieldSide): Html {
+  if ('words' in side) return html`<span class="faint">${side.words}</span>`;
+  const text = clipped(textOf(side.value), MOST);
+  if (!text.includes('\n') && text.length <= MOST_ON_LINE) return html`<code>${text}</code>`;
+  const lines = escapedLines(text);
+  const head = typeof side.value === 'string' ? clipped(lines[0] ?? '', 60) : 'value';
+  return html`<details class="more"><summary>${head} <span class="faint">${lines.length > 1 ? `${lines.length} lines` : `${text.length} characters`}</span></summary><pre>${joined(
+    lines.map((line) => html`<span class="line">${line}</span>`),
+    '\n',
+  )}</pre></details>`;
+}
+
+/** A text as it is, and other values on one line, or as YAML if that is too long. */
+function textOf(value: Json): string {
+  if (typeof value === 'string' && value.includes('\n')) return value;
+  const text = valueText(value);
+  return text.length <= MOST_ON_LINE || typeof value !== 'object' ? text : yamlText(withoutForms(value)).trimEnd();
+}

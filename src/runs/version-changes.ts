@@ -1,0 +1,64 @@
+import { sameValue } from '../engine/decide/compare.ts';
+import { fieldsOf, isConfigObject, ruleOf, shownAt } from '../engine/decide/field-rules.ts';
+import { baselineOf, recordedOf } from '../engine/decide/state-entry.ts';
+import type { PlannedChange } from '../engine/plan/plan-document.ts';
+import { kindNamed } from '../kinds/index.ts';
+import type { ShownRecord, VersionShown } from '../kinds/kind.ts';
+import type { PlatformClient } from '../platform/client.ts';
+import { isMasked } from '../state/fingerprint.ts';
+import type { Json } from '../values/json.ts';
+import { redactedChange } from './draft-diff.ts';
+import type { VersionedRecord } from './versioned-record.ts';
+
+/** A published version, and its differences from the one before. */
+export interface VersionChanges {
+  readonly version: number;
+  readonly publishedAt: string | undefined;
+  /** Undefined for the oldest version that is read. */
+  readonly changes: readonly PlannedChange[] | undefined;
+}
+
+interface Reading {
+  readonly client: PlatformClient;
+  /** The maximum number of versions; each costs a request. */
+  readonly most: number;
+  /** True to leave out all values. */
+  readonly isSealed: boolean;
+  redact(text: string): string;
+}
+
+/** The latest published versions, newest first. */
+export async function versionChanges(
+  of: VersionedRecord,
+  { client, most, isSealed, redact }: Reading,
+): Promise<readonly VersionChanges[]> {
+  const all: VersionShown[] = [];
+  for await (const each of of.versions.list(client, of.id)) all.push(each);
+  const newest = all.toSorted((a, b) => b.version - a.version).slice(0, most);
+  const records = await Promise.all(newest.map(({ version }) => of.versions.get(client, of.id, version)));
+  return newest.map(({ version, published_at: at }, index) => {
+    const [record, before] = [records[index], records[index + 1]];
+    const changes = record && before && differences(of, before, record);
+    return {
+      version,
+      publishedAt: at ?? undefined,
+      changes: changes?.map((change) =>
+        isSealed ? { ...change, before: undefined, after: undefined, sensitive: true } : redactedChange(change, redact),
+      ),
+    };
+  });
+}
+
+/** Fields of a manifest that both versions show. */
+function differences({ kind: name, entry }: VersionedRecord, older: ShownRecord, newer: ShownRecord): PlannedChange[] {
+  const kind = kindNamed(name);
+  const roots = Object.keys(kind.spec.shape).filter((root) => older[root] !== undefined && newer[root] !== undefined);
+  const paths = roots.flatMap((root) => (isConfigObject(kind, root) ? fieldsOf(kind, root) : [root]));
+  return paths.flatMap((path): PlannedChange[] => {
+    const [before, after] = [older, newer].map((record) => shownAt(kind, record, path) as Json | undefined);
+    if (sameValue(ruleOf(kind, path), before ?? null, after ?? null)) return [];
+    const sensitive = isMasked(baselineOf(entry, path)) || isMasked(recordedOf(entry, path));
+    const shown = { ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+    return [{ path, ...(!sensitive && shown), cause: 'manifest', verified: true, sensitive }];
+  });
+}
