@@ -57,6 +57,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
     row,
     status: statusAfter({ ...report, result }, isRejected),
     isChecked: plan !== undefined,
+    hasDrift: report.drift.length > 0,
     failures,
     again: failed
       ? { milliseconds: retryPause(ended.pauses, failures, ended.random), backsOff: true }
@@ -75,6 +76,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
     left: after && leftIn(after),
     outside: outside === undefined ? undefined : after && outsideOf(after, report.orphans, redact(outside)),
     request: isSame(report.request, row.request) ? undefined : report.request,
+    search: after && searchOf(after, report.naturalKeys, row.searchDigest),
     record:
       isWorthKeeping || isNewPlan
         ? {
@@ -100,7 +102,7 @@ function recorded(report: RunReport): RunReport {
   return { ...report, applied };
 }
 
-function withoutValuesIn({ plan, ...report }: RunReport): RunReport {
+function withoutValuesIn({ plan, naturalKeys: _, ...report }: RunReport): RunReport {
   return { ...report, plan: plan && withoutValues(plan) };
 }
 
@@ -112,6 +114,24 @@ export function withoutValues(plan: PlanDocument): PlanDocument {
   }));
   const violations = plan.violations?.map((each) => ({ ...each, message: 'the state is sealed' }));
   return { ...plan, resources, ...(violations && { violations }) };
+}
+
+/** The longest text that is searched. */
+const MOST_TEXT = 255;
+
+/** Names, ids and natural keys of all resources; undefined if they did not change. */
+function searchOf(
+  { resources }: PlanDocument,
+  naturalKeys: RunReport['naturalKeys'],
+  before: string | undefined,
+): FinishedRun['search'] {
+  const texts = resources.flatMap(({ address, id }) =>
+    [address.slice(address.indexOf('/') + 1), id, naturalKeys?.get(address)].flatMap((text) =>
+      text ? [{ resource: address, text: text.slice(0, MOST_TEXT) }] : [],
+    ),
+  );
+  const digest = hash('sha256', JSON.stringify(texts));
+  return digest === before ? undefined : { digest, texts };
 }
 
 /** True if a run has no news about the drift request. */

@@ -21,6 +21,7 @@ import {
 } from './rows/process-rows.ts';
 import { removeOldPulls } from './rows/pull-rows.ts';
 import { takeDue } from './rows/run-rows.ts';
+import { removeOldTrends } from './rows/trend-rows.ts';
 import { type SourceFetch, SourceFetcher } from './source-fetcher.ts';
 import { Worker, type WorkerOptions } from './worker.ts';
 
@@ -168,6 +169,7 @@ export class FleetServer {
     this.#every(CLEAN_UP, async () => {
       await removeOldRuns(database, retention);
       await removeOldPulls(database, retention);
+      await removeOldTrends(database);
     });
   }
 

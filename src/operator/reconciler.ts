@@ -22,6 +22,7 @@ import {
   type Hold,
   labelsOf,
   type MissingResource,
+  naturalKeysOf,
   type RequestMemory,
   type RunReport,
 } from './run-report.ts';
@@ -144,6 +145,7 @@ export class Reconciler {
       },
       reach: opened.reach,
       labels: labelsOf(resources),
+      naturalKeys: naturalKeysOf(resources),
       commit: version.commit,
       files: this.#files(loaded),
       warnings: invalid === undefined ? warnings : [],

@@ -1,6 +1,7 @@
 import type { ResourceResult } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
+import { kindNamed } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Reach } from '../problems/workspace-command.ts';
@@ -101,6 +102,8 @@ export interface RunReport {
   readonly url?: string | undefined;
   /** Labels of the resources, as `team=sales`; undefined if no manifests could be read. */
   readonly labels?: readonly string[] | undefined;
+  /** By address, such as phone numbers. */
+  readonly naturalKeys?: ReadonlyMap<string, string> | undefined;
   /** The commit of the manifests in force. */
   readonly commit: string | undefined;
   /** The address of their files on the host of the repository, with `{file}` and `{line}`, if it is known. */
@@ -152,6 +155,14 @@ export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readon
   const all = resources.flatMap(({ labels }) => Object.entries(labels));
   const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
   return [...named].sort().slice(0, MAX_LABELS);
+}
+
+/** The natural keys that manifests declare in plain text. */
+export function naturalKeysOf(
+  resources: readonly Pick<Resource, 'address' | 'kind' | 'spec'>[],
+): ReadonlyMap<string, string> {
+  const keys = resources.map(({ address, kind, spec }) => [address, kindNamed(kind)?.naturalKey?.(spec)?.key] as const);
+  return new Map(keys.flatMap(([address, key]) => (key === undefined ? [] : [[address, key] as const])));
 }
 
 /** True unless the run is to be retried sooner than after the usual interval. */

@@ -16,7 +16,9 @@ import {
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
 import { listedPulls, outcomeFor, plansOfPull, pullNumbered, pullProblems } from '../fleet/rows/pull-rows.ts';
+import { searchTerms } from '../fleet/rows/search-rows.ts';
 import { type FleetFigures, fleetFigures, shownWorkspaces } from '../fleet/rows/status-rows.ts';
+import { lastDay } from '../fleet/rows/trend-rows.ts';
 import { workspaceStatuses } from '../operator/workspace-status.ts';
 import { plural } from '../output/plural.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -36,6 +38,7 @@ import {
   type PageSource,
   type PullPages,
   type RunDetail,
+  type SearchResult,
   type ShownImpact,
   type WorkspaceDetail,
   type WorkspaceList,
@@ -46,6 +49,8 @@ import { detailOf, MOST_RUNS, rowOf } from './workspace-detail.ts';
 
 /** Rows per list. */
 const MOST_SHOWN = 10;
+/** Terms that a search reads. */
+const MOST_FOUND = 200;
 
 /** Why a workspace needs attention, most urgent first. A possible duplicate costs money until somebody resolves it. */
 const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
@@ -61,8 +66,9 @@ const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
 
 async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overview> {
   const most = reasons.map((reason) => [keyOf(reason), reason.most] as const);
-  const [figures, needy] = await Promise.all([
+  const [figures, day, needy] = await Promise.all([
     fleetFigures(database),
+    lastDay(database),
     needyWorkspaces(database, { ...Object.fromEntries(most), stale: MOST_SHOWN }),
   ]);
   const listed = (by: Attention['by']): Attention => {
@@ -74,6 +80,11 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
     attention: eachOnce(reasons.map(listed)),
     stale: eachOnce([listed({ status: 'stale' })]),
     broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
+    trends: [
+      { name: 'runs', tone: 'faint', counts: day.map(({ runs }) => runs) },
+      { name: 'failed runs', tone: 'bad', counts: day.map(({ failed }) => failed) },
+      { name: 'runs that found drift', tone: 'change', counts: day.map(({ drifted }) => drifted) },
+    ],
     facts: factsOf(figures, now),
   };
 }
@@ -125,6 +136,10 @@ export class FleetSource implements PageSource {
   version(address: string | undefined): Promise<string> {
     const { database } = this.#options;
     return address === undefined ? fleetVersion(database) : workspaceVersion(database, address);
+  }
+
+  search(text: string): Promise<SearchResult> {
+    return searchTerms(this.#options.database, text, MOST_FOUND);
   }
 
   overview(): Promise<Overview> {

@@ -76,6 +76,7 @@ export class PageAnswers {
       tokenOrigin: tokens.origin,
       isSingle: source.only() !== undefined,
       hasPulls: source.pulls !== undefined,
+      canSearch: source.search !== undefined,
       canFreeze: source.freezing !== undefined,
       freeze: c.var.freeze,
     };

@@ -10,9 +10,11 @@ import { addFreezeRoutes, freezeActionAt } from './freeze-routes.ts';
 import { listQuery, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
 import { formOf, isApi, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
+import { LEAST_SEARCHED } from './page-data.ts';
 import { assetPath, assets } from './views/assets.ts';
 import { pathOf } from './views/parts.ts';
 import { pullsView, pullView } from './views/pulls-view.ts';
+import { searchView } from './views/search-view.ts';
 import { overviewView, pagesOf, workspacesView } from './views/workspaces-view.ts';
 import { workspacePath } from './workspace-path.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
@@ -72,7 +74,7 @@ export function createPage(options: SiteOptions): Page {
     if ('wait' in visitor) return refused(c, visitor.wait, '/');
     c.set('visitor', visitor);
     // No name contains NUL, and PostgreSQL does not accept it.
-    if (c.req.url.includes('%00') && c.req.path !== '/workspaces') return answers.notFound(c);
+    if (c.req.url.includes('%00') && !['/workspaces', '/search'].includes(c.req.path)) return answers.notFound(c);
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
   });
@@ -144,6 +146,12 @@ export function createPage(options: SiteOptions): Page {
     const body = workspacesView(query, list, answers.context(c));
     return answers.show(c, body, { title: 'Workspaces', section: 'workspaces', follows });
   });
+  app.get('/search', async (c) => {
+    if (source.search === undefined) return answers.notFound(c);
+    const text = (c.req.query('q') ?? '').replaceAll('\0', '').trim().slice(0, 255);
+    const result = text.length < LEAST_SEARCHED ? undefined : await source.search(text);
+    return answers.show(c, searchView(text, result), { title: 'Search', section: 'overview' });
+  });
   app.get('/pulls', async (c) => {
     const { pulls } = source;
     if (pulls === undefined) return answers.notFound(c);
@@ -194,7 +202,8 @@ function methodsOf(c: PageContext): string | undefined {
   if (pathname === '/sign-in' || freezeActionAt(pathname) || workspacePath(pathname)?.view === 'action')
     return 'GET, HEAD, POST';
   const isPage =
-    ['/', '/events', '/workspaces', '/pulls'].includes(pathname) || /^\/(?:workspaces|pulls|api)\//.test(pathname);
+    ['/', '/events', '/search', '/workspaces', '/pulls'].includes(pathname) ||
+    /^\/(?:workspaces|pulls|api)\//.test(pathname);
   return isPage ? 'GET, HEAD' : undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { PlanDocument, PlannedChange } from '../engine/plan/plan-document.ts';
 import type { Freeze } from '../fleet/rows/freeze-rows.ts';
 import type { ListedPull, PullRow, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
+import type { SearchHit } from '../fleet/rows/search-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
 import type { ShownWorkspace } from '../operator/shown-workspace.ts';
 import type { Need, WorkspaceStatus } from '../operator/workspace-status.ts';
@@ -64,6 +65,15 @@ export function closingOutside(location: string, id: string, reach: Reach): stri
   return `The page cannot change the state ${location}. Close with: ${command}`;
 }
 
+/** The minimum length of a text to search for. */
+export const LEAST_SEARCHED = 2;
+
+export interface SearchResult {
+  readonly hits: readonly SearchHit[];
+  /** True if there may be more. */
+  readonly isCut: boolean;
+}
+
 export interface WorkspaceList {
   /** Those of the requested page. */
   readonly rows: readonly WorkspaceRow[];
@@ -97,7 +107,17 @@ export interface Overview {
   readonly stale: readonly Attention[];
   /** Projects with unknown workspaces, and the reasons. */
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
+  /** Of the last day; none without a fleet. */
+  readonly trends: readonly Trend[];
   readonly facts: readonly Fact[];
+}
+
+/** Counts per hour, the current one last. */
+export interface Trend {
+  /** A plural noun. */
+  readonly name: string;
+  readonly tone: 'faint' | 'bad' | 'change';
+  readonly counts: readonly number[];
 }
 
 /** A resource after the last run. */
@@ -246,6 +266,8 @@ export interface PageSource {
   run(address: string, id: string): Promise<RunDetail | undefined>;
   /** Changes with the contents of any page of this workspace, or without an address, of any page. Cheap. */
   version(address: string | undefined): Promise<string>;
+  /** Workspaces and resources by the beginning of a name, an id or a phone number; undefined if there is one workspace. */
+  search?(text: string): Promise<SearchResult>;
   /** @throws UserError if it is not possible, or no longer. */
   act(request: ActionRequest): Promise<void>;
   /** Undefined if there are none. */

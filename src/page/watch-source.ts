@@ -150,6 +150,7 @@ export class WatchSource implements PageSource, RunObserver {
           : [{ by: { status: row.status }, rows: [row], found: 1, isCut: false }],
       stale: [],
       broken: [],
+      trends: [],
       facts: [],
     };
   }

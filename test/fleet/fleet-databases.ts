@@ -100,6 +100,7 @@ export async function finishedRuns(
       row,
       status: 'in-sync' as const,
       isChecked: true,
+      hasDrift: false,
       failures: 0,
       again: undefined,
       request: undefined,
@@ -109,6 +110,7 @@ export async function finishedRuns(
       plan: undefined,
       left: undefined,
       outside: undefined,
+      search: undefined,
       record: undefined,
       ...changes,
     };

@@ -428,6 +428,19 @@ describe('the header that names a user', () => {
 });
 
 describe('what is shown', () => {
+  it('takes any text for a search, and shows it as text', async () => {
+    await using page = await runningPage(everywhere);
+    expect((await page.ask('/search?q=client', { headers: elsewhere })).text).not.toContain('client-00001');
+    const headers = { cookie: await page.signIn('viewer-token') };
+    const search = (text: string) => page.ask(`/search?q=${encodeURIComponent(text)}`, { headers });
+    for (const text of ['"><img src=x>', 'a\0b', 'x'.repeat(10_000), "';--", '%', '_'.repeat(3)]) {
+      const { status, text: shown } = await search(text);
+      expect([status, shown]).toEqual([200, expect.not.stringContaining('<img')]);
+    }
+    expect((await search('x')).text).toContain('at least 2');
+    expect((await search('CLIENT-00001')).text).toContain(`href="${pathOf(ADDRESS)}"`);
+  });
+
   it('says on every page who froze the fleet and why, to whoever may read it', async () => {
     await using page = await runningPage();
     page.source.freeze = { at: NOW.toISOString(), by: '<b>ann', because: '<img src=x> \u202e' };

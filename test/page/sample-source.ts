@@ -265,8 +265,26 @@ export class SampleSource implements PageSource {
       attention: some('failed', 'invalid', 'waiting', 'drifted'),
       stale: some('stale'),
       broken: this.rows.length === 0 ? [] : [{ project: 'voices/clients/nobroken', problem: 'no: manifest' }],
+      trends: [
+        { name: 'runs', tone: 'faint', counts: Array.from({ length: 24 }, (_, hour) => 1000 + 90 * (hour % 7)) },
+        {
+          name: 'failed runs',
+          tone: 'bad',
+          counts: Array.from({ length: 24 }, (_, hour) => (hour === 20 ? 30 : hour % 3)),
+        },
+        { name: 'runs that found drift', tone: 'change', counts: Array(24).fill(0) },
+      ] as const,
       facts: [['Oldest check', at(200)] as const, ['Processes', '2 alive'] as const],
     };
+  }
+
+  async search(text: string) {
+    const found = this.rows.filter(({ address }) => address.toLowerCase().includes(text.toLowerCase())).slice(0, 60);
+    const hits = found.flatMap(({ address, status }, index) => [
+      { address, status, resource: undefined },
+      ...(index === 0 ? [{ address, status, resource: 'PhoneNumber/hotline' }] : []),
+    ]);
+    return { hits, isCut: hits.length > 50 };
   }
 
   async workspaces({ status, q = '', page, limit }: ListQuery) {

@@ -27,6 +27,8 @@ export const FLEET_TABLES = [
   'pulls',
   'pull_plans',
   'freezes',
+  'trends',
+  'search_terms',
 ] as const;
 
 /**
@@ -257,6 +259,34 @@ CREATE INDEX pull_plans_address ON pull_plans (address)`,
 COMMENT ON COLUMN freezes.told IS 'What the webhooks of the fleet are told: frozen or resumed.';
 COMMENT ON TABLE freezes IS 'While one has not ended, no process writes to a platform.';
 CREATE UNIQUE INDEX freezes_current ON freezes ((ended_at IS NULL)) WHERE ended_at IS NULL`,
+  },
+  {
+    compatibleFrom: 1,
+    statements: `CREATE TABLE trends (
+  at timestamptz NOT NULL,
+  shard integer NOT NULL,
+  runs integer NOT NULL,
+  failed integer NOT NULL,
+  drifted integer NOT NULL,
+  PRIMARY KEY (at, shard)
+);
+COMMENT ON TABLE trends IS 'Ended runs per hour. The sum over the shards counts.'`,
+  },
+  {
+    compatibleFrom: 1,
+    statements: `CREATE TABLE search_terms (
+  address text NOT NULL REFERENCES workspaces ON DELETE CASCADE,
+  resource text NOT NULL,
+  term text NOT NULL,
+  PRIMARY KEY (address, resource, term)
+);
+COMMENT ON COLUMN search_terms.resource IS 'Empty for a term of the workspace itself.';
+CREATE INDEX search_terms_term ON search_terms (term text_pattern_ops);
+CREATE FUNCTION terms_of(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
+  SELECT DISTINCT lower(substr($1, place)) FROM generate_series(1, length($1)) AS place
+  WHERE place = 1 OR substr($1, place - 1, 1) IN ('/', ':', '-', '_', '.', '@') OR $1 ~ '^[0-9]{7,}$' AND place <= 4 $$;
+COMMENT ON FUNCTION terms_of IS 'A text from the beginning of each of its words; a phone number also without its country code.';
+INSERT INTO search_terms SELECT address, '', terms_of(address) FROM workspaces`,
   },
 ];
 

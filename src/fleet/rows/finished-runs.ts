@@ -10,6 +10,8 @@ import type { ClaimedJob, Queue } from '../queue.ts';
 import { releaseWorkspaces } from './claim-rows.ts';
 import { remember } from './notified-rows.ts';
 import { LEFT, lockRows, OUTSIDE, type OutsideState, type RunRow } from './run-rows.ts';
+import { enterSearchTexts, type SearchText } from './search-rows.ts';
+import { countRuns } from './trend-rows.ts';
 
 /** The results of a run for the database, without secrets. */
 export interface FinishedRun {
@@ -19,6 +21,7 @@ export interface FinishedRun {
   readonly status: RunStatus | undefined;
   /** True if it read the platform. */
   readonly isChecked: boolean;
+  readonly hasDrift: boolean;
   readonly failures: number;
   /** Milliseconds until an extra run. A run that backs off keeps this time even if its interval ends sooner. */
   readonly again: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
@@ -38,6 +41,8 @@ export interface FinishedRun {
   readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */
   readonly request: RequestMemory | undefined;
+  /** The texts by which its resources are found; undefined if unchanged. */
+  readonly search: { readonly digest: string; readonly texts: readonly SearchText[] } | undefined;
   /** The entry in the list of runs; undefined for an uneventful run. */
   readonly record:
     | {
@@ -89,12 +94,22 @@ export async function enterFinished(
         const kept = outside && { digest: outside.digest, document: outside.state };
         await keep(statements, { address, id: OUTSIDE, before: row.outside, kept });
       }
-      const { row, request } = run;
+      const { row, request, search } = run;
+      if (search !== undefined) {
+        await enterSearchTexts(statements, row.address, search.texts);
+        await remember(statements, row.address, { key: 'search', value: search.digest });
+      }
       if (request !== undefined)
         await remember(statements, row.address, { key: 'request', value: storableJson(request) });
     }
     const records = kept.filter(({ record }) => record !== undefined);
     if (records.length > 0) await statements.ask(ADD_RUNS, storableJson(records.map(recordOf)));
+    // Last, because other processes wait for the row.
+    await countRuns(statements, {
+      runs: kept.length,
+      failed: kept.filter(({ row, failures }) => failures > row.failures).length,
+      drifted: kept.filter(({ hasDrift }) => hasDrift).length,
+    });
   });
 }
 

@@ -301,6 +301,11 @@ ON CONFLICT (address) DO UPDATE SET
     source,
     members.length * NEWCOMER_PACE,
   );
+  await ask(
+    `INSERT INTO ${S}.search_terms SELECT address, '', ${S}.terms_of(address) FROM ${S}.workspaces w
+WHERE address = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = w.address) ON CONFLICT DO NOTHING`,
+    members.map(({ address }) => address),
+  );
   // Their runs report the problem and use the last valid manifests.
   await ask(
     `UPDATE ${S}.workspaces w SET version = p.version, commit = p.commit, problem = p.problem, ${CHANGED}

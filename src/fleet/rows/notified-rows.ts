@@ -3,8 +3,8 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const TABLE = `${FLEET_SCHEMA}.notified`;
 
-/** The key of stored data: reported events (`told`), or the drift request. */
-type Memory = 'told' | 'request';
+/** The key of stored data: reported events (`told`), the drift request, or the digest of the texts for the search. */
+type Memory = 'told' | 'request' | 'search';
 
 /** The stored JSON text, if any. */
 export async function memoryOf({ ask }: FleetStatements, address: string, key: Memory): Promise<string | undefined> {

@@ -81,7 +81,7 @@ interface NeedyWorkspaces {
 }
 
 /**
- * The workspaces for each reason, in one query: newest first; stale ones by the age of their last check.
+ * The workspaces for each reason, in one query, oldest first.
  * @param most rows per reason.
  */
 export async function needyWorkspaces(
@@ -92,7 +92,7 @@ export async function needyWorkspaces(
     `WITH s AS MATERIALIZED (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, ${NEEDS.records} IS TRUE AS records,
   ${NEEDS.refused} IS TRUE AS refused, ${NEEDS.steps} IS TRUE AS steps FROM ${S}.workspaces)
 SELECT reason, (SELECT count(*)::integer FROM s WHERE ${HAS_REASON}) AS found,
-  ARRAY(SELECT address FROM s WHERE ${HAS_REASON} ORDER BY CASE reason WHEN 'stale' THEN since END, shown = 'in-sync', since DESC, address LIMIT most) AS addresses
+  ARRAY(SELECT address FROM s WHERE ${HAS_REASON} ORDER BY shown = 'in-sync', since, address LIMIT most) AS addresses
 FROM json_to_recordset($1::json) AS r (reason text, most integer)`,
     JSON.stringify(Object.entries(most).map(([reason, rows]) => ({ reason, most: rows }))),
   );

@@ -48,6 +48,8 @@ export interface RunRow {
   }[];
   /** Stored data about the drift request. */
   readonly request: RequestMemory | undefined;
+  /** The stored digest of the texts for the search. */
+  readonly searchDigest: string | undefined;
   /** When the row was read, by the clock of the database, in its own format. */
   readonly readAt: string;
   /** Seconds since the run was due. */
@@ -76,13 +78,14 @@ export async function rowsToRun(
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
   ${conflictColumns({ address: 'w.address', workspaceId: 'w.workspace_id', baseUrl: 'w.base_url' })},
   ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest, s.digest AS outside_digest,
-  p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state, n.digest AS request
+  p.decided_by, coalesce(p.plan, l.plan)->'state' AS planned_state, n.digest AS request, t.digest AS search_digest
 FROM json_to_recordset($1::json) AS j (address text, due timestamptz)
 JOIN ${S}.workspaces w ON w.address = j.address AND w.paused_at IS NULL AND w.vanished_at IS NULL
 LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
 LEFT JOIN ${S}.plans l ON l.address = w.address AND l.id = '${LEFT}'
 LEFT JOIN ${S}.plans s ON s.address = w.address AND s.id = '${OUTSIDE}'
-LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = 'request'`,
+LEFT JOIN ${S}.notified n ON n.address = w.address AND n.key = 'request'
+LEFT JOIN ${S}.notified t ON t.address = w.address AND t.key = 'search'`,
     JSON.stringify(jobs.map(({ address, due }) => ({ address, due }))),
   );
   return new Map(rows.map((row) => [String(row.address), rowOf(row)]));
@@ -116,6 +119,7 @@ function rowOf(row: DatabaseRow): RunRow {
     fresh: freshIn(row.planned_state),
     missing: (row.missing ?? []) as RunRow['missing'],
     request: row.request === null ? undefined : (JSON.parse(String(row.request)) as RequestMemory),
+    searchDigest: text('search_digest'),
     readAt: String(row.read_at),
     lateness: Number(row.lateness),
   };

@@ -19,6 +19,7 @@ export interface ViewContext {
   readonly isSingle: boolean;
   /** True if the fleet plans pull requests. */
   readonly hasPulls: boolean;
+  readonly canSearch: boolean;
   /** True if the fleet can be frozen. */
   readonly canFreeze: boolean;
   /** The freeze of the fleet, if any. */

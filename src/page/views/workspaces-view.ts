@@ -26,10 +26,15 @@ import {
   statusWords,
   type ViewContext,
 } from './parts.ts';
+import { searchForm } from './search-view.ts';
+import { trendPlots } from './trend-plot.ts';
 import { problemPanel } from './workspace-view.ts';
 
 /** The number of workspaces by status, with links; those that need attention; stale ones. */
-export function overviewView({ counts, attention, stale, broken, facts: known }: Overview, context: ViewContext): Html {
+export function overviewView(
+  { counts, attention, stale, broken, trends, facts: known }: Overview,
+  context: ViewContext,
+): Html {
   const { now } = context;
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const tile = (status: WorkspaceStatus) => {
@@ -40,9 +45,11 @@ export function overviewView({ counts, attention, stale, broken, facts: known }:
   const some = workspaceStatuses.filter((status) => (counts.get(status) ?? 0) > 0);
   const none = workspaceStatuses.filter((status) => !some.includes(status));
   return html`<div class="head"><div><h1>Overview</h1></div><div id="actions" data-live>${freezeButton(context)}</div></div>
+${context.canSearch && searchForm('')}
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
 ${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((status) => statusWords[status].word).join(', ')}</p>`}
+${trendPlots(trends)}
 <section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;

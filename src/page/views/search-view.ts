@@ -1,0 +1,27 @@
+import { type Html, html } from '../../output/html/html.ts';
+import { plural } from '../../output/plural.ts';
+import { LEAST_SEARCHED, type SearchResult } from '../page-data.ts';
+import { addressText, badge, pathOf, resourceLink } from './parts.ts';
+
+export function searchForm(text: string): Html {
+  return html`<form class="filter search" method="get" action="/search" role="search">
+<label>Name, phone number or id<input type="search" name="q" value="${text}" maxlength="255"></label><button>Search</button></form>`;
+}
+
+/** Found workspaces and resources. @param result undefined for a text that is too short. */
+export function searchView(text: string, result: SearchResult | undefined): Html {
+  const found = (shown: Html | string) => html`<h1>Search</h1>${searchForm(text)}${shown}`;
+  if (result === undefined)
+    return found(text === '' ? '' : html`<p class="empty">Type at least ${LEAST_SEARCHED} characters.</p>`);
+  const { hits, isCut } = result;
+  if (hits.length === 0)
+    return found(
+      html`<p class="empty">No workspace or resource has a name, a phone number or an id with a word that begins like this.</p>`,
+    );
+  const row = ({ address, status, resource }: SearchResult['hits'][number]) => html`<tr>
+<td class="name">${resource === undefined ? 'Workspace' : resourceLink(address, resource)}</td>
+<td class="text"><a href="${pathOf(address)}">${addressText(address)}</a></td>
+<td data-title="Status">${badge(status)}</td></tr>`;
+  return found(html`<p class="where">${isCut ? `The first ${hits.length} results. Type more to find others.` : plural(hits.length, 'result')}</p>
+<table class="rows"><thead><tr><th scope="col">Found</th><th scope="col">Workspace</th><th scope="col">Status</th></tr></thead><tbody>${hits.map(row)}</tbody></table>`);
+}

@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest';
+import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { searchTerms } from '../../src/fleet/rows/search-rows.ts';
+import { lastDay } from '../../src/fleet/rows/trend-rows.ts';
+import { enterMany } from '../page/many-workspaces.ts';
+import { freshDatabase } from '../state/backends/postgres/databases.ts';
+import { step } from '../step.ts';
+import { testFleet } from './test-fleet.ts';
+
+const ADDRESS = 'voices/acme-dental:test';
+const NUMBER = `apiVersion: voxform/v1
+kind: PhoneNumber
+metadata: { name: front-desk }
+spec: { number: "+4930123456", nickname: Front desk }
+`;
+
+it('finds workspaces and resources by name, phone number and id, as the last run knew them', async () => {
+  const rules = 'workspaces: { "*": { mode: apply, interval: 1h } }';
+  const fleet = await testFleet({ projects: ['acme-dental', 'beta'], rules });
+  const { database, control, folder, emulators } = fleet;
+  await folder.write('acme-dental/manifests/n.yaml', NUMBER);
+  await fleet.server();
+  const isChecked = async () =>
+    (await control.status({})).workspaces.filter(({ checkedAt }) => checkedAt !== null).length === 2;
+  await fleet.until(isChecked);
+  const find = async (text: string) => {
+    const { hits } = await searchTerms(database, text, 200);
+    return hits.map(({ address, resource }) => `${address} ${resource ?? ''}`.trim());
+  };
+  const number = `${ADDRESS} PhoneNumber/front-desk`;
+  const agent = `${ADDRESS} Agent/agent-of-acme-dental`;
+  const [id = ''] = emulators.get('acme-dental')?.world.agents.keys() ?? [];
+  for (const [text, found] of [
+    ['DENTAL', [ADDRESS, agent]],
+    ['voices/acme', [ADDRESS]],
+    ['desk', [number]],
+    ['+49 (30) 12', [number]],
+    ['0049 30 123456', [number]],
+    ['030 123456', [number]],
+    [id.toLowerCase(), [agent]],
+    ['agent-of-b', ['voices/beta:test Agent/agent-of-beta']],
+    ['%', []],
+    ['cme', []],
+  ] as const)
+    expect([text, (await find(text)).sort()]).toEqual([text, [...found].sort()]);
+  await step('counts the runs of this hour', async () => {
+    const day = await lastDay(database);
+    expect(day).toHaveLength(24);
+    expect(day.at(-1)?.runs).toBeGreaterThanOrEqual(2);
+    expect(day.reduce((sum, { failed, drifted }) => sum + failed + drifted, 0)).toBe(0);
+  });
+  await step('forgets what left the manifests, and a removed workspace', async () => {
+    await folder.write('acme-dental/manifests/n.yaml', '# nothing\n');
+    await fleet.until(async () => (await find('desk')).length === 0);
+    await database.ask('DELETE FROM voxform_fleet.workspaces WHERE address = $1', ADDRESS);
+    expect(await find('dental')).toEqual([]);
+  });
+});
+
+it('reads no more than the first terms, however many begin alike', async () => {
+  const database = fleetDatabaseAt((await freshDatabase()).url);
+  await enterMany(database, 5000);
+  await database.ask(
+    `INSERT INTO voxform_fleet.search_terms SELECT address, '', voxform_fleet.terms_of(address) FROM voxform_fleet.workspaces`,
+  );
+  const { hits, isCut } = await searchTerms(database, 'long', 50);
+  expect([hits.length <= 50, hits.length > 0, isCut]).toEqual([true, true, true]);
+  await database.close();
+});
