@@ -59,6 +59,9 @@ it('links every manual step, orphan and unknown create to the dashboard', async 
     expect(applied.stdout).toContain(`${APP}/hooks\n`);
     await folder.write('manifests/w.yaml', webhookManifest('hook', 'https://example.com/other'));
     expect((await urls('plan')).get('Webhook/hook')?.url).toMatch(`${APP}/hooks`);
+    for (const format of ['text', 'markdown', 'html'])
+      expect((await workspace.run('plan', '--output', format)).stdout, format).toContain(`${APP}/hooks`);
+    expect((await workspace.run('status', '--output', 'json')).stdout).toContain(`"url": "${APP}/hooks`);
     expect((await workspace.run('state', 'resolve', '--all', '--not-created')).stdout).toContain(`${APP}/hooks`);
     expect((await workspace.run('status')).stdout).toContain(`${APP}/hooks`);
   });

@@ -4,7 +4,7 @@ import type { ComparedField } from '../../src/page/page-data.ts';
 import { resourceParts } from '../../src/page/resource-parts.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import type { ResourceEntry } from '../../src/state/state-document.ts';
-import { change, resource } from '../output/sample-plan.ts';
+import { change, plan, resource } from '../output/sample-plan.ts';
 import { runningPage } from './running-page.ts';
 import { SampleSource } from './sample-source.ts';
 
@@ -108,6 +108,30 @@ describe('the page of a resource', () => {
     expect(number.text).toMatch(/Refers to<[\s\S]*Agent\/billing"/);
     const agent = await page.ask(pathOf(ADDRESS, 'resources', 'Agent/billing'));
     expect(agent.text).toMatch(/Referred to by<[\s\S]*PhoneNumber\/hotline"/);
+  });
+
+  it('links what a person has to do in the dashboard, wherever it is shown', async () => {
+    const records = { id: null, steps: [{ action: 'resolve_not_created', address: 'Agent/a' }] } as const;
+    const unknown = resource('Agent/a', { ...records, action: 'unknown', url: 'https://app.example.com/agents' });
+    const manual = resource('Webhook/b', {
+      action: 'manual',
+      id: '01JHOOK',
+      url: 'https://app.example.com/webhooks/01JHOOK',
+      steps: [{ action: 'dashboard', instruction: 'Rotate the key.' }],
+    });
+    await using page = await runningPage({ source: new SampleSource({ count: 1, plan: plan([unknown, manual]) }) });
+    const headers = { cookie: await page.signIn('admin-token') };
+    const links = async (asked: string) => {
+      const { text } = await page.ask(asked, { headers });
+      return [...text.matchAll(/href="(https:\/\/app[^"]+)"/g)].map(([, url]) => url);
+    };
+    const [lost, hook] = ['https://app.example.com/agents', 'https://app.example.com/webhooks/01JHOOK'];
+    const orphan = 'https://app.example.com/webhooks/01JORPHAN';
+    expect(new Set(await links(pathOf(ADDRESS)))).toEqual(new Set([lost, hook, orphan]));
+    expect(new Set(await links(pathOf(ADDRESS, 'resources', 'Agent/a')))).toEqual(new Set([lost]));
+    expect(new Set(await links(pathOf(ADDRESS, 'resources', 'Webhook/b')))).toEqual(new Set([hook]));
+    expect(await links(`${pathOf(ADDRESS, 'actions', 'close-orphan')}?of=01JORPHAN`)).toEqual([orphan]);
+    expect(new Set(await links(`${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`))).toEqual(new Set([lost, hook]));
   });
 
   it.each([

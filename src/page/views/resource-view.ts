@@ -32,8 +32,11 @@ export function resourceView(detail: WorkspaceDetail, address: string, context: 
   const planned = left?.resources.find((each) => each.address === address);
   const hasPlan = planned !== undefined && planned.action !== 'noop';
   const asOf = checkedAt === undefined ? html`` : html` <small>as of ${moment(checkedAt, now)}</small>`;
-  const url = row.id === null ? undefined : recordUrl({ dashboard }, { kind: kindOf(address), id: row.id });
-  const link = dashboardLink(url);
+  // For an unknown create, the list in which a person looks for it.
+  const isUnknown = row.status === 'unknown' && row.id === null;
+  const url =
+    isUnknown || row.id !== null ? recordUrl({ dashboard }, { kind: kindOf(address), id: row.id }) : undefined;
+  const link = dashboardLink(planned?.url ?? url);
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${addressText(detail.address)}</a></p>
 <h1>${addressHtml(address)}</h1>
 <div id="resource" data-live><p class="status">${word(row.status, detail.isOld)}</p>

@@ -1,4 +1,6 @@
+import { recordUrl } from '../../engine/plan/dashboard-links.ts';
 import { type Html, html } from '../../output/html/html.ts';
+import { dashboardLink } from '../../output/html/resource-html.ts';
 import type { ActionName, FreezeAction, WorkspaceDetail } from '../page-data.ts';
 import { addressText, facts, pathOf, type ViewContext } from './parts.ts';
 
@@ -87,7 +89,7 @@ const closings = [
 
 /** Shows the consequences, and asks. */
 export function confirmView(
-  { address, mode, orphans, facts: known, saved }: WorkspaceDetail,
+  { address, mode, orphans, facts: known, saved, dashboard }: WorkspaceDetail,
   {
     action,
     of,
@@ -111,6 +113,7 @@ export function confirmView(
         ? html`<label>Because<input type="text" name="because" maxlength="255"${action === 'pause' ? html` required` : ''}></label>`
         : '';
   const plan = saved?.id === of ? saved : undefined;
+  const link = dashboardLink(orphan && recordUrl({ dashboard }, orphan));
   const about = [
     ['Mode', mode],
     ['Platform', platform?.[1]],
@@ -118,6 +121,7 @@ export function confirmView(
     ...(plan === undefined ? [] : known.filter(([label]) => label.startsWith('Plan rejected'))),
     ['Orphan', orphan?.address],
     ['Id', orphan?.id],
+    ['Dashboard', link.text === '' ? undefined : link],
     ['Resource', action === 'compare-calls' ? of : undefined],
   ] as const;
   return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
