@@ -184,10 +184,11 @@ export class Reconciler {
   }
 
   #files(loaded: LoadedVersion): string | undefined {
-    const { commit } = loaded.version;
+    const { version, opened } = loaded;
+    const { commit } = version;
     const origin = commit === undefined ? undefined : this.#options.origin(loaded);
     if (commit === undefined || origin === undefined || 'checkout' in origin) return undefined;
-    return filesOnHost({ host: undefined, ...origin, commit });
+    return filesOnHost({ ...origin, host: origin.host ?? opened.project.pullRequests.host, commit });
   }
 
   /** Takes the lock and applies. Plans again if the state has changed meanwhile. */

@@ -57,6 +57,10 @@ workspaces:
       { branch: 'voxform/drift/clients+acme@test', title: 'Accept drift of clients/acme:test', base: 'main' },
     ]);
     expect((await last()).request?.url).toBe(`${host.url}/acme/voices/pull/${host.requests[0]?.number}`);
+    const [shown] = (await fleetControl(database).status({ address: ADDRESS })).workspaces;
+    expect(shown?.last).toMatchObject({
+      files: `${host.url}/acme/voices/blob/${shown?.commit}/clients/acme/{file}#L{line}`,
+    });
     const runs = await database.ask(
       `SELECT summary->'pull_request'->>'status' AS request FROM voxform_fleet.runs ORDER BY id`,
     );

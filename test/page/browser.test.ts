@@ -218,6 +218,17 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     }
   });
 
+  it('shows values side by side, unfolded too', async () => {
+    await page.goto(`${running.url}${pathOf(ADDRESS, 'resources', 'Agent/support-line')}`);
+    await page.evaluate('for (const each of document.querySelectorAll("#values details")) each.open = true');
+    await looksRight(page);
+    await page.setViewportSize({ width: 1280, height: 900 });
+    const row = page.locator('.values tr', { hasText: 'llm_config.temperature' });
+    const [declared, live] = await Promise.all([1, 2].map((cell) => row.locator('td').nth(cell).boundingBox()));
+    expect(declared?.y).toBe(live?.y);
+    expect(declared?.x).toBeLessThan(live?.x ?? 0);
+  });
+
   it('shows what policies object to, and where the rule of a waiver is', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
     const said = await page.locator('#plan').innerText();

@@ -97,7 +97,7 @@ describe('the page of a resource', () => {
     expect(values).toMatch(
       /llm_config\.temperature(?:(?!<tr>)[\s\S])*0\.2(?:(?!<tr>)[\s\S])*0\.7(?:(?!<tr>)[\s\S])*platform</,
     );
-    expect(values).toMatch(/prompt_config\.prompt(?:(?!<tr>)[\s\S])*both<[\s\S]*last applied/);
+    expect(values).toMatch(/prompt_config\.prompt(?:(?!<tr>)[\s\S])*last applied(?:(?!<tr>)[\s\S])*both</);
     expect(values).toMatch(/class="path">secret<(?:(?!<tr>)[\s\S])*\(secret\)/);
     expect(values).toContain('&lt;script&gt;');
     expect(text).not.toMatch(/<script>|\$fingerprint|hunter2/);

@@ -51,7 +51,7 @@ ${facts(
   now,
 )}
 <section><h2>Plan${asOf}</h2>${left === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${changesHtml(only(left, planned), { reach })}</div>`}</section></div>
-${valuesSection(detail, parts, asOf)}
+${row.id === null ? '' : valuesSection(detail, parts, asOf)}
 ${referencesSection(detail, address)}
 ${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No run that is kept changed it.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
 ${callsSection(detail, address, context)}`;

@@ -1,5 +1,5 @@
 import { escapedLines } from '../../output/escape-controls.ts';
-import { type Html, html, joined } from '../../output/html/html.ts';
+import { type Html, html } from '../../output/html/html.ts';
 import { valueText, withoutForms } from '../../output/value-text.ts';
 import { yamlText } from '../../output/yaml-text.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
@@ -31,9 +31,9 @@ function fieldsTable(fields: readonly ComparedField[]): Html {
   const isMoved = fields.some(({ moved }) => moved !== undefined);
   const row = ({ path, declared, live, moved, applied, notes }: ComparedField) => html`<tr>
 <td><code class="path">${path}</code>${notes.map((note) => html`<div class="note">${note}</div>`)}</td>
-<td class="text" data-title="Declared">${sideHtml(declared)}</td>
+<td class="text" data-title="Declared">${sideHtml(declared)}${applied && html`<div class="faint">last applied: ${sideHtml(applied)}</div>`}</td>
 <td class="text" data-title="Live">${live === undefined ? html`<span class="faint">equal</span>` : sideHtml(live)}</td>
-${isMoved && html`<td data-title="Changed by">${moved && html`<span class="badge change">${whoMoved[moved]}</span>`}${applied && html`<div class="faint">last applied: ${sideHtml(applied)}</div>`}</td>`}</tr>`;
+${isMoved && html`<td data-title="Changed by">${moved && html`<span class="badge change">${whoMoved[moved]}</span>`}</td>`}</tr>`;
   return html`<table class="rows values"><thead><tr><th scope="col">Field</th><th scope="col">Declared</th><th scope="col">Live</th>${isMoved && html`<th scope="col">Changed by</th>`}</tr></thead>
 <tbody>${fields.map(row)}</tbody></table>`;
 }
@@ -49,10 +49,7 @@ function sideHtml(side: FieldSide): Html {
   if (!text.includes('\n') && text.length <= MOST_ON_LINE) return html`<code>${text}</code>`;
   const lines = escapedLines(text);
   const head = typeof side.value === 'string' ? clipped(lines[0] ?? '', 60) : 'value';
-  return html`<details class="more"><summary>${head} <span class="faint">${lines.length > 1 ? `${lines.length} lines` : `${text.length} characters`}</span></summary><pre>${joined(
-    lines.map((line) => html`<span class="line">${line}</span>`),
-    '\n',
-  )}</pre></details>`;
+  return html`<details class="more"><summary>${head} <span class="faint">${lines.length > 1 ? `${lines.length} lines` : `${text.length} characters`}</span></summary><pre tabindex="0">${lines.map((line) => html`<span class="line">${line}</span>`)}</pre></details>`;
 }
 
 /** A text as it is, and other values on one line, or as YAML if that is too long. */
