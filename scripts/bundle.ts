@@ -66,6 +66,16 @@ const leanUndici: Plugin = {
   load: (id) => (id.startsWith('\0undici:') ? notForUndici[id.slice('\0undici:'.length)] : undefined),
 };
 
+/** The MCP server validates answers to its questions with ajv. voxform asks none, and zod checks the arguments of tools. */
+const leanMcp: Plugin = {
+  name: 'lean-mcp',
+  resolveId: (id) => (id === '@modelcontextprotocol/server/_shims' ? '\0mcp-shims' : undefined),
+  load: (id) =>
+    id === '\0mcp-shims'
+      ? 'export const process = globalThis.process; export class DefaultJsonSchemaValidator {}'
+      : undefined,
+};
+
 /** Puts the stylesheets and scripts of pages into the code that reads them. */
 const filesOfPages: Plugin = {
   name: 'files-of-pages',
@@ -122,7 +132,7 @@ const bundle = await rolldown({
     'parse-worker': THREAD,
   },
   platform: 'node',
-  plugins: [filesOfPages, leanUndici, onlyUsedMembers],
+  plugins: [filesOfPages, leanUndici, leanMcp, onlyUsedMembers],
   // undici's parser as in Node, without the experimental one.
   transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',

@@ -3,11 +3,13 @@ import {
   accessSync,
   constants,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -103,21 +105,35 @@ describe('the packed command, installed in an empty folder', () => {
   it('brings what it reads at run time, and no sources', () => {
     const files = readdirSync(path.join(folder, 'node_modules', 'voxform'));
     expect(files).toEqual(
-      expect.arrayContaining(['CHANGELOG.md', 'LICENSE', 'README.md', 'completions', 'dist', 'examples', 'schemas']),
+      expect.arrayContaining([
+        'CHANGELOG.md',
+        'LICENSE',
+        'README.md',
+        'completions',
+        'dist',
+        'docs',
+        'examples',
+        'schemas',
+      ]),
     );
     expect(files).not.toEqual(expect.arrayContaining(['src']));
     expect(files).not.toEqual(expect.arrayContaining(['test']));
   });
 
-  it('is 41 MB and a few packages, with the licences of those inside', async () => {
+  it('is 42 MB and a few packages, with the licences of those inside', async () => {
     const modules = path.join(folder, 'node_modules');
     expect(packagesFor(path.join(modules, 'voxform')).length).toBeLessThan(12);
     // The links of `install` lead to the packages.
-    expect(Number.parseInt(await succeed('du', ['-smL', modules]), 10)).toBeLessThanOrEqual(41);
+    expect(Number.parseInt(await succeed('du', ['-smL', modules]), 10)).toBeLessThanOrEqual(42);
     const licences = readFileSync(path.join(modules, 'voxform', 'dist', 'LICENSES.txt'), 'utf8');
-    for (const name of ['pino', 'pg-boss', 'pg-types', 'hono', '@opentelemetry/core']) {
-      expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
-    }
+    const isInside = (name: string) => new RegExp(`^${name} \\d`, 'm').test(licences);
+    const inside = ['pino', 'pg-boss', 'pg-types', 'hono', '@opentelemetry/core', '@modelcontextprotocol/server'];
+    expect(inside.filter((name) => !isInside(name))).toEqual([]);
+    // Of the Model Context Protocol only its server on the standard streams.
+    expect(['@modelcontextprotocol/client', 'ajv', 'express'].filter(isInside)).toEqual([]);
+    const dist = path.join(modules, 'voxform', 'dist');
+    const serving = globSync('chunks/mcp-*.mjs', { cwd: dist }).map((file) => statSync(path.join(dist, file)).size);
+    expect(serving.map((bytes) => bytes < 400_000)).toEqual([true]);
   });
 
   it('starts a project that is valid', async () => {

@@ -1,10 +1,30 @@
 import type { Command } from 'commander';
+import type { OnReadProgress } from '../engine/observe/read-records.ts';
 import { ExitCode } from '../problems/user-error.ts';
 import type { RunContext } from '../runs/run-context.ts';
+import type { FailPoint } from '../state/backends/backend.ts';
+import type { Redactor } from '../values/redactor.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Log } from './log.ts';
 import type { Tracing } from './open-telemetry.ts';
-import type { Terminal } from './terminal.ts';
+import type { InputStream, Terminal, TerminalStream } from './terminal.ts';
+
+/** The process, for the command line. */
+export interface Host {
+  /** The arguments after the name of the command. */
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdin: () => InputStream;
+  readonly stdout: TerminalStream;
+  readonly stderr: TerminalStream;
+  readonly interrupts: Interrupts;
+  /** Receives the secrets of the run; a new one if absent. */
+  readonly redactor?: Redactor;
+  now(): Date;
+  /** Called at the named points of state writes, where a test kills the run. */
+  readonly failPoint?: ((name: FailPoint) => void) | undefined;
+}
 
 /** The environment of every command besides its own arguments and flags. */
 export interface Context extends RunContext {
@@ -19,8 +39,10 @@ export interface Context extends RunContext {
   readonly terminal: Terminal;
   readonly log: Log;
   readonly interrupts: Interrupts;
-  /** Runs another command line in this process, with a part of the context. */
-  readonly run: (args: readonly string[], given: Partial<Context>) => Promise<number>;
+  /** Receives the progress of reads in place of stderr. */
+  readonly onProgress?: OnReadProgress;
+  /** Runs another command line in this process, with a part of the context, on other streams. */
+  readonly run: (args: readonly string[], given: Partial<Context>, host?: Partial<Host>) => Promise<number>;
   /** Undefined if it is off. */
   readonly tracing?: Tracing | undefined;
 }

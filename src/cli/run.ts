@@ -7,35 +7,16 @@ import { reportFormats } from '../output/formats/index.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
 import type { Reach } from '../problems/workspace-command.ts';
-import type { FailPoint } from '../state/backends/backend.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
-import type { CommandAction, Context, Start } from './context.ts';
-import type { Interrupts } from './interrupts.ts';
+import type { CommandAction, Context, Host, Start } from './context.ts';
 import { Log } from './log.ts';
 import { asksForJson, normalisedArgs } from './normalise-args.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { diagnosticsText, inProject, type ProjectLookup } from './project-context.ts';
-import { type InputStream, Terminal, type TerminalStream } from './terminal.ts';
+import { Terminal } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
-
-/** The process, for the command line. */
-interface Host {
-  /** The arguments after the name of the command. */
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdin: () => InputStream;
-  readonly stdout: TerminalStream;
-  readonly stderr: TerminalStream;
-  readonly interrupts: Interrupts;
-  /** Receives the secrets of the run; a new one if absent. */
-  readonly redactor?: Redactor;
-  now(): Date;
-  /** Called at the named points of state writes, where a test kills the run. */
-  readonly failPoint?: ((name: FailPoint) => void) | undefined;
-}
 
 /** Runs a command line and returns the exit code. Never throws. @param given parts of its context, if another command runs it. */
 export async function run(host: Host, given: Partial<Context> = {}): Promise<number> {
@@ -194,7 +175,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
     redactor,
     now: host.now,
     failPoint: host.failPoint,
-    run: (args, given) => run({ ...host, args, redactor }, given),
+    run: (args, given, other) => run({ ...host, ...other, args, redactor }, given),
   };
 }
 

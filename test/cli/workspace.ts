@@ -1,6 +1,6 @@
 import { type Emulator, type EmulatorOptions, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { type CommandResult, command } from '../trust/in-process.ts';
-import { type Folder, type Running, start, temporaryFolder } from './voxform-process.ts';
+import { type Folder, type Running, type RunOptions, start, temporaryFolder } from './voxform-process.ts';
 
 export const API_KEY = 'key-of-the-test-workspace';
 
@@ -13,7 +13,7 @@ export interface TestWorkspace extends AsyncDisposable {
   /** As `run`, with more in the environment. */
   runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<CommandResult>;
   /** In a process of its own, for what only a process shows. */
-  start(args: readonly string[], options?: { readonly env?: Readonly<Record<string, string>> }): Running;
+  start(args: readonly string[], options?: Omit<RunOptions, 'cwd'>): Running;
   /** How often a request that writes has arrived. */
   writes(): number;
 }
@@ -36,7 +36,7 @@ export async function testWorkspace(
     emulator,
     run: (...args) => command(args, surroundings()),
     runWith: (env, ...args) => command(args, surroundings(env)),
-    start: (args, { env } = {}) => start(args, surroundings(env)),
+    start: (args, { env, ...more } = {}) => start(args, { ...surroundings(env), ...more }),
     writes: () => emulator.requests.filter(({ method }) => method !== 'GET').length,
     async [Symbol.asyncDispose]() {
       await emulator.close();

@@ -7,6 +7,7 @@ import { SecretWorkspace } from './secret-workspace.ts';
 const calls: readonly string[] = [
   'init elsewhere',
   'lsp',
+  'mcp',
   'fleet status',
   'fleet pulls',
   'fleet run here:test',

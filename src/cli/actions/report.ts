@@ -22,7 +22,8 @@ export async function planAll(context: Context, planning: Planning): Promise<Pla
 }
 
 /** `writes` is the number of resources that an apply will write. */
-export function progressFor({ terminal, log, quiet, now }: Context, writes?: number): Progress {
+export function progressFor({ terminal, log, quiet, now, onProgress }: Context, writes?: number): Progress {
+  if (onProgress !== undefined) return { read: onProgress, apply() {}, clear() {} };
   return createProgress({
     write: (text) => (log.isJson ? log.block('info', text) : terminal.draw(text)),
     interactive: terminal.canDraw && !log.isJson,

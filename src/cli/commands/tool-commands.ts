@@ -54,6 +54,16 @@ export const toolCommands = {
         .addOption(new Option('--clientProcessId <n>').hideHelp())
         .action(perform(async () => (await import('../actions/lsp.ts')).lsp)),
   },
+  mcp: {
+    summary: 'Serve an assistant',
+    takes: { ownRuns: true },
+    define: (command, perform) =>
+      withPolicies(command)
+        .description(
+          'Serve an assistant over the Model Context Protocol, on stdin and stdout: validate, plan, drift, status, explain, schema, get, history, versions, impact and format as tools; manifests, schemas and docs as resources. Writes nothing to the platform, the state or the manifests. See docs/editor.md for the settings of assistants.',
+        )
+        .action(perform(async () => (await import('../actions/mcp.ts')).mcp)),
+  },
   emulator: {
     summary: 'Run the platform on this machine',
     takes: { withoutProject: true },

@@ -1,0 +1,100 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
+import { readTextFile } from '../../manifests/read-file.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { projectFiles } from '../../project/format-files.ts';
+import { loadProject } from '../../project/load-project.ts';
+import { escapeUnsafe } from '../../values/unsafe-text.ts';
+import { packagePath } from '../../version.ts';
+import type { Context } from '../context.ts';
+
+/** Files that can be read under addresses of one form. */
+interface Collection {
+  readonly template: string;
+  readonly title: string;
+  readonly description: string;
+  /** The files by address. Nothing else can be read. */
+  files(): Promise<ReadonlyMap<string, ListedFile>>;
+}
+
+interface ListedFile {
+  readonly name: string;
+  readonly mimeType: string;
+  text(): Promise<string>;
+}
+
+export function registerResources(server: McpServer, context: Context): void {
+  for (const [name, { template, title, description, files }] of Object.entries(collections(context))) {
+    const list = async () => ({
+      resources: [...(await files())].map(([uri, { name, mimeType }]) => ({ uri, name, title: name, mimeType })),
+    });
+    server.registerResource(
+      name,
+      new ResourceTemplate(template, { list }),
+      { title, description },
+      async ({ href }) => {
+        const file = (await files()).get(href);
+        if (file === undefined) throw new ResourceNotFoundError(href);
+        const text = escapeUnsafe(context.redactor.redact(await file.text()).replaceAll('\r\n', '\n'));
+        return { contents: [{ uri: href, mimeType: file.mimeType, text }] };
+      },
+    );
+  }
+}
+
+function collections(context: Context): Readonly<Record<string, Collection>> {
+  return {
+    project: {
+      template: 'voxform://project/{+file}',
+      title: 'Manifests',
+      description: 'voxform.yaml and the manifests of the project.',
+      files: () => ofProject(context),
+    },
+    schemas: {
+      template: 'voxform://schemas/{name}',
+      title: 'JSON Schemas',
+      description: 'Schemas of manifests, of voxform.yaml and of results.',
+      files: () => ofPackage('schemas', '.schema.json', 'application/schema+json'),
+    },
+    docs: {
+      template: 'voxform://docs/{page}',
+      title: 'Documentation',
+      description: 'The documentation of voxform, one page for each task.',
+      files: () => ofPackage('docs', '.md', 'text/markdown'),
+    },
+  };
+}
+
+async function ofProject({ cwd, projectFolder = cwd, env }: Context): Promise<ReadonlyMap<string, ListedFile>> {
+  const project = await loadProject({ cwd: projectFolder, env }).catch((error: unknown) => {
+    if (error instanceof Error && 'project' in error) return error.project as Awaited<ReturnType<typeof loadProject>>;
+    throw error;
+  });
+  const files = projectFiles(project).filter((file) => !file.split('/').some((part) => part.startsWith('.')));
+  return new Map(
+    files.map((file) => [
+      `voxform://project/${file.split('/').map(encodeURIComponent).join('/')}`,
+      {
+        name: file,
+        mimeType: file.endsWith('.json') ? 'application/json' : 'application/yaml',
+        async text() {
+          const read = readTextFile(path.join(project.root, file), project.root);
+          if ('text' in read) return read.text;
+          throw new UserError(`${file}: ${read.problem.message}`);
+        },
+      },
+    ]),
+  );
+}
+
+async function ofPackage(folder: string, suffix: string, mimeType: string): Promise<ReadonlyMap<string, ListedFile>> {
+  const files = (await readdir(packagePath(folder))).filter((file) => file.endsWith(suffix)).sort();
+  return new Map(
+    files.map((file) => {
+      const name = file.slice(0, -suffix.length);
+      const text = () => readFile(packagePath(path.join(folder, file)), 'utf8');
+      return [`voxform://${folder}/${name}`, { name, mimeType, text }];
+    }),
+  );
+}

@@ -1,0 +1,422 @@
+import { z } from 'zod';
+import { actions } from '../../engine/plan/plan-actions.ts';
+import { kinds } from '../../kinds/index.ts';
+import { diffTexts } from '../../output/text-diff.ts';
+import { misuse } from '../../problems/user-error.ts';
+import { recordTypes } from '../../runs/record-types.ts';
+import { syncStatuses } from '../../runs/sync-status.ts';
+import { isObject, type Json, type JsonObject } from '../../values/json.ts';
+import { fewerLevels, type Shortening, shorterLists, shorterTexts } from './shorten.ts';
+
+/** A command that an assistant may run, with its arguments as a schema. */
+export interface Tool {
+  readonly title: string;
+  readonly description: string;
+  readonly input: z.ZodObject;
+  readonly result: z.ZodType;
+  /** True if it uses the settings of a workspace: its platform, its state or its secrets. */
+  readonly opensWorkspace: boolean;
+  /** How to see what a long result leaves out. */
+  readonly narrow: string;
+  /** What to leave out while the result is too long. Each step continues with the result of the one before. */
+  readonly steps: readonly Shortening[];
+  /** The command line, without the workspace. */
+  args(input: unknown): readonly string[];
+  /** The output of the command in compact form. */
+  compact(output: string, input: unknown): Json;
+}
+
+interface ToolOf<Input extends z.ZodObject> extends Pick<Tool, 'title' | 'description' | 'result' | 'narrow'> {
+  readonly input: Input;
+  readonly isOffline?: true;
+  readonly steps?: readonly Shortening[];
+  args(input: z.infer<Input>): readonly string[];
+  compact?(output: string, input: z.infer<Input>): Json;
+}
+
+/** @param given as it is written, with the arguments typed. The server has checked them against the schema. */
+function tool<Input extends z.ZodObject>(given: ToolOf<Input>): Tool {
+  const { compact = jsonOf, isOffline = false, steps = [...shorterTexts, ...shorterLists], ...rest } = given;
+  return {
+    ...rest,
+    steps,
+    opensWorkspace: !isOffline,
+    args: (input) => given.args(input as z.infer<Input>),
+    compact: (output, input) => compact(output, input as z.infer<Input>),
+  };
+}
+
+function jsonOf(output: string): Json {
+  return JSON.parse(output) as Json;
+}
+
+/** `--flag=value` for each value: a value that begins with a dash is no flag. */
+function flag(name: string, value: string | number | boolean | readonly string[] | undefined): readonly string[] {
+  if (value === undefined || value === false) return [];
+  if (value === true) return [`--${name}`];
+  return [value].flat().map((each) => `--${name}=${each}`);
+}
+
+/** The arguments without a name, after all flags. */
+function operands(...values: readonly (string | number | undefined)[]): readonly string[] {
+  return ['--', ...values.filter((value) => value !== undefined).map(String)];
+}
+
+const workspace = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('Workspace of voxform.yaml. Default: the one that the server was started for.');
+const address = z
+  .string()
+  .regex(/^[A-Z]\w*\/./, 'Expected KIND/NAME, e.g. Agent/support-line.')
+  .describe('Address of a resource, KIND/NAME, e.g. Agent/support-line.');
+const selection = {
+  workspace,
+  target: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe('Only these addresses, or those matching a glob such as Agent/support-*, and their references.'),
+  selector: z.string().min(1).optional().describe('Only resources with these labels: key=value,key=value.'),
+};
+
+/** An object with these fields and others, in a form that every client takes. */
+const open = <Fields extends z.ZodRawShape>(fields: Fields) =>
+  z.looseObject(fields).meta({ additionalProperties: true });
+const object = open({});
+const count = (description: string) => z.int().describe(description);
+const summary = z
+  .object(Object.fromEntries(actions.map((action) => [action, z.int()])))
+  .describe('Number of resources by action. noop: unchanged. manual: a person must do it in the dashboard.');
+
+const planned = open({
+  workspace: z.string(),
+  summary,
+  resources: z
+    .array(
+      open({
+        address: z.string(),
+        action: z.enum(actions),
+        reason: z.string().optional(),
+        changes: z
+          .array(open({ path: z.string() }))
+          .optional()
+          .describe('By field: value before and after, or their diff, and the cause (manifest, drift or both).'),
+        changed: z.array(z.string()).optional().describe('In place of changes, if they are too long: the fields.'),
+      }),
+    )
+    .describe('Changed resources, and unchanged ones with a notice.'),
+  addresses: z
+    .record(z.string(), z.array(z.string()))
+    .optional()
+    .describe('In place of resources, if they are too long: the addresses by action.'),
+});
+
+/** Fields of a plan for programs that apply it or link to it. */
+const NOT_SHOWN = new Set(['format_version', 'voxform_version', 'digest', 'state', 'secrets', 'dashboard']);
+const NOT_SHOWN_OF_RESOURCE = new Set(['kind', 'desired', 'depends_on', 'labels', 'observed_digest', 'routes']);
+
+/** Characters of two texts, above which their difference is easier to read. */
+const LONG = 300;
+
+function without(value: Json | undefined, names: ReadonlySet<string>): JsonObject {
+  const isEmpty = (part: Json) => part === null || (Array.isArray(part) && part.length === 0);
+  const fields = isObject(value) ? Object.entries(value as JsonObject) : [];
+  return Object.fromEntries(fields.filter(([name, part]) => !names.has(name) && !isEmpty(part)));
+}
+
+function listIn(value: Json, name: string): readonly JsonObject[] {
+  const list = isObject(value) ? value[name] : undefined;
+  return Array.isArray(list) ? list : [];
+}
+
+function compactPlan(output: string): Json {
+  const document = jsonOf(output);
+  const resources = listIn(document, 'resources')
+    .filter(({ action, notices, steps, not_applied: ignored }) => action !== 'noop' || notices || steps || ignored)
+    .map((resource) => {
+      const changes = listIn(resource, 'changes').map(compactChange);
+      return { ...without(resource, NOT_SHOWN_OF_RESOURCE), ...(changes.length > 0 && { changes }) };
+    });
+  return { ...without(document, NOT_SHOWN), resources };
+}
+
+/** Two long texts as their differing lines: the model needs the change, and often has the texts. */
+function compactChange({ verified, sensitive, ...change }: JsonObject): JsonObject {
+  const { before, after, ...rest } = {
+    ...change,
+    ...(verified === false && { verified }),
+    ...(sensitive === true && { sensitive }),
+  } as JsonObject;
+  const isLong = typeof before === 'string' && typeof after === 'string' && before.length + after.length > LONG;
+  if (isLong) return { ...rest, diff: diffTexts(before, after).map(({ sign, text }) => `${sign} ${text}`) };
+  return { ...rest, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
+}
+
+const withoutValues: Shortening = {
+  note: 'Values and reasons of changes are left out.',
+  shorten: (result) => ({
+    ...(result as JsonObject),
+    resources: listIn(result, 'resources').map((resource) => ({
+      address: resource.address ?? '',
+      action: resource.action ?? '',
+      changed: listIn(resource, 'changes').map(({ path = '' }) => path),
+    })),
+  }),
+};
+
+const onlyAddresses: Shortening = {
+  note: 'Only the addresses are shown.',
+  shorten(result) {
+    const resources = listIn(result, 'resources');
+    const names = [...new Set(resources.map(({ action }) => String(action)))];
+    const of = (name: string) => resources.filter(({ action }) => action === name).map(({ address = '' }) => address);
+    return {
+      ...(result as JsonObject),
+      resources: [],
+      addresses: Object.fromEntries(names.map((name) => [name, of(name)])),
+    };
+  },
+};
+
+const planSteps = [...shorterTexts, withoutValues, onlyAddresses, ...shorterLists];
+
+/** Results that are lists, as an object. */
+const listed = (name: string) => (output: string) => ({ [name]: jsonOf(output) });
+
+const recordNames = [...recordTypes.keys()];
+
+export const tools: Readonly<Record<string, Tool>> = {
+  validate: tool({
+    title: 'Check the manifests',
+    description:
+      'Check voxform.yaml, all manifests and the policies, without network and secrets. Returns every problem with its file, line and column. Run it after each edit of a file; fix all errors before plan.',
+    input: z.strictObject({ workspace }),
+    result: open({
+      valid: z.boolean(),
+      errors: count('Number of errors.'),
+      warnings: count('Number of warnings.'),
+      diagnostics: z.array(open({ message: z.string(), file: z.string() })),
+    }),
+    isOffline: true,
+    narrow: 'Fix the problems that are shown, then validate again.',
+    args: () => ['validate', '--output=json'],
+  }),
+  plan: tool({
+    title: 'Show what apply would change',
+    description:
+      'Compare the manifests with the platform, and show what voxform apply would create, update or replace, field by field, with guards and policy violations that would stop it. Changes nothing. A person applies the plan; this server cannot.',
+    input: z.strictObject(selection),
+    result: planned,
+    narrow: 'Pass target with one address to see its changes.',
+    steps: planSteps,
+    args: ({ target, selector }) => ['plan', '--output=json', ...flag('target', target), ...flag('selector', selector)],
+    compact: compactPlan,
+  }),
+  drift: tool({
+    title: 'Show what changed on the platform',
+    description:
+      'Show which fields were changed on the platform since the last apply, for example in the dashboard. Changes nothing. To keep such a change, write it into the manifest, or ask a person to run voxform accept.',
+    input: z.strictObject(selection),
+    result: planned,
+    narrow: 'Pass target with one address to see its changes.',
+    steps: planSteps,
+    args: ({ target, selector }) => [
+      'drift',
+      '--output=json',
+      ...flag('target', target),
+      ...flag('selector', selector),
+    ],
+    compact: compactPlan,
+  }),
+  status: tool({
+    title: 'Show the status of each resource',
+    description:
+      'One entry for each resource: in sync, unpublished, not applied, drifted, changed, undeclared, manual, blocked or unknown, with the reason. Shorter than plan, without values.',
+    input: z.strictObject({
+      ...selection,
+      kind: z
+        .array(z.enum([...kinds.keys()]))
+        .min(1)
+        .optional()
+        .describe('Only resources of these kinds.'),
+      only: z.array(z.enum(syncStatuses)).min(1).optional().describe('Only resources with these statuses.'),
+    }),
+    result: open({ resources: z.array(open({ address: z.string(), status: z.string() })) }),
+    narrow: 'Pass target, kind or only.',
+    args: ({ target, selector, kind, only }) => [
+      ...['status', '--output=json', ...flag('target', target), ...flag('selector', selector), ...flag('kind', kind)],
+      ...flag(
+        'only',
+        only?.map((status) => status.replace(' ', '-')),
+      ),
+    ],
+    compact: listed('resources'),
+  }),
+  explain: tool({
+    title: 'Describe a kind, a field or a setting',
+    description:
+      'Describe a kind, a field of a manifest, a form of value such as $ref or $secret, or a setting of voxform.yaml: type, meaning, limits, how voxform treats it, and an example. Without a topic, list all topics. Needs no network.',
+    input: z.strictObject({
+      topic: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('E.g. Agent, Agent.llm_config.temperature, metadata.labels, secret or project.guards.'),
+    }),
+    result: open({
+      topics: z.array(object).optional().describe('Without a topic: all of them.'),
+      path: z.string().optional(),
+      description: z.string().optional(),
+    }),
+    isOffline: true,
+    narrow: 'Pass topic, such as a kind or a field.',
+    args: ({ topic }) => ['explain', '--output=json', ...operands(topic)],
+    compact: (output, { topic }) => (topic === undefined ? listed('topics')(output) : jsonOf(output)),
+  }),
+  schema: tool({
+    title: 'Print a JSON Schema',
+    description:
+      'The JSON Schema of manifests, of one kind, of voxform.yaml, or of the JSON output of a command. For one field, explain is shorter. Needs no network.',
+    input: z.strictObject({
+      name: z
+        .string()
+        .min(1)
+        .default('manifest')
+        .describe('A kind such as Agent, or manifest, project, policies, plan, drift, history, impact, error.'),
+      pointer: z
+        .string()
+        .regex(/^(\/.*)?$/s)
+        .default('')
+        .describe('JSON Pointer to a part of the schema, e.g. /properties/spec/properties/llm_config.'),
+    }),
+    result: object,
+    isOffline: true,
+    narrow: 'Pass pointer to see a part.',
+    steps: fewerLevels,
+    args: ({ name }) => ['schema', ...operands(name)],
+    compact: (output, { pointer }) => partAt(jsonOf(output), pointer),
+  }),
+  get: tool({
+    title: 'Read records from the platform',
+    description:
+      'Read records as the platform has them: agents, numbers, calls and others. Texts in them, such as transcripts, were written by callers and other people.',
+    input: z.strictObject({
+      workspace,
+      type: z.enum(recordNames).describe('What to read. versions needs an id.'),
+      id: z.string().min(1).optional().describe('One record, by id or by address such as Agent/support-line.'),
+      version: z
+        .union([z.int().positive(), z.literal('latest')])
+        .optional()
+        .describe('Of versions: which one.'),
+      limit: z.int().min(1).max(100).default(20).describe('Stop after this many records.'),
+      from: z.string().min(1).optional().describe('Calls from this date or time on, in UTC.'),
+      to: z.string().min(1).optional().describe('Calls up to this date or time, in UTC.'),
+      agent: z.string().min(1).optional().describe('Calls of this agent, by id or address.'),
+      where: z
+        .array(z.string().min(1))
+        .min(1)
+        .optional()
+        .describe('Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5.'),
+    }),
+    result: open({ records: z.array(object) }),
+    narrow: 'Pass id, or a smaller limit.',
+    args: ({ type, id, version, limit, from, to, agent, where }) => [
+      ...['get', '--output=json', ...flag('limit', limit), ...flag('from', from), ...flag('to', to)],
+      ...[...flag('agent', agent), ...flag('where', where), ...operands(type, id, version)],
+    ],
+    compact: (output) => ({ records: [jsonOf(output)].flat() }),
+  }),
+  history: tool({
+    title: 'List past runs',
+    description:
+      'The runs that changed the state, the newest first: who ran which command, from which commit, and which resources it changed. Holds no values of fields.',
+    input: z.strictObject({
+      workspace,
+      address: address.optional().describe('Only runs that changed this resource.'),
+      number: z.int().min(1).max(200).default(20).describe('How many runs.'),
+      since: z.string().min(1).optional().describe('Only runs since this date or time.'),
+    }),
+    result: open({ runs: z.array(object) }),
+    narrow: 'Pass address, or a smaller number.',
+    args: ({ address: of, number, since }) => [
+      ...['history', '--output=json', ...flag('number', number), ...flag('since', since), ...operands(of)],
+    ],
+  }),
+  versions: tool({
+    title: 'Show published versions of an agent',
+    description:
+      'List the published versions of a resource, or show one. With diff, compare it with another version; with diff "published" and without version, show what publishing the draft would change.',
+    input: z.strictObject({
+      workspace,
+      address,
+      version: z.int().positive().optional().describe('Show this version.'),
+      diff: z
+        .union([z.int().positive(), z.literal('published')])
+        .optional()
+        .describe('Compare with this version.'),
+    }),
+    result: open({
+      versions: z.array(object).optional().describe('Without version and diff: all of them.'),
+    }),
+    narrow: 'Compare two versions with diff instead of reading both.',
+    args: ({ address: of, version, diff }) => [
+      ...['versions', '--output=json', ...flag('diff', diff), ...operands(of, version)],
+    ],
+    compact: (output, { version, diff }) =>
+      version === undefined && diff === undefined ? listed('versions')(output) : jsonOf(output),
+  }),
+  impact: tool({
+    title: 'Show the effect of a change on the calls',
+    description:
+      'For each published version of an agent: the number of its calls, the share of each outcome with its 95 % interval, and medians of duration, latency and cost; and two versions compared. Reads all calls of the agent, which can take minutes: pass since.',
+    input: z.strictObject({
+      workspace,
+      address,
+      since: z.string().min(1).optional().describe('Only calls from this date or time on, in UTC.'),
+      compare: z
+        .string()
+        .regex(/^\d+\.\.\d+$/)
+        .optional()
+        .describe('Two versions, e.g. 3..5. Default: the two newest.'),
+      direction: z.enum(['inbound', 'outbound']).optional().describe('Only calls with this direction.'),
+      channel: z.string().min(1).optional().describe('Only calls with this channel_type, e.g. sms.'),
+    }),
+    result: open({ address: z.string(), versions: z.array(object) }),
+    narrow: 'Pass since or compare.',
+    args: ({ address: of, since, compare, direction, channel }) => [
+      ...['impact', '--output=json', ...flag('since', since), ...flag('compare', compare)],
+      ...[...flag('direction', direction), ...flag('channel', channel), ...operands(of)],
+    ],
+  }),
+  format: tool({
+    title: 'Show how the manifests would be formatted',
+    description:
+      'The difference between files and their canonical form, as a patch. Writes nothing: apply the patch, or ask a person to run voxform fmt. Needs no network.',
+    input: z.strictObject({
+      files: z.array(z.string().min(1)).default([]).describe('Files or folders of the project. Default: all of it.'),
+    }),
+    result: open({ formatted: z.boolean(), patch: z.string() }),
+    isOffline: true,
+    narrow: 'Pass files.',
+    args: ({ files }) => ['fmt', '--diff', ...operands(...files)],
+    compact: (patch) => ({ formatted: patch === '', patch }),
+  }),
+};
+
+/** @throws UserError if there is no such part. */
+function partAt(schema: Json, pointer: string): Json {
+  const keys = pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return keys.reduce<Json>((part, key) => {
+    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, key))
+      throw misuse(
+        `the schema has nothing at ${JSON.stringify(pointer)}`,
+        'Call schema without pointer to see its parts.',
+      );
+    return (part as JsonObject)[key] ?? null;
+  }, schema);
+}

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { shortened, shorterLists, shorterTexts, withVisibleTexts } from '../../../src/cli/assistant/shorten.ts';
+import type { Json } from '../../../src/values/json.ts';
+import { UNSAFE } from '../../../src/values/unsafe-text.ts';
+
+const sizeOf = (value: unknown): number => JSON.stringify(value).length;
+const record = fc.record({ name: fc.string({ maxLength: 2000 }), tags: fc.array(fc.string({ maxLength: 20 })) });
+
+it('leaves a result alone that fits, and says what it leaves out of others', () => {
+  fc.assert(
+    fc.property(fc.array(record, { maxLength: 60 }), fc.integer({ min: 500, max: 20_000 }), (records, most) => {
+      const fitting = shortened(
+        { records },
+        [...shorterTexts, ...shorterLists],
+        ({ result }) => sizeOf(result) <= most,
+      );
+      if (sizeOf({ records }) <= most) expect(fitting).toEqual({ result: { records }, notes: [] });
+      else {
+        expect(sizeOf(fitting?.result)).toBeLessThanOrEqual(most);
+        expect(fitting?.notes.length).toBeGreaterThan(0);
+      }
+    }),
+  );
+});
+
+it('never cuts a text inside a character, and says how much is missing', () => {
+  const [text] = shorterTexts.map(({ shorten }) => shorten('😀'.repeat(2000)));
+  expect(text).toBe(`${'😀'.repeat(500)}… (3000 more characters)`);
+  const odd = shorterTexts.map(({ shorten }) => shorten(`x${'😀'.repeat(2000)}`));
+  for (const each of odd) expect(String(each)).toMatch(/^x(😀)+… /u);
+});
+
+it('shows every control character, in keys too', () => {
+  fc.assert(
+    fc.property(fc.json({ stringUnit: 'binary', maxDepth: 2 }), (text) => {
+      const shown = JSON.stringify(withVisibleTexts(JSON.parse(text) as Json));
+      expect(shown.match(UNSAFE)).toBeNull();
+    }),
+  );
+  expect(withVisibleTexts({ '\u202ea': '\u001b[2J\n\tb' })).toEqual({ '\\u202ea': '\\u001b[2J\n\tb' });
+  expect(withVisibleTexts(JSON.parse('{"__proto__":{"a":1}}'))).toEqual(JSON.parse('{"__proto__":{"a":1}}'));
+});
