@@ -1,8 +1,11 @@
 import { expect, it } from 'vitest';
+import { comparisonsOf } from '../../src/fleet/rows/comparison-rows.ts';
+import { FleetComparisons } from '../../src/page/fleet-comparisons.ts';
 import { FleetSource } from '../../src/page/fleet-source.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { newSealSettings } from '../state/backends/identity.ts';
 import { step } from '../step.ts';
+import { serverOptions } from './server-options.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const ADDRESS = 'voices/acme:test';
@@ -66,6 +69,29 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
     const detail = await source.workspace(ADDRESS, 'Agent/agent-of-acme');
     expect(detail?.resource).toMatchObject({ isWhole: false, fields: [{ path: 'prompt_config.prompt' }] });
     expect(JSON.stringify(detail)).not.toContain('periwinkle');
+  });
+  await step('its compared versions name fields alone', async () => {
+    const [agent = ''] = emulator.world.agents.keys();
+    emulator.dashboard.publishAgent(agent);
+    emulator.dashboard.edit('agents', agent, { prompt_config: { prompt: `${PROMPT} Once.` } });
+    emulator.dashboard.publishAgent(agent);
+    const secrets = { STATE_IDENTITY: identity.reveal() };
+    const { sources, context, shared } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'page', secrets });
+    const { database, control } = fleet;
+    const troubles: unknown[] = [];
+    const comparisons = new FleetComparisons({
+      ...{ database, control, sources, context, shared },
+      longest: 60_000,
+      onTrouble: (error) => troubles.push(error),
+    });
+    const resource = 'Agent/agent-of-acme';
+    await comparisons.begin({ address: ADDRESS, resource, by: 'ann' });
+    const compared = async () => (await comparisonsOf(database, ADDRESS))[0];
+    await fleet.until(async () => (await compared())?.isRunning === false);
+    expect((await compared())?.html).toMatch(/1 field changed[\s\S]*prompt_config\.prompt/);
+    expect(await contents(fleet)).not.toContain('periwinkle');
+    await comparisons.close();
+    expect(troubles).toEqual([]);
   });
   await step('its state is sealed', async () => {
     const [row] = await fleet.pg.sql('SELECT state FROM voxform_fleet.states');
