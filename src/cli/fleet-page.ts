@@ -1,16 +1,21 @@
 import type { FleetControl } from '../fleet/control.ts';
 import { type FleetDatabase, FleetStarting } from '../fleet/database/fleet-database.ts';
 import type { FleetFile } from '../fleet/fleet-file.ts';
+import { addIdentitySession, identityOfSession, removeIdentitySession } from '../fleet/rows/identity-rows.ts';
 import { addSession, formKey, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
+import type { SignInSettings } from '../fleet/sign-in-settings.ts';
 import type { WrongTokens } from '../operator/health/admission.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Tokens } from '../page/access/access-tokens.ts';
+import { OpenIdProvider } from '../page/access/openid-provider.ts';
 import { digestOfId, MOST_EACH, newSessionId, SESSION_MILLISECONDS, type Sessions } from '../page/access/sessions.ts';
+import { SingleSignOn } from '../page/access/single-sign-on.ts';
 import type { FleetComparisons } from '../page/fleet-comparisons.ts';
 import { closingOrphans } from '../page/fleet-orphans.ts';
 import { FleetSource } from '../page/fleet-source.ts';
 import { createPage, type Page } from '../page/page-app.ts';
+import { UserError } from '../problems/user-error.ts';
 import { userName } from '../runs/local-user.ts';
 import type { Context } from './context.ts';
 import type { PageAddress } from './page-address.ts';
@@ -27,16 +32,21 @@ interface FleetPage {
 /** Milliseconds between two queries for changes of an open page. */
 const POLL = 3000;
 
-/** The page of a fleet. Tokens and sessions are in its database, so that any process can answer. */
+/**
+ * The page of a fleet. Tokens and sessions are in its database, so that any process can answer.
+ * @throws UserError if the secret of its single sign-on is not set.
+ */
 export function fleetPage(
-  { log, now, redactor, env }: Context,
+  context: Context,
   { address, fleet, database, control, comparisons, wrongTokens }: FleetPage,
 ): Page {
+  const { log, now, redactor, env } = context;
   const said = (message: string) => log.entry('info', message, { event: 'page' });
   return createPage({
     ...address,
     tokens: tokensOf(database),
     sessions: sessionsIn(database),
+    signOn: fleet.signIn && singleSignOn(fleet.signIn, database, context),
     wrongTokens,
     reconciles: false,
     source: new FleetSource({
@@ -78,4 +88,32 @@ export function sessionsIn(database: FleetDatabase): Sessions {
     end: (id) => removeSession(database, digestOfId(id)),
     formKey: () => formKey(database),
   };
+}
+
+/** @throws UserError if the secret of the client is not set. */
+export function singleSignOn(
+  settings: SignInSettings,
+  database: FleetDatabase,
+  { env, redactor }: Pick<Context, 'env' | 'redactor'>,
+): SingleSignOn {
+  const { issuer, clientId, clientSecret, address, session: milliseconds } = settings;
+  if (clientSecret !== undefined) {
+    if (!clientSecret.isSet)
+      throw new UserError(`sign_in needs ${clientSecret.name}, which is not set`, {
+        hint: `Set ${clientSecret.name} in the environment of voxform fleet serve.`,
+      });
+    redactor.add(clientSecret.reveal());
+  }
+  const redirect = `${address}/sign-in/callback`;
+  const redact = (text: string) => redactor.redact(text);
+  return new SingleSignOn({
+    settings,
+    provider: new OpenIdProvider({ issuer, clientId, clientSecret, redirect, env, redact }),
+    sessions: {
+      begin: (digest, identity, idToken) =>
+        addIdentitySession(database, { ...identity, digest, issuer, idToken, milliseconds }, MOST_EACH),
+      identity: (digest) => identityOfSession(database, { digest, issuer }),
+      end: (digest) => removeIdentitySession(database, digest),
+    },
+  });
 }

@@ -10,8 +10,12 @@ export const LISTEN_TOKEN = 'VOXFORM_WATCH_TOKEN';
 
 export type PageAddress = Pick<AccessOptions, 'listen' | 'names' | 'proxy' | 'userHeader'>;
 
-/** The address of the page and its trusted proxies; undefined without a page. @throws UserError */
-export function pageAddress(flags: PageFlags): PageAddress | undefined {
+/**
+ * The address of the page and its trusted proxies; undefined without a page.
+ * @param known public addresses of the page.
+ * @throws UserError
+ */
+export function pageAddress(flags: PageFlags, known: readonly (string | undefined)[] = []): PageAddress | undefined {
   const { listen, listenHost = [], trustProxy = [], trustUserHeader: name, trustedRole: role } = flags;
   if (name !== undefined && trustProxy.length === 0) {
     const hint = 'Everyone could send this header otherwise. Name the network of the proxy, such as 10.0.0.0/8.';
@@ -21,7 +25,10 @@ export function pageAddress(flags: PageFlags): PageAddress | undefined {
   if (listen === undefined) return undefined;
   return {
     listen: parseListen(listen),
-    names: listenHost.map((each) => each.toLowerCase()),
+    names: [
+      ...listenHost.map((each) => each.toLowerCase()),
+      ...known.flatMap((each) => (each === undefined ? [] : [new URL(each).hostname])),
+    ],
     proxy,
     userHeader: name === undefined ? undefined : { name, role },
   };

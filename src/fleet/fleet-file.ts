@@ -20,6 +20,7 @@ import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { type FleetRule, isCovered, ruleFor, sourceIn } from './addresses.ts';
 import { fleetSchema, plainPattern } from './fleet-schema.ts';
+import type { SignInSettings } from './sign-in-settings.ts';
 
 export const FLEET_FILE = 'fleet.yaml';
 
@@ -80,6 +81,8 @@ export interface FleetFile {
   readonly address: string | undefined;
   /** Addresses of webhooks that are told of a freeze. */
   readonly notify: readonly (Secret | string)[];
+  /** Single sign-on of the page. */
+  readonly signIn: SignInSettings | undefined;
 }
 
 /** The rule for workspaces without a matching one. */
@@ -137,6 +140,7 @@ function check(
     retention,
     address,
     notify = [],
+    sign_in: signIn,
   } = parsed.data;
   const rules = Object.entries(workspaces).map(([pattern, rule]): FleetRule => {
     return {
@@ -193,6 +197,7 @@ function check(
     retention: milliseconds(retention, 90 * 86_400_000),
     address: address?.replace(/\/+$/, ''),
     notify: notify.map(({ url }) => url),
+    signIn: signIn && signInSettings(signIn, address),
   };
   return { fleet, problems };
 }
@@ -206,9 +211,30 @@ function pullRequestSettings({ token, app, host, api, forks = false }: WrittenPu
   return { credentials, host, api: api?.replace(/\/+$/, ''), forks };
 }
 
+type WrittenSignIn = NonNullable<z.infer<typeof fleetSchema>['sign_in']>;
+
+/** @param address that of the fleet file; the schema requires one of both. */
+function signInSettings(written: WrittenSignIn, address = ''): SignInSettings {
+  return {
+    issuer: written.issuer,
+    clientId: written.client_id,
+    clientSecret: written.client_secret,
+    address: (written.address ?? address).replace(/\/+$/, ''),
+    nameClaim: written.name_claim ?? 'email',
+    groupsClaim: written.groups_claim ?? 'groups',
+    roles: written.roles,
+    session: milliseconds(written.session, 8 * 3_600_000),
+  };
+}
+
 /** The secrets of the fleet file itself, which no project may use. */
-export function secretsOfFleet({ database, sources, notify }: FleetFile): Secret[] {
-  const all = [database, ...notify, ...sources.flatMap((source) => ('git' in source ? secretsOfSource(source) : []))];
+export function secretsOfFleet({ database, sources, notify, signIn }: FleetFile): Secret[] {
+  const all = [
+    database,
+    signIn?.clientSecret,
+    ...notify,
+    ...sources.flatMap((source) => ('git' in source ? secretsOfSource(source) : [])),
+  ];
   return all.filter((each) => each instanceof Secret);
 }
 
@@ -269,6 +295,9 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
       notify: document.notify.map((each: Json, index) =>
         withSecretsAt(each, [['url']], (value, at) => hidden(value, ['notify', index, ...at])),
       ),
+    }),
+    ...(document.sign_in !== undefined && {
+      sign_in: withSecretsAt(document.sign_in, [['client_secret']], (value, at) => hidden(value, ['sign_in', ...at])),
     }),
   };
 }

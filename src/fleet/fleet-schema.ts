@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isRefName } from '../git/git-address.ts';
 import { hostNames } from '../hosting/index.ts';
 import { DRAFT, formDefinitions } from '../manifests/manifest-json-schema.ts';
+import type { Role } from '../operator/roles.ts';
 import { modes } from '../operator/workspace-status.ts';
 import { durationSetting } from '../project/duration.ts';
 import { policiesSchema } from '../project/policy-schema.ts';
@@ -10,6 +11,7 @@ import { secretsSchema } from '../project/secret-settings.ts';
 import { hasPassword, parse } from '../state/backends/postgres/address.ts';
 import { isPlainAddress, secretSetting, secretTextSetting } from '../state/backends/settings.ts';
 import type { JsonObject } from '../values/json.ts';
+import { isLoopback } from '../values/loopback.ts';
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
   error: 'expected a name of up to 63 letters, digits, ".", "_" and "-"',
@@ -217,6 +219,59 @@ const rule = z
   })
   .describe('Settings of the workspaces with this address.');
 
+const groups = z.array(z.string().min(1).max(255)).min(1);
+
+const signIn = z
+  .strictObject({
+    issuer: httpsAddress.refine(isEncrypted, { error: 'expected an https address' }).meta({
+      description: 'Issuer of the OpenID Connect provider, exactly as in its metadata.',
+      examples: ['https://login.example.com/realms/acme'],
+    }),
+    client_id: z
+      .string()
+      .min(1)
+      .max(255)
+      .meta({ description: 'Id of the client at the provider.', examples: ['voxform'] }),
+    client_secret: secretSetting('client_secret', {
+      description: 'Secret of the client; not needed for a public client.',
+      examples: [{ $secret: 'OIDC_CLIENT_SECRET' }],
+    }).optional(),
+    address: httpsAddress
+      .refine(isPageAddress, { error: 'expected an https address without a path' })
+      .meta({
+        description:
+          'Public address of the page; default: address of the fleet file. The redirect URI is ADDRESS/sign-in/callback.',
+        examples: ['https://voxform.example.com'],
+      })
+      .optional(),
+    name_claim: z
+      .string()
+      .min(1)
+      .meta({ description: 'Claim with the name of the person; default: email.', examples: ['email'] })
+      .optional(),
+    groups_claim: z
+      .string()
+      .min(1)
+      .meta({ description: 'Claim with the groups of the person; default: groups.', examples: ['groups'] })
+      .optional(),
+    roles: z
+      .strictObject({
+        viewer: groups.meta({ description: 'Groups that may read; * is everyone.', examples: [['*']] }),
+        approver: groups.meta({
+          description: 'Groups that may also start runs and decide on plans.',
+          examples: [['voice-leads']],
+        }),
+        admin: groups.meta({ description: 'Groups that may do everything.', examples: [['platform']] }),
+      } satisfies Record<Role, unknown>)
+      .partial()
+      .refine((given) => Object.keys(given).length > 0, { error: 'expected at least one role' })
+      .describe('Groups by role. The highest matching role applies.'),
+    session: durationSetting()
+      .meta({ description: 'How long a session lasts; default: 8h.', examples: ['8h'] })
+      .optional(),
+  })
+  .describe('Sign people in on the page with an OpenID Connect provider.');
+
 /** `fleet.yaml`, with a secret in place of each value form. */
 export const fleetSchema = z
   .strictObject({
@@ -266,6 +321,7 @@ export const fleetSchema = z
         examples: ['https://voxform.example.com'],
       })
       .optional(),
+    sign_in: signIn.optional(),
     notify: z
       .array(
         z
@@ -286,6 +342,10 @@ export const fleetSchema = z
       .meta({ description: 'How long a run is kept; default: 90d.', examples: ['90d'] })
       .optional(),
   })
+  .refine(({ sign_in: own, address = '' }) => own === undefined || isPageAddress(own.address ?? address), {
+    error: 'needs address, here or beside sign_in: the public https address of the page, without a path',
+    path: ['sign_in'],
+  })
   .describe('A fleet: many workspaces, reconciled by any number of processes over one database.');
 
 export function fleetJsonSchema(): JsonObject {
@@ -301,6 +361,16 @@ export function fleetJsonSchema(): JsonObject {
 /** Normalizes `./clients/*` and `clients/*\/` to `clients/*`. */
 export function plainPattern(pattern: string): string {
   return pattern.replace(/^(\.\/+)+/, '').replace(/\/+$/, '') || '.';
+}
+
+function isEncrypted(address: string): boolean {
+  const url = URL.parse(address);
+  return url !== null && (url.protocol === 'https:' || isLoopback(url.hostname));
+}
+
+/** The paths of the page begin at the root. */
+function isPageAddress(address: string): boolean {
+  return isEncrypted(address) && new URL(address).pathname === '/';
 }
 
 function leadsOut(text: string): boolean {

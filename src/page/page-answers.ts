@@ -65,15 +65,16 @@ export class PageAnswers {
   }
 
   context(c: PageContext): ViewContext {
-    const { source, now, tokens } = this.#options;
+    const { source, now, tokens, signOn } = this.#options;
     const { pathname, search } = new URL(c.req.url);
     return {
       title: source.title,
       visitor: c.var.visitor,
       now: now(),
-      here: pathname + search,
+      here: c.req.method === 'GET' && !pathname.startsWith('/sign-in') ? pathname + search : '/',
       missingTokens: tokens.missing,
       tokenOrigin: tokens.origin,
+      signOn: signOn && { host: signOn.host, startUrl: (to) => signOn.startUrl(to) },
       isSingle: source.only() !== undefined,
       hasPulls: source.pulls !== undefined,
       canSearch: source.search !== undefined,
@@ -103,9 +104,13 @@ export class PageAnswers {
     return isProgram(c) ? this.json(c, { error: text }, status) : c.text(`${text}\n`, status);
   }
 
-  async note(c: PageContext, status: ErrorStatus, { heading, text, back = '/' }: Note): Promise<Response> {
+  async note(
+    c: PageContext,
+    status: ErrorStatus,
+    { heading, text, back = '/', link = 'Back' }: Note,
+  ): Promise<Response> {
     if (isProgram(c)) return this.json(c, { error: text }, status);
-    return this.show(c, noteView(heading, text, back), { title: heading, status });
+    return this.show(c, noteView(heading, text, { back, link }), { title: heading, status });
   }
 
   failed(c: PageContext, status: 409 | 503, error: UserError, back?: string): Promise<Response> {
@@ -127,6 +132,25 @@ export class PageAnswers {
     return this.show(c, signInView(to, this.context(c), said), { title: 'Sign in', status });
   }
 
+  /**
+   * A page between the provider and the rest. A browser neither sends strict cookies after a redirect from another site, nor follows a
+   * redirect of a form to one.
+   */
+  landing(c: PageContext, { heading, text, to, link }: Landing): Promise<Response> {
+    c.header('refresh', `0; url=${to}`);
+    return this.show(c, noteView(heading, text, { back: to, link }), { title: heading });
+  }
+
+  /** @param to the address that ends the session at the provider. */
+  signedOut(c: PageContext, to: URL | undefined): Promise<Response> {
+    c.set('visitor', { ...c.var.visitor, person: undefined, formToken: undefined });
+    const heading = 'Signed out';
+    if (to !== undefined)
+      return this.landing(c, { heading, text: 'Signing out at the provider.', to: to.href, link: 'Continue' });
+    const text = 'You are signed out here, and may still be signed in at the provider.';
+    return this.show(c, noteView(heading, text, { back: '/', link: 'Back' }), { title: heading });
+  }
+
   forbidden(c: PageContext, action: ActionName | FreezeAction, back: string): Promise<Response> {
     const text = `Your role does not allow you to ${pageActionWords[action].heading.toLowerCase()}.`;
     return this.note(c, 403, { heading: 'Not allowed', text, back });
@@ -143,7 +167,9 @@ export class PageAnswers {
       return this.signIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
     if (!may(person, action)) return this.forbidden(c, action, back);
     if (!this.#access.isOwnForm(visitor, form.get('form'))) return this.badForm(c, back);
-    return isNamedByProxy ? `${person.name} (via proxy)` : person.name;
+    // A proxy, a provider and a token may give different people the same name.
+    if (isNamedByProxy) return `${person.name} (via proxy)`;
+    return person.subject === undefined ? person.name : `${person.name} (sub ${person.subject})`;
   }
 
   badForm(c: PageContext, back?: string): Promise<Response> {
@@ -166,11 +192,42 @@ interface SentForm {
   readonly back: string;
 }
 
+interface Cookie {
+  readonly name: string;
+  readonly value: string;
+  /** Seconds. */
+  readonly maxAge: number;
+  readonly isSecure: boolean;
+  /** Strict by default. */
+  readonly sameSite?: 'Lax';
+}
+
+/** Sets a cookie that scripts cannot read. */
+export function setCookie(c: PageContext, { name, value, maxAge, isSecure, sameSite }: Cookie): void {
+  const secure = isSecure ? '; Secure' : '';
+  const cookie = `${name}=${value}; Path=/; HttpOnly; SameSite=${sameSite ?? 'Strict'}; Max-Age=${maxAge}${secure}`;
+  c.header('set-cookie', cookie, { append: true });
+}
+
+/** The path of one of our pages to return to. */
+export function ownPath(text: string | undefined): string {
+  const base = 'http://page';
+  if (text === undefined || !URL.canParse(text, base)) return '/';
+  const { origin, pathname, search } = new URL(text, base);
+  return origin === base && !pathname.startsWith('//') ? pathname + search : '/';
+}
+
 interface Note {
   readonly heading: string;
   readonly text: string;
   /** The path of its link. */
   readonly back?: string;
+  /** The text of the link. */
+  readonly link?: string;
+}
+
+interface Landing extends Required<Pick<Note, 'heading' | 'text' | 'link'>> {
+  readonly to: string;
 }
 
 /** True for the API, and for a sender that prefers JSON: errors are JSON. */

@@ -9,8 +9,18 @@ import { addApiRoutes } from './api/api-routes.ts';
 import { addFreezeRoutes, freezeActionAt } from './freeze-routes.ts';
 import { listQuery, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
-import { formOf, isApi, PageAnswers, type PageContext, type PageEnv, type SiteOptions } from './page-answers.ts';
+import {
+  formOf,
+  isApi,
+  ownPath,
+  PageAnswers,
+  type PageContext,
+  type PageEnv,
+  type SiteOptions,
+  setCookie,
+} from './page-answers.ts';
 import { LEAST_SEARCHED } from './page-data.ts';
+import { addSignOnRoutes } from './sign-on-routes.ts';
 import { assetPath, assets } from './views/assets.ts';
 import { pathOf } from './views/parts.ts';
 import { pullsView, pullView } from './views/pulls-view.ts';
@@ -31,21 +41,19 @@ const UNCHECKED = new UserError('voxform cannot check who you are at the moment'
 export interface Page {
   fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
   mayRead(request: IncomingMessage): Promise<boolean>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** The page as HTTP answers: access, contents and actions. */
 export function createPage(options: SiteOptions): Page {
-  const { source } = options;
+  const { source, signOn } = options;
   const access = new Access(options);
   const live = new LiveUpdates({ version: (address) => source.version(address), every: options.every });
   const app = new Hono<PageEnv>();
 
   const answers = new PageAnswers(options, live, access);
   const setSession = (c: PageContext, value: string, maxAge: number): void => {
-    const secure = c.var.visitor.isSecure ? '; Secure' : '';
-    const name = access.cookieName(c.env.incoming);
-    c.header('set-cookie', `${name}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${maxAge}${secure}`);
+    setCookie(c, { name: access.cookieName(c.env.incoming), value, maxAge, isSecure: c.var.visitor.isSecure });
   };
 
   const refused = (c: PageContext, wait: number, target: string): Promise<Response> => {
@@ -59,7 +67,7 @@ export function createPage(options: SiteOptions): Page {
     c.set('visitor', access.withoutSession(c.env.incoming));
     const why = access.refusal(c.env.incoming);
     if (why !== undefined) return answers.refuse(c, 403, why);
-    const allow = methodsOf(c) ?? c.req.method;
+    const allow = methodsOf(c, signOn !== undefined) ?? c.req.method;
     if (!allow.split(', ').includes(c.req.method)) {
       c.header('allow', allow);
       return answers.refuse(c, 405, `use ${allow}`);
@@ -102,18 +110,21 @@ export function createPage(options: SiteOptions): Page {
     return refused(c, result.wait, target);
   });
 
+  if (signOn !== undefined) addSignOnRoutes(app, { signOn, access, answers, onError: options.onError });
+
   app.use(async (c, next) => {
     const { mayRead } = c.var.visitor;
     if (mayRead) c.set('freeze', await source.freezing?.current());
-    if (methodsOf(c) === undefined) return answers.notFound(c);
+    if (methodsOf(c, signOn !== undefined) === undefined) return answers.notFound(c);
     if (mayRead) return next();
-    return answers.signIn(c, c.req.method === 'GET' ? answers.context(c).here : '/', 401);
+    return answers.signIn(c, answers.context(c).here, 401);
   });
   app.post('/sign-out', async (c) => {
     if (!access.isOwnForm(c.var.visitor, (await formOf(c)).get('form'))) return answers.badForm(c);
-    await access.signOut(c.env.incoming);
+    const idToken = await access.signOut(c.env.incoming);
     setSession(c, '', 0);
-    return c.redirect('/', 303);
+    if (idToken === undefined) return c.redirect('/', 303);
+    return answers.signedOut(c, await signOn?.endUrl(idToken));
   });
   app.get('/events', async (c) => {
     const site = c.req.header('sec-fetch-site') ?? 'none';
@@ -191,13 +202,17 @@ export function createPage(options: SiteOptions): Page {
       });
       return 'mayRead' in caller && caller.mayRead;
     },
-    close: () => live.close(),
+    async close() {
+      live.close();
+      await signOn?.close();
+    },
   };
 }
 
 /** The methods of a page for `Allow`; undefined if there is no page. */
-function methodsOf(c: PageContext): string | undefined {
+function methodsOf(c: PageContext, hasSignOn: boolean): string | undefined {
   const { pathname } = new URL(c.req.url);
+  if (hasSignOn && (pathname === '/sign-in/provider' || pathname === '/sign-in/callback')) return 'GET';
   if (pathname === '/sign-out') return 'POST';
   if (pathname === '/sign-in' || freezeActionAt(pathname) || workspacePath(pathname)?.view === 'action')
     return 'GET, HEAD, POST';
@@ -205,14 +220,6 @@ function methodsOf(c: PageContext): string | undefined {
     ['/', '/events', '/search', '/workspaces', '/pulls'].includes(pathname) ||
     /^\/(?:workspaces|pulls|api)\//.test(pathname);
   return isPage ? 'GET, HEAD' : undefined;
-}
-
-/** The path of one of our pages to return to. */
-function ownPath(text: string | undefined): string {
-  const base = 'http://page';
-  if (text === undefined || !URL.canParse(text, base)) return '/';
-  const { origin, pathname, search } = new URL(text, base);
-  return origin === base && !pathname.startsWith('//') ? pathname + search : '/';
 }
 
 /** No contents from elsewhere, no frames, no caching. */

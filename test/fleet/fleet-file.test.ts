@@ -177,9 +177,54 @@ retention: 1d
         '4:35 secrets: expected only the placeholders {source} and {project}',
       ],
     ],
+    [
+      'a single sign-on without encryption, without a client, and with the secret itself',
+      `${minimal}sign_in:\n  issuer: http://login.example.com\n  client_id: ""\n  client_secret: hunter2\n  roles: { owner: [a] }\n`,
+      [
+        '4:11 issuer: expected an https address',
+        '5:14 client_id must be text of 1 to 255 characters, is ""',
+        '6:18 client_secret: client_secret must not be in the file as text; use { $secret: NAME } or { $env: NAME }',
+        '7:10 roles: expected at least one role',
+        '7:12 unknown field "owner"',
+      ],
+    ],
+    [
+      'a single sign-on of a page without an address',
+      `${minimal}address: http://v.example.com\nsign_in: { issuer: "https://l.example.com", client_id: v, roles: { viewer: ["*"] } }\n`,
+      ['4:10 sign_in: needs address, here or beside sign_in: the public https address of the page, without a path'],
+    ],
+    [
+      'a single sign-on at a path, without roles, and a session of no unit',
+      `${minimal}sign_in: { issuer: "https://l.example.com", client_id: v, address: "https://v.example.com/page", roles: {}, session: 8 }\n`,
+      [
+        '3:68 address: expected an https address without a path',
+        '3:105 roles: expected at least one role',
+        '3:118 session: expected a duration such as 30m or 6h, is 8',
+      ],
+    ],
     ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must have one document only']],
   ])('refuses %s, with its place', async (_, text, expected) => {
     expect(await problemsOf(text)).toEqual(expected);
+  });
+
+  it('has the address of its page for single sign-on, unless that has its own', async () => {
+    const signIn = 'issuer: "https://l.example.com", client_id: v, roles: { viewer: ["*"] }';
+    const text = `${minimal}address: https://voxform.example.com/\n`;
+    const { signIn: usual } = await load(`${text}sign_in: { ${signIn} }\n`);
+    expect(usual).toEqual({
+      issuer: 'https://l.example.com',
+      clientId: 'v',
+      clientSecret: undefined,
+      address: 'https://voxform.example.com',
+      nameClaim: 'email',
+      groupsClaim: 'groups',
+      roles: { viewer: ['*'] },
+      session: 8 * 3_600_000,
+    });
+    const { signIn: own } = await load(
+      `${text}sign_in: { ${signIn}, address: "http://localhost:8080", session: 30d }\n`,
+    );
+    expect(own).toMatchObject({ address: 'http://localhost:8080', session: 30 * 86_400_000 });
   });
 
   it('may be a symbolic link, whose folder counts', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -40,7 +41,7 @@ notify: [{ url: ${told.url} }]
   const fleet = (...args: string[]) => command(['fleet', ...args], { cwd: folder.root, env });
   const serving = start(['fleet', 'serve', '--listen', '127.0.0.1:0'], {
     cwd: folder.root,
-    env: { ...env, VOXFORM_WATCH_TOKEN: SCRAPING },
+    env: { ...env, VOXFORM_WATCH_TOKEN: SCRAPING, NODE_V8_COVERAGE: path.join(folder.root, 'loaded') },
   });
   if (serving.child.stderr === null) throw new Error('it says nothing');
   let url = '';
@@ -142,6 +143,16 @@ notify: [{ url: ${told.url} }]
   });
   serving.child.kill('SIGTERM');
   expect(await serving.ended).toMatchObject({ code: 0 });
+  await step('without loading what only single sign-on needs', async () => {
+    const loaded = path.join(folder.root, 'loaded');
+    const reports = (await readdir(loaded)).map((name) => readFile(path.join(loaded, name), 'utf8'));
+    const urls = [...(await Promise.all(reports)).join().matchAll(/"url":"file:\/\/([^"]+)"/g)].map(
+      ([, url = '']) => url,
+    );
+    const texts = await Promise.all([...new Set(urls)].map((url) => readFile(url, 'utf8')));
+    const has = (text: string) => texts.some((each) => each.includes(text));
+    expect([has('/sign-in/callback'), has('async function authorizationCodeGrant(')]).toEqual([true, false]);
+  });
 });
 
 it('says that its database is not ready, or away, and tells strangers no more than that', async () => {

@@ -52,7 +52,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   const fleet = fleetFileOf(context, flags);
   const { diagnostics } = await checkedRules([fleet.policies]);
   if (diagnostics.length > 0) throw new InvalidProject(diagnostics);
-  const address = pageAddress(flags);
+  const address = pageAddress(flags, [fleet.address, fleet.signIn?.address]);
   const ofProjects = projectEnvironment(env, fleet);
   const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
   const database = await openFleetDatabase(fleet, cwd, 'serve');

@@ -22,6 +22,7 @@ export const FLEET_TABLES = [
   'notified',
   'tokens',
   'sessions',
+  'identity_sessions',
   'comparisons',
   'claims',
   'pulls',
@@ -287,6 +288,22 @@ CREATE FUNCTION terms_of(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
   WHERE place = 1 OR substr($1, place - 1, 1) IN ('/', ':', '-', '_', '.', '@') OR $1 ~ '^[0-9]{7,}$' AND place <= 4 $$;
 COMMENT ON FUNCTION terms_of IS 'A text from the beginning of each of its words; a phone number also without its country code.';
 INSERT INTO search_terms SELECT address, '', terms_of(address) FROM workspaces`,
+  },
+  {
+    compatibleFrom: 1,
+    statements: `CREATE TABLE identity_sessions (
+  digest text PRIMARY KEY,
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  name text NOT NULL,
+  groups json NOT NULL,
+  id_token text NOT NULL,
+  until timestamptz NOT NULL
+);
+COMMENT ON TABLE identity_sessions IS 'Sessions of people who signed in with an OpenID Connect provider.';
+COMMENT ON COLUMN identity_sessions.digest IS 'Of the id, which only the browser has.';
+COMMENT ON COLUMN identity_sessions.id_token IS 'Encrypted with the id, for the sign-out at the provider.';
+CREATE INDEX identity_sessions_subject ON identity_sessions (issuer, subject, until)`,
   },
 ];
 

@@ -5,11 +5,14 @@ import type { Role } from '../../operator/roles.ts';
 import type { Tokens } from './access-tokens.ts';
 import type { Person } from './person.ts';
 import { newSessionId, type Sessions } from './sessions.ts';
+import type { SignInResult, SingleSignOn } from './single-sign-on.ts';
 
 export interface AccessOptions extends Listening {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
   readonly wrongTokens: WrongTokens;
+  /** Undefined without single sign-on. */
+  readonly signOn?: SingleSignOn | undefined;
   /** The header in which a trusted proxy names a person, and that person's role. */
   readonly userHeader: { readonly name: string; readonly role: Role } | undefined;
 }
@@ -79,7 +82,7 @@ export class Access {
   }
 
   async visitor(request: IncomingMessage): Promise<Visitor> {
-    const { sessions } = this.#options;
+    const { sessions, signOn } = this.#options;
     const visitor = this.withoutSession(request);
     const id = this.sessionId(request);
     if (visitor.isNamedByProxy) {
@@ -87,9 +90,12 @@ export class Access {
       const signed = `${id ?? newSession} ${visitor.person?.name}`;
       return { ...visitor, newSession, formToken: formTokenOf(await sessions.formKey(), signed) };
     }
-    const person = id === undefined ? undefined : await sessions.person(id);
-    if (id === undefined || person === undefined) return visitor;
-    return { ...visitor, person, mayRead: true, formToken: formTokenOf(id, 'form') };
+    const person = id === undefined ? undefined : ((await sessions.person(id)) ?? (await signOn?.person(id)));
+    return id === undefined || person === undefined ? visitor : this.signedIn(visitor, id, person);
+  }
+
+  signedIn(visitor: Visitor, session: string, person: Person): Visitor {
+    return { ...visitor, person, mayRead: true, formToken: formTokenOf(session, 'form') };
   }
 
   /** The visitor, who may identify with a token instead of a session: `Authorization: Bearer …`. */
@@ -125,9 +131,33 @@ export class Access {
     return person;
   }
 
-  async signOut(request: IncomingMessage): Promise<void> {
+  /** Ends an attempt to sign in with a provider, and the session before it. Wrong answers count as wrong tokens do. @throws UserError */
+  async finishSignOn(
+    signOn: SingleSignOn,
+    request: IncomingMessage,
+    { search, address }: { readonly search: string; readonly address: string | undefined },
+  ): Promise<SignInResult | { readonly type: 'wait'; readonly seconds: number }> {
+    const { wrongTokens } = this.#options;
+    const seconds = wrongTokens.wait(address);
+    if (seconds > 0) return { type: 'wait', seconds };
+    wrongTokens.add(address);
+    let isWrong = false;
+    try {
+      const result = await signOn.finish(search, this.#cookie(request, this.attemptName(request)));
+      isWrong = result.type === 'refused' && result.cause !== undefined;
+      if (result.type === 'signed-in') await this.signOut(request);
+      return result;
+    } finally {
+      if (!isWrong) wrongTokens.remove(address);
+    }
+  }
+
+  /** Ends the session. @returns its ID token, if a provider began it. */
+  async signOut(request: IncomingMessage): Promise<string | undefined> {
     const id = this.sessionId(request);
-    if (id !== undefined) await this.#options.sessions.end(id);
+    if (id === undefined) return undefined;
+    await this.#options.sessions.end(id);
+    return this.#options.signOn?.end(id);
   }
 
   /** True if a form has the token of its session. */
@@ -135,17 +165,31 @@ export class Access {
     return formToken !== undefined && given !== null && isSame(given, formToken);
   }
 
-  /** Other listeners of this machine share its cookies, so the name contains the port. */
-  cookieName({ socket }: IncomingMessage): string {
-    return `voxform_session_${socket.localPort}`;
+  cookieName(request: IncomingMessage): string {
+    return `voxform_session_${this.#port(request)}`;
   }
 
   sessionId(request: IncomingMessage): string | undefined {
-    const wanted = `${this.cookieName(request)}=`;
-    const { headers } = request;
-    const found = (headers.cookie ?? '').split(/; */).find((each) => each.startsWith(wanted));
-    const id = found?.slice(wanted.length) ?? '';
+    const id = this.#cookie(request, this.cookieName(request)) ?? '';
     return /^[\w-]{43}$/.test(id) ? id : undefined;
+  }
+
+  /** The cookie of an attempt to sign in with a provider. */
+  attemptName(request: IncomingMessage): string {
+    return `voxform_sign_in_${this.#port(request)}`;
+  }
+
+  #cookie({ headers }: IncomingMessage, name: string): string | undefined {
+    const found = (headers.cookie ?? '').split(/; */).find((each) => each.startsWith(`${name}=`));
+    return found?.slice(name.length + 1);
+  }
+
+  /**
+   * Other listeners of this machine share its cookies, so their names contain a port: that of the public address if there is one, because
+   * the processes behind it may listen on different ports.
+   */
+  #port({ socket }: IncomingMessage): string {
+    return this.#options.signOn?.port ?? String(socket.localPort);
   }
 
   /** Joins several values with commas, as proxies do. */

@@ -4,6 +4,8 @@ import type { ActionName, FreezeAction } from '../page-data.ts';
 export interface Person {
   readonly name: string;
   readonly role: Role;
+  /** The `sub` claim of a person who signed in with a provider. */
+  readonly subject?: string;
 }
 
 const least: Readonly<Record<ActionName | FreezeAction, Role>> = {

@@ -16,6 +16,8 @@ export interface ViewContext {
   readonly missingTokens: string | undefined;
   /** A sentence about where to get a token. */
   readonly tokenOrigin: string;
+  /** The provider where people sign in, and the address that begins it. */
+  readonly signOn: { readonly host: string; startUrl(to: string): string } | undefined;
   readonly isSingle: boolean;
   /** True if the fleet plans pull requests. */
   readonly hasPulls: boolean;

@@ -5,17 +5,24 @@ import type { ActionName, FreezeAction, WorkspaceDetail } from '../page-data.ts'
 import { addressText, facts, pathOf, type ViewContext } from './parts.ts';
 
 /** Asks for a token. @param said why it was refused. */
-export function signInView(to: string, { missingTokens, tokenOrigin }: ViewContext, said?: string): Html {
+export function signInView(to: string, { missingTokens, tokenOrigin, signOn }: ViewContext, said?: string): Html {
   const form = html`<form method="post" action="/sign-in"><input type="hidden" name="to" value="${to}">
-<label>Token<input type="password" name="token" required autofocus autocomplete="current-password" maxlength="1024"${said === undefined ? '' : html` aria-describedby="said"`}></label>
-<button class="primary">Sign in</button></form><p class="faint">${tokenOrigin}</p>`;
+<label>Token<input type="password" name="token" required${signOn === undefined ? html` autofocus` : ''} autocomplete="current-password" maxlength="1024"${said === undefined ? '' : html` aria-describedby="said"`}></label>
+<button${signOn === undefined ? html` class="primary"` : ''}>Sign in</button></form><p class="faint">${tokenOrigin}</p>`;
+  const provider =
+    signOn && html`<p><a class="button primary" href="${signOn.startUrl(to)}">Sign in with ${signOn.host}</a></p>`;
   return html`<div class="narrow"><h1>Sign in</h1>${said === undefined ? '' : html`<p class="panel bad" id="said" role="alert">${said}</p>`}
+${provider ?? ''}
 ${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
 }
 
 /** A page for a missing, forbidden or finished action. */
-export function noteView(heading: string, text: string, back: string): Html {
-  return html`<h1>${heading}</h1><p>${text}</p><p><a class="button" href="${back}">Back</a></p>`;
+export function noteView(
+  heading: string,
+  text: string,
+  { back, link }: { readonly back: string; readonly link: string },
+): Html {
+  return html`<h1>${heading}</h1><p>${text}</p><p><a class="button" href="${back}">${link}</a></p>`;
 }
 
 interface ActionWords {

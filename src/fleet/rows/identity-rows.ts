@@ -1,0 +1,55 @@
+import type { FleetStatements } from '../database/fleet-database.ts';
+import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+
+const S = FLEET_SCHEMA;
+
+interface NewIdentitySession {
+  readonly digest: string;
+  readonly issuer: string;
+  readonly subject: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+  readonly idToken: string;
+  readonly milliseconds: number;
+}
+
+/** Starts a session of a person whom a provider confirmed; ends expired ones and the oldest of a person with many. */
+export async function addIdentitySession(
+  { ask }: FleetStatements,
+  { digest, issuer, subject, name, groups, idToken, milliseconds }: NewIdentitySession,
+  most: number,
+): Promise<void> {
+  await ask(
+    `WITH over AS (DELETE FROM ${S}.identity_sessions WHERE until <= now()),
+many AS (DELETE FROM ${S}.identity_sessions WHERE digest IN
+  (SELECT digest FROM ${S}.identity_sessions WHERE issuer = $2 AND subject = $3 ORDER BY until DESC OFFSET $8))
+INSERT INTO ${S}.identity_sessions (digest, issuer, subject, name, groups, id_token, until)
+VALUES ($1, $2, $3, $4, $5::json, $6, now() + $7 * interval '1 millisecond')`,
+    digest,
+    issuer,
+    subject,
+    name,
+    JSON.stringify(groups),
+    idToken,
+    milliseconds,
+    most - 1,
+  );
+}
+
+export async function identityOfSession(
+  { ask }: FleetStatements,
+  { digest, issuer }: Pick<NewIdentitySession, 'digest' | 'issuer'>,
+): Promise<Pick<NewIdentitySession, 'subject' | 'name' | 'groups'> | undefined> {
+  const [row] = await ask(
+    `SELECT subject, name, groups FROM ${S}.identity_sessions WHERE digest = $1 AND issuer = $2 AND until > now()`,
+    digest,
+    issuer,
+  );
+  return row && { subject: String(row.subject), name: String(row.name), groups: row.groups as readonly string[] };
+}
+
+/** @returns the ID token of the session. */
+export async function removeIdentitySession({ ask }: FleetStatements, digest: string): Promise<string | undefined> {
+  const [row] = await ask(`DELETE FROM ${S}.identity_sessions WHERE digest = $1 RETURNING id_token`, digest);
+  return row && String(row.id_token);
+}

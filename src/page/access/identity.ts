@@ -1,0 +1,41 @@
+import type { SignInSettings } from '../../fleet/sign-in-settings.ts';
+import { type Role, roles } from '../../operator/roles.ts';
+import type { Claims } from './openid-provider.ts';
+
+/** A person whom the provider confirmed. */
+export interface Identity {
+  readonly subject: string;
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+const MOST_TEXT = 255;
+const MOST_GROUPS = 2000;
+
+/** The person of the claims, or the reason why they name none. */
+export function identityOf(
+  claims: Claims,
+  { nameClaim, groupsClaim }: Pick<SignInSettings, 'nameClaim' | 'groupsClaim'>,
+): Identity | { readonly problem: string } {
+  const { sub, email_verified: verified } = claims;
+  const name = claims[nameClaim];
+  if (!isText(sub)) return { problem: 'The provider sent no valid sub claim.' };
+  if (!isText(name)) return { problem: `The provider sent no valid ${nameClaim} claim.` };
+  const isVerified = verified === true || verified === 'true';
+  if (groupsClaim === 'email' && !isVerified) return { problem: 'The provider has not verified the email address.' };
+  const given = claims[groupsClaim];
+  const groups = (Array.isArray(given) ? given : [given]).filter(isText);
+  if (groups.length > MOST_GROUPS) return { problem: `The provider sent more than ${MOST_GROUPS} groups.` };
+  // Entra ID never says whether an address is verified, and Keycloak says that those entered by an administrator are not.
+  const isDoubtful = nameClaim === 'email' && verified !== undefined && !isVerified;
+  return { subject: sub, name: isDoubtful ? `${name.trim()} (unverified)` : name.trim(), groups };
+}
+
+/** The highest role whose groups include one of these. `*` stands for everyone. */
+export function roleOf(groups: readonly string[], wanted: SignInSettings['roles']): Role | undefined {
+  return roles.findLast((role) => wanted[role]?.some((each) => each === '*' || groups.includes(each)));
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '' && value.length <= MOST_TEXT && !/\p{Cc}/u.test(value);
+}

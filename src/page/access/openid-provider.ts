@@ -1,0 +1,202 @@
+import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client';
+import type { ProcessEnvironment } from '../../files/run-process.ts';
+import { failureWords } from '../../platform/failure.ts';
+import { proxyFor } from '../../platform/proxy.ts';
+import { WebClient } from '../../platform/web-client.ts';
+import { UserError } from '../../problems/user-error.ts';
+import { isLoopback } from '../../values/loopback.ts';
+import type { Secret } from '../../values/value.ts';
+
+interface ProviderOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret | undefined;
+  /** The address that the provider sends people back to. */
+  readonly redirect: string;
+  readonly env: ProcessEnvironment;
+  redact(text: string): string;
+}
+
+/** What binds an answer of the provider to the attempt of one browser. */
+export interface SignInChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** The provider, or somebody in its name, did not confirm who signs in. The message is for the log. */
+export class NotConfirmed extends Error {
+  override readonly name = 'NotConfirmed';
+  /** True if the person or the provider declined. */
+  readonly isDeclined: boolean;
+
+  constructor(message: string, isDeclined = false) {
+    super(message);
+    this.isDeclined = isDeclined;
+  }
+}
+
+const LIMITS = { connections: 8, timeoutMilliseconds: 10_000, maxBodyBytes: 256 * 1024 };
+/** Milliseconds after which the metadata of the provider is read again. */
+const LASTING = 3_600_000;
+
+/** A client of an OpenID Connect provider. `openid-client` checks its answers; the requests use the proxies of the environment. */
+export class OpenIdProvider {
+  readonly host: string;
+  readonly #options: ProviderOptions;
+  readonly #web = new WebClient(LIMITS);
+  readonly #end = new AbortController();
+  #found: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
+
+  constructor(options: ProviderOptions) {
+    this.#options = options;
+    this.host = new URL(options.issuer).host;
+  }
+
+  /** The address where a person signs in. @param isAgain true to ask even somebody who is signed in. @throws UserError */
+  async begin(isAgain: boolean): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
+    const client = await import('openid-client');
+    const configuration = await this.#configuration();
+    const { scopes_supported: scopes = ['email', 'profile'] } = configuration.serverMetadata();
+    const checks: SignInChecks = {
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+      verifier: client.randomPKCECodeVerifier(),
+    };
+    const parameters = {
+      redirect_uri: this.#options.redirect,
+      scope: ['openid', ...['email', 'profile', 'groups'].filter((each) => scopes.includes(each))].join(' '),
+      state: checks.state,
+      nonce: checks.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(checks.verifier),
+      code_challenge_method: 'S256',
+      ...(isAgain && { prompt: 'login' }),
+    };
+    return { url: client.buildAuthorizationUrl(configuration, parameters), checks };
+  }
+
+  /**
+   * Exchanges the code of the answer for claims.
+   * @param wanted the names of claims; those missing from the ID token are read from the user info.
+   * @throws NotConfirmed, or UserError if the provider cannot be reached.
+   */
+  async finish(
+    search: string,
+    { state, nonce, verifier }: SignInChecks,
+    wanted: readonly string[],
+  ): Promise<{ readonly claims: Claims; readonly idToken: string }> {
+    const { authorizationCodeGrant, AuthorizationResponseError, fetchUserInfo } = await import('openid-client');
+    const configuration = await this.#configuration();
+    try {
+      const tokens = await authorizationCodeGrant(configuration, new URL(this.#options.redirect + search), {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (claims === undefined || tokens.id_token === undefined) throw new NotConfirmed('no ID token');
+      const isComplete = wanted.every((name) => claims[name] !== undefined);
+      const more =
+        isComplete || configuration.serverMetadata().userinfo_endpoint === undefined
+          ? {}
+          : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+      return { claims: { ...more, ...claims }, idToken: tokens.id_token };
+    } catch (error) {
+      const away = userErrorIn(error);
+      if (away !== undefined) throw away;
+      throw new NotConfirmed(this.#words(error), error instanceof AuthorizationResponseError);
+    }
+  }
+
+  /** The address that ends the session at the provider; undefined if it has none or cannot be reached. */
+  async endSessionUrl(idToken: string | undefined, back: string): Promise<URL | undefined> {
+    const { buildEndSessionUrl } = await import('openid-client');
+    const configuration = await this.#configuration().catch(() => undefined);
+    if (configuration?.serverMetadata().end_session_endpoint === undefined) return undefined;
+    return buildEndSessionUrl(configuration, {
+      post_logout_redirect_uri: back,
+      ...(idToken !== undefined && { id_token_hint: idToken }),
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    await this.#web.close();
+  }
+
+  /** @throws UserError */
+  async #configuration(): Promise<Configuration> {
+    const now = performance.now();
+    if (this.#found === undefined || this.#found.until <= now)
+      this.#found = { configuration: this.#discover(), until: now + LASTING };
+    const found = this.#found;
+    try {
+      return await found.configuration;
+    } catch (error) {
+      if (this.#found === found) this.#found = undefined;
+      const hint = 'Check issuer in sign_in of the fleet file. Sessions and tokens work without the provider.';
+      throw userErrorIn(error) ?? new UserError(`cannot use ${this.host} to sign in: ${this.#words(error)}`, { hint });
+    }
+  }
+
+  async #discover(): Promise<Configuration> {
+    const { issuer, clientId, clientSecret } = this.#options;
+    const client = await import('openid-client');
+    const authentication: ClientAuth = (server, registered, body, headers) => {
+      if (clientSecret === undefined) return client.None()(server, registered, body, headers);
+      const secret = clientSecret.reveal();
+      // Basic is the default of the specification, for providers and for clients that are registered there.
+      if (server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') === false)
+        return client.ClientSecretPost(secret)(server, registered, body, headers);
+      // ClientSecretBasic of the library also encodes "-" and ".", which providers that do not decode them would refuse.
+      headers.set('authorization', `Basic ${btoa([clientId, secret].map(encodeURIComponent).join(':'))}`);
+    };
+    const found = await client.discovery(new URL(issuer), clientId, undefined, authentication, {
+      // Without these checks, the signature of an ID token from the token endpoint would not matter.
+      execute: isLoopback(new URL(issuer).hostname)
+        ? [client.enableNonRepudiationChecks, client.allowInsecureRequests]
+        : [client.enableNonRepudiationChecks],
+      [client.customFetch]: (url: string, options: CustomFetchOptions) => this.#fetch(new URL(url), options),
+    });
+    const { authorization_endpoint: begin = '', end_session_endpoint: end = begin } = found.serverMetadata();
+    // Browsers are sent to both.
+    if (![begin, end].every((each) => /^https?:/.test(each))) throw new Error('its metadata has no valid endpoints');
+    return found;
+  }
+
+  /** @throws UserError if the provider is away, and Error for an answer that is too large. */
+  async #fetch(url: URL, { method, headers, body }: CustomFetchOptions): Promise<Response> {
+    const { env, redact } = this.#options;
+    const network = { proxy: proxyFor(url, env) };
+    const { signal } = this.#end;
+    const text = body === undefined || body === null ? undefined : String(body);
+    const result = await this.#web.send({ method, url, network, headers, body: text, signal });
+    const hint = 'Try again in a minute. Sessions and tokens work without the provider.';
+    if (result.type === 'failure') {
+      const timeoutSeconds = LIMITS.timeoutMilliseconds / 1000;
+      const words = failureWords({ ...LIMITS, ...network, host: url.host, timeoutSeconds, redact }, result);
+      throw result.reason === 'too-large' ? new Error(words) : new UserError(words, { hint });
+    }
+    const { status, headers: received, body: content } = result;
+    if (status >= 500) throw new UserError(`${url.host} answered with ${status}`, { hint });
+    return new Response(content.length === 0 ? null : new Uint8Array(content), {
+      status,
+      headers: { 'content-type': received['content-type'] ?? '' },
+    });
+  }
+
+  #words(error: unknown): string {
+    const messages: string[] = [];
+    for (let at = error; at instanceof Error && messages.length < 3; at = at.cause) messages.push(at.message);
+    return this.#options.redact(messages.join(': ')).slice(0, 500);
+  }
+}
+
+/** The library wraps errors of requests. */
+function userErrorIn(error: unknown): UserError | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof UserError) return at;
+  return undefined;
+}

@@ -1,0 +1,145 @@
+import type { SignInSettings } from '../../fleet/sign-in-settings.ts';
+import { type Identity, identityOf, roleOf } from './identity.ts';
+import { NotConfirmed, type OpenIdProvider, type SignInChecks } from './openid-provider.ts';
+import type { Person } from './person.ts';
+import { digestOfId, newSessionId } from './sessions.ts';
+
+/** Sessions of people whom a provider confirmed, by a digest of their id. */
+interface IdentitySessions {
+  begin(digest: string, identity: Identity, sealedToken: string): Promise<void>;
+  identity(digest: string): Promise<Identity | undefined>;
+  /** @returns the sealed ID token; undefined if there is no such session. */
+  end(digest: string): Promise<string | undefined>;
+}
+
+interface SingleSignOnOptions {
+  readonly settings: Pick<SignInSettings, 'address' | 'nameClaim' | 'groupsClaim' | 'roles' | 'session'>;
+  readonly provider: OpenIdProvider;
+  readonly sessions: IdentitySessions;
+}
+
+export type SignInResult =
+  | { readonly type: 'signed-in'; readonly session: string; readonly person: Person; readonly to: string }
+  | { readonly type: 'no-role'; readonly name: string; readonly to: string }
+  | { readonly type: 'refused'; readonly text: string; readonly cause?: Error };
+
+/** Seconds that a person has at the provider. */
+export const ATTEMPT_SECONDS = 900;
+/** Characters of an ID token that fit into an address. */
+const MOST_HINT = 4096;
+const MOST_TARGET = 2000;
+
+/**
+ * Signs people in with an OpenID Connect provider: authorization code with PKCE. An attempt is in a cookie of the browser and a session in
+ * the database, so that any process can go on with them.
+ */
+export class SingleSignOn {
+  readonly #options: SingleSignOnOptions;
+
+  constructor(options: SingleSignOnOptions) {
+    this.#options = options;
+  }
+
+  get host(): string {
+    return this.#options.provider.host;
+  }
+
+  get isSecure(): boolean {
+    return this.#options.settings.address.startsWith('https:');
+  }
+
+  /** Of the public address; empty for the usual one. */
+  get port(): string {
+    return new URL(this.#options.settings.address).port;
+  }
+
+  /** Seconds after which the cookie of a session can go. */
+  get sessionSeconds(): number {
+    return Math.ceil(this.#options.settings.session / 1000);
+  }
+
+  /** The address that begins an attempt: a link, because the policy of the page sends no form to another site. */
+  startUrl(to: string, isAgain = false): string {
+    const query = new URLSearchParams({ to, ...(isAgain && { again: '1' }) });
+    return `${this.#options.settings.address}/sign-in/provider?${query}`;
+  }
+
+  /** Begins an attempt of the browser that gets the cookie. @throws UserError if the provider cannot be reached. */
+  async begin(to: string, isAgain: boolean): Promise<{ readonly url: URL; readonly cookie: string }> {
+    const { url, checks } = await this.#options.provider.begin(isAgain);
+    const target = Buffer.from(to.length > MOST_TARGET ? '/' : to).toString('base64url');
+    return { url, cookie: [checks.state, checks.nonce, checks.verifier, target].join('.') };
+  }
+
+  /** Ends an attempt. @throws UserError if the provider cannot be reached. */
+  async finish(search: string, cookie: string | undefined): Promise<SignInResult> {
+    const { settings, provider, sessions } = this.#options;
+    const attempt = attemptIn(cookie);
+    if (attempt === undefined || new URLSearchParams(search).get('state') !== attempt.checks.state)
+      return { type: 'refused', text: 'This sign-in took too long, or was started in another browser or tab.' };
+    const { checks, to } = attempt;
+    try {
+      const wanted = [settings.nameClaim, settings.groupsClaim];
+      const { claims, idToken } = await provider.finish(search, checks, wanted);
+      const identity = identityOf(claims, settings);
+      if ('problem' in identity) return { type: 'refused', text: identity.problem };
+      const person = this.#personOf(identity);
+      if (person === undefined) return { type: 'no-role', name: identity.name, to };
+      const session = newSessionId();
+      await sessions.begin(digestOfId(session), identity, await sealed(idToken, session));
+      return { type: 'signed-in', session, person, to };
+    } catch (cause) {
+      if (!(cause instanceof NotConfirmed)) throw cause;
+      const text = cause.isDeclined
+        ? `${provider.host} did not sign you in.`
+        : `${provider.host} did not confirm who you are. The log says why.`;
+      return { type: 'refused', text, cause };
+    }
+  }
+
+  /** With the role that the groups have now. */
+  async person(id: string): Promise<Person | undefined> {
+    const identity = await this.#options.sessions.identity(digestOfId(id));
+    return identity && this.#personOf(identity);
+  }
+
+  /** Ends a session here. @returns its ID token; undefined if there is no such session. */
+  async end(id: string): Promise<string | undefined> {
+    const token = await this.#options.sessions.end(digestOfId(id));
+    return token === undefined ? undefined : opened(token, id);
+  }
+
+  /** The address that ends the session at the provider; undefined if it has none or cannot be reached. */
+  endUrl(idToken: string): Promise<URL | undefined> {
+    const { provider, settings } = this.#options;
+    return provider.endSessionUrl(idToken.length > MOST_HINT ? undefined : idToken, `${settings.address}/`);
+  }
+
+  close(): Promise<void> {
+    return this.#options.provider.close();
+  }
+
+  #personOf({ name, subject, groups }: Identity): Person | undefined {
+    const role = roleOf(groups, this.#options.settings.roles);
+    return role && { name, role, subject };
+  }
+}
+
+function attemptIn(cookie = ''): { readonly checks: SignInChecks; readonly to: string } | undefined {
+  const [, state, nonce, verifier, target = ''] =
+    /^([\w-]{43})\.([\w-]{43})\.([\w-]{43})\.([\w-]*)$/.exec(cookie) ?? [];
+  if (state === undefined || nonce === undefined || verifier === undefined) return undefined;
+  return { checks: { state, nonce, verifier }, to: Buffer.from(target, 'base64url').toString() };
+}
+
+/** Encrypts with the id of the session, which only the browser has. */
+async function sealed(text: string, id: string): Promise<string> {
+  const { CompactEncrypt } = await import('jose');
+  const token = new CompactEncrypt(Buffer.from(text)).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' });
+  return token.encrypt(Buffer.from(id, 'base64url'));
+}
+
+async function opened(token: string, id: string): Promise<string> {
+  const { compactDecrypt } = await import('jose');
+  return Buffer.from((await compactDecrypt(token, Buffer.from(id, 'base64url'))).plaintext).toString();
+}

@@ -1,0 +1,74 @@
+import type { Hono } from 'hono';
+import { UserError } from '../problems/user-error.ts';
+import type { Access } from './access/access.ts';
+import { ATTEMPT_SECONDS, type SingleSignOn } from './access/single-sign-on.ts';
+import { ownPath, type PageAnswers, type PageContext, type PageEnv, setCookie } from './page-answers.ts';
+
+interface SignOnRoutes {
+  readonly signOn: SingleSignOn;
+  readonly access: Access;
+  readonly answers: PageAnswers;
+  onError(error: unknown): void;
+}
+
+/** The way to the provider and back. */
+export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, answers, onError }: SignOnRoutes): void {
+  app.get('/sign-in/provider', async (c) => {
+    const to = ownPath(c.req.query('to'));
+    const begun = await signOn.begin(to, c.req.query('again') !== undefined).catch((error) => away(c, to, error));
+    if (begun instanceof Response) return begun;
+    setAttempt(c, begun.cookie, ATTEMPT_SECONDS);
+    return c.redirect(begun.url.href, 302);
+  });
+  app.get('/sign-in/callback', async (c) => {
+    const { search } = new URL(c.req.url);
+    const result = await access
+      .finishSignOn(signOn, c.env.incoming, { search, address: c.var.visitor.address })
+      .catch((error) => away(c, '/', error));
+    if (result instanceof Response) return result;
+    if (result.type === 'wait') {
+      c.header('retry-after', String(result.seconds));
+      const text = `Too many failed attempts. Try again in ${result.seconds} s.`;
+      return answers.note(c, 429, { heading: 'Not signed in', text });
+    }
+    setAttempt(c, '', 0);
+    if (result.type === 'refused') {
+      if (result.cause !== undefined) onError(result.cause);
+      const { text } = result;
+      return answers.note(c, 403, { heading: 'Not signed in', text, back: '/sign-in', link: 'Start again' });
+    }
+    const to = ownPath(result.to);
+    if (result.type === 'no-role') {
+      const text = `${result.name} has no role on this page. Ask an administrator for one.`;
+      const back = signOn.startUrl(to, true);
+      return answers.note(c, 403, { heading: 'No access', text, back, link: 'Use another account' });
+    }
+    const { session, person } = result;
+    const name = access.cookieName(c.env.incoming);
+    setCookie(c, { name, value: session, maxAge: signOn.sessionSeconds, isSecure: isSecure(c) });
+    c.set('visitor', access.signedIn(c.var.visitor, session, person));
+    return answers.landing(c, { heading: 'Signed in', text: `Signed in as ${person.name}.`, to, link: 'Continue' });
+  });
+
+  function isSecure(c: PageContext): boolean {
+    return c.var.visitor.isSecure || signOn.isSecure;
+  }
+
+  function setAttempt(c: PageContext, value: string, maxAge: number): void {
+    const name = access.attemptName(c.env.incoming);
+    // A strict cookie would be missing when the provider sends the person back.
+    setCookie(c, { name, value, maxAge, isSecure: isSecure(c), sameSite: 'Lax' });
+  }
+
+  /** Tells strangers only that the provider is away. */
+  function away(c: PageContext, to: string, error: unknown): Promise<Response> {
+    if (!(error instanceof UserError)) throw error;
+    onError(error);
+    return answers.signIn(
+      c,
+      to,
+      503,
+      `Signing in with ${signOn.host} does not work at the moment. Try again in a minute.`,
+    );
+  }
+}

@@ -1,0 +1,9 @@
+/** The part of the package, which has no types, that tests use. */
+declare module 'oidc-provider' {
+  import type { RequestListener } from 'node:http';
+
+  export default class Provider {
+    constructor(issuer: string, configuration: object);
+    callback(): RequestListener;
+  }
+}
