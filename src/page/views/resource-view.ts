@@ -100,7 +100,7 @@ function callsSection(
   const whoMay =
     canAsk && !mayAsk ? ' Comparing reads all calls from the platform: only an approver may start it.' : '';
   const head = (about: Html | string, button: string) =>
-    html`<div class="head"><h2>Calls ${about}</h2>${mayAsk && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
+    html`<div class="head"><h2>Versions and calls ${about}</h2>${mayAsk && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
   if (shown === undefined) {
     return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.${whoMay}</p></section>`;
   }
