@@ -1,5 +1,9 @@
 import { expect, it } from 'vitest';
+import { Interrupts } from '../../src/cli/interrupts.ts';
+import { projectFile } from '../cli/workspace.ts';
 import { step } from '../step.ts';
+import { command } from '../trust/in-process.ts';
+import { KEY } from './server-options.ts';
 import { type TestFleet, testFleet } from './test-fleet.ts';
 
 const ADDRESS = 'voices/acme:test';
@@ -64,6 +68,37 @@ it('writes nothing while it cannot learn whether the fleet is frozen', async () 
   await fleet.control.run([ADDRESS], 'ann');
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(writesTo(fleet)).toBe(written + 1);
+});
+
+it('stops a command that writes, after its requests in flight', async () => {
+  const agents = Array.from({ length: 20 }, (_, index) => `agent-${index}`);
+  const fleet = await testFleet({ projects: ['acme'], agents, rules: rules('report') });
+  const acme = fleet.emulators.get('acme');
+  if (acme !== undefined)
+    await fleet.folder.write(
+      'acme/voxform.yaml',
+      `${projectFile(acme).replace('VOXFORM_API_KEY', 'KEY_OF_ACME')}limits: { concurrency: 2 }\n`,
+    );
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'pending');
+  acme?.faults.add({ match: { method: 'POST' }, times: 8, fault: { delayMs: 1_000 } });
+  const env = { FLEET_DATABASE_URL: fleet.pg.url, KEY_OF_ACME: KEY };
+  const apply = () => {
+    const interrupts = new Interrupts(() => undefined);
+    const words = ['fleet', 'exec', ADDRESS, '--', 'apply', '--auto-approve'];
+    return command(words, { cwd: fleet.folder.root, env, interrupts });
+  };
+  const first = apply();
+  await fleet.until(() => writesTo(fleet) > 0);
+  await fleet.control.freeze(freeze);
+  const { code, stderr } = await first;
+  expect([code === 0, stderr]).toEqual([false, expect.stringContaining('frozen by ann')]);
+  const written = writesTo(fleet);
+  expect([written < 21, acme?.world.agents.size]).toEqual([true, written]);
+  expect((await apply()).stderr).toContain('frozen by ann');
+  await fleet.control.unfreeze('ann');
+  expect(await apply()).toMatchObject({ code: 0 });
+  expect([acme?.world.agents.size, writesTo(fleet)]).toEqual([21, 21]);
 });
 
 it('keeps an approval while the fleet is frozen, and applies the plan after it', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { searchTerms } from '../../src/fleet/rows/search-rows.ts';
+import { enterNewWorkspaces } from '../../src/fleet/rows/search-terms.ts';
 import { lastDay } from '../../src/fleet/rows/trend-rows.ts';
 import { enterMany } from '../page/many-workspaces.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
@@ -60,8 +61,10 @@ it('finds workspaces and resources by name, phone number and id, as the last run
 it('reads no more than the first terms, however many begin alike', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 5000);
-  await database.ask(
-    `INSERT INTO voxform_fleet.search_terms SELECT address, '', voxform_fleet.terms_of(address) FROM voxform_fleet.workspaces`,
+  const rows = await database.ask('SELECT address FROM voxform_fleet.workspaces');
+  await enterNewWorkspaces(
+    database,
+    rows.map(({ address }) => String(address)),
   );
   const { hits, isCut } = await searchTerms(database, 'long', 50);
   expect([hits.length <= 50, hits.length > 0, isCut]).toEqual([true, true, true]);

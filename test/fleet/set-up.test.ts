@@ -83,7 +83,7 @@ it('brings tables of the first version to the newest under a process that uses t
 DROP TABLE voxform_fleet.comparisons; DROP TABLE voxform_fleet.claims; ALTER TABLE voxform_fleet.schema_version DROP COLUMN form_key;
 ALTER TABLE voxform_fleet.sources DROP COLUMN identity, DROP COLUMN wanted, DROP COLUMN fetching, DROP COLUMN pulls_problem;
 DROP TABLE voxform_fleet.freezes; DROP TABLE voxform_fleet.trends; DROP TABLE voxform_fleet.identity_sessions;
-DROP TABLE voxform_fleet.search_terms; DROP FUNCTION voxform_fleet.terms_of; DROP TABLE voxform_fleet.pull_plans; DROP TABLE voxform_fleet.pulls; ALTER TABLE voxform_fleet.processes DROP COLUMN sources;
+DROP TABLE voxform_fleet.search_terms; DROP TABLE voxform_fleet.pull_plans; DROP TABLE voxform_fleet.pulls; ALTER TABLE voxform_fleet.processes DROP COLUMN sources;
 UPDATE voxform_fleet.schema_version SET version = 1 WHERE part = 'fleet'`);
   await sql(`INSERT INTO voxform_fleet.states (name, write, generation) VALUES ('voices/a:test', 'w', 'w')`);
   const before = await sql('SELECT * FROM voxform_fleet.workspaces, voxform_fleet.states');

@@ -282,12 +282,7 @@ COMMENT ON TABLE trends IS 'Ended runs per hour. The sum over the shards counts.
   PRIMARY KEY (address, resource, term)
 );
 COMMENT ON COLUMN search_terms.resource IS 'Empty for a term of the workspace itself.';
-CREATE INDEX search_terms_term ON search_terms (term text_pattern_ops);
-CREATE FUNCTION terms_of(text) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
-  SELECT DISTINCT lower(substr($1, place)) FROM generate_series(1, length($1)) AS place
-  WHERE place = 1 OR substr($1, place - 1, 1) IN ('/', ':', '-', '_', '.', '@') OR $1 ~ '^[0-9]{7,}$' AND place <= 4 $$;
-COMMENT ON FUNCTION terms_of IS 'A text from the beginning of each of its words; a phone number also without its country code.';
-INSERT INTO search_terms SELECT address, '', terms_of(address) FROM workspaces`,
+CREATE INDEX search_terms_term ON search_terms (term text_pattern_ops)`,
   },
   {
     compatibleFrom: 1,

@@ -10,7 +10,7 @@ import type { ClaimedJob, Queue } from '../queue.ts';
 import { releaseWorkspaces } from './claim-rows.ts';
 import { remember } from './notified-rows.ts';
 import { LEFT, lockRows, OUTSIDE, type OutsideState, type RunRow } from './run-rows.ts';
-import { enterSearchTexts, type SearchText } from './search-rows.ts';
+import { enterSearchTexts, type SearchText } from './search-terms.ts';
 import { countRuns } from './trend-rows.ts';
 
 /** The results of a run for the database, without secrets. */

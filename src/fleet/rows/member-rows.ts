@@ -9,6 +9,7 @@ import type { SourceContents, Sources } from '../member.ts';
 import { brokenProjects } from '../members.ts';
 import type { RunGroups } from '../slots.ts';
 import { lockRows } from './run-rows.ts';
+import { enterNewWorkspaces } from './search-terms.ts';
 
 /** A source that this process fetches. */
 export interface ClaimedSource {
@@ -274,7 +275,8 @@ const FOUND = `json_to_recordset($1::json) AS m (address text, project text, wor
 const DIFFERS = `(w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.refused, w.problem, w.vanished_at)
   IS DISTINCT FROM ($2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.refused, NULL::text, NULL::timestamptz)`;
 
-async function enterMembers({ ask }: FleetStatements, { source, projects }: SourceContents): Promise<void> {
+async function enterMembers(statements: FleetStatements, { source, projects }: SourceContents): Promise<void> {
+  const { ask } = statements;
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
   const unknown = broken.flatMap(({ project, isUnknown }) => (isUnknown === true ? [project] : []));
@@ -301,9 +303,8 @@ ON CONFLICT (address) DO UPDATE SET
     source,
     members.length * NEWCOMER_PACE,
   );
-  await ask(
-    `INSERT INTO ${S}.search_terms SELECT address, '', ${S}.terms_of(address) FROM ${S}.workspaces w
-WHERE address = ANY ($1::text[]) AND NOT EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = w.address) ON CONFLICT DO NOTHING`,
+  await enterNewWorkspaces(
+    statements,
     members.map(({ address }) => address),
   );
   // Their runs report the problem and use the last valid manifests.

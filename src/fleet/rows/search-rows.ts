@@ -1,17 +1,9 @@
 import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import { storableJson } from '../database/storable-json.ts';
 import { SHOWN } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
-
-/** Text by which people find a resource. */
-export interface SearchText {
-  /** The address of the resource. */
-  readonly resource: string;
-  readonly text: string;
-}
 
 export interface SearchHit {
   /** The address of the workspace. */
@@ -19,21 +11,6 @@ export interface SearchHit {
   readonly status: WorkspaceStatus;
   /** Undefined if the workspace itself was found. */
   readonly resource: string | undefined;
-}
-
-/** Replaces the terms of the resources of a workspace. */
-export async function enterSearchTexts(
-  { ask }: FleetStatements,
-  address: string,
-  texts: readonly SearchText[],
-): Promise<void> {
-  await ask(`DELETE FROM ${S}.search_terms WHERE address = $1 AND resource <> ''`, address);
-  await ask(
-    `INSERT INTO ${S}.search_terms SELECT $1, t.resource, term
-FROM json_to_recordset($2::json) AS t (resource text, text text), LATERAL ${S}.terms_of(t.text) AS term ON CONFLICT DO NOTHING`,
-    address,
-    storableJson(texts),
-  );
 }
 
 /** The greatest character: an upper bound for all texts with a prefix. */
