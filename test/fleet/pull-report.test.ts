@@ -147,6 +147,18 @@ it.each(
   expect(statusOf({ pull, plans, address }).state).toBe(state);
 });
 
+it.each(results.filter((result) => result !== 'changes' && result !== 'unchanged'))(
+  'names the result %s in the comment and in the status',
+  (result) => {
+    const problem = ['denied', 'invalid', 'failed'].includes(result) ? { message: 'so', places: [] } : undefined;
+    const plans = [{ ...planned(prompts('a', 'b')), plan: undefined, result, problem }];
+    expect(comment(plans).toLowerCase()).toContain(result);
+    expect(statusOf({ pull, plans, address }).description).toContain(`1 ${result}`);
+    for (const other of results.filter((each) => each !== result))
+      expect(comment(plans)).not.toMatch(new RegExp(`\\*\\*${other}|${other}$`, 'm'));
+  },
+);
+
 it('has a short status with a link that stays on the page', () => {
   const plans = Array.from({ length: 100_000 }, () => planned(prompts('a', 'b'), { result: 'failed' }));
   const hostile = { ...pull, source: '../@x?#\u0000' };

@@ -13,9 +13,9 @@ const LIMITS: Readonly<Record<HostName, number>> = { github: 65_536, gitlab: 1_0
 const FAILURES: readonly PullResult[] = ['denied', 'invalid', 'failed'];
 
 const WORDS: Readonly<Partial<Record<PullResult, string>>> = {
-  new: 'New workspace',
+  new: 'New',
   removed: 'Removed: its records stay, but the fleet no longer manages them',
-  validated: 'Valid, but not planned',
+  validated: 'Validated, not planned',
 };
 
 /** The hidden line by which the comment of a source is found again. */
@@ -94,7 +94,7 @@ export function statusOf(reporting: Reporting): CommitStatus {
 
 /** For a commit that cannot be compared with its base. */
 export function failedStatus(reporting: Omit<Reporting, 'plans'>): CommitStatus {
-  return { state: 'failure', description: 'This commit cannot be planned', url: pageOf({ ...reporting, plans: [] }) };
+  return { state: 'failure', description: 'The plan of this commit failed', url: pageOf({ ...reporting, plans: [] }) };
 }
 
 export function pendingStatus(reporting: Omit<Reporting, 'plans'>): CommitStatus {

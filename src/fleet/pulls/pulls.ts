@@ -33,7 +33,7 @@ import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
 import { MergeApprovals } from './merge-approvals.ts';
 import { planAtHead, unplannedBecause } from './plan-at-head.ts';
 import type { PullHost } from './pull-hosts.ts';
-import { commentOf, failedStatus, markerOf, pendingStatus, statusOf } from './pull-report.ts';
+import { commentOf, failedStatus, markerOf, pendingStatus, pullCounts, statusOf } from './pull-report.ts';
 
 interface PullsOptions
   extends Pick<WorkerOptions, 'sources' | 'context' | 'shared' | 'rules' | 'clock' | 'ready' | 'timeout' | 'pauses'> {
@@ -226,7 +226,7 @@ export class Pulls {
 
   /** Plans the affected workspaces and reports them. Plans of an earlier attempt at the same commit are used again. */
   async #plan(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<FinishedPull> {
-    const { database, address } = this.#options;
+    const { database, address, log } = this.#options;
     const known = await plannedAddresses(database, pull);
     if (pull.plannedHead !== pull.head) await host.pulls.setStatus(pull, pendingStatus({ pull, address }));
     const affected = await this.#affectedBy(pull, host, signal);
@@ -238,11 +238,14 @@ export class Pulls {
       if (plan.result === 'failed') failed++;
       await enterPullPlan(database, pull, { ...plan, problem: bounded(plan.problem), address: each.address });
     });
-    await this.#publish(pull, host, signal);
+    const plans = await this.#publish(pull, host, signal);
+    const said = plans.length === 0 ? 'no workspace is affected' : pullCounts(plans);
+    const planned = `planned pull request ${pull.number} of ${pull.source} at ${pull.head.slice(0, 10)}: ${said}`;
+    log.entry('info', planned, { event: 'pull-planned', source: pull.source });
     const mayRetry = failed > 0 && pull.failures < MOST_RETRIES;
     return {
       isPlanned: true,
-      problem: failed === 0 ? undefined : `${plural(failed, 'workspace')} cannot be planned`,
+      problem: failed === 0 ? undefined : `${plural(failed, 'workspace')} failed`,
       again: mayRetry ? this.#pauseAfter(pull) : undefined,
     };
   }
@@ -330,8 +333,8 @@ export class Pulls {
     }
   }
 
-  /** Updates the comment and the status of a request. */
-  async #publish(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<void> {
+  /** Updates the comment and the status of a request. Returns the plans that they show. */
+  async #publish(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<readonly PullPlan[]> {
     const { database, address } = this.#options;
     const plans = await plansOfPull(database, pull);
     await this.#ensureOurs(pull, signal);
@@ -342,6 +345,7 @@ export class Pulls {
       await this.#ensureOurs(pull, signal);
       await host.pulls.setStatus(pull, statusOf(reporting));
     }
+    return plans;
   }
 
   /**
