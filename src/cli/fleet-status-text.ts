@@ -146,7 +146,7 @@ function reasonOf({ because }: { readonly because: string | null }): string {
 }
 
 /** `5 s`, `3 min`, `2 h` or `4 d`. */
-function span(seconds: number): string {
+export function span(seconds: number): string {
   if (seconds < 100) return `${Math.round(seconds)} s`;
   if (seconds < 6000) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;

@@ -20,7 +20,7 @@ import {
 } from './rows/decision-rows.ts';
 import { currentFreeze, endFreeze, enterFreeze, type Freeze } from './rows/freeze-rows.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
-import { type ListedPull, listedPulls } from './rows/pull-rows.ts';
+import { type ListedPull, listedPulls, type PullsProblem, pullProblems } from './rows/pull-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
 import {
   type FleetFigures,
@@ -77,6 +77,8 @@ export interface FleetControl {
   plan(address: string): Promise<Json | undefined>;
   /** Pull requests with their results: open ones or all, open ones first. */
   pulls(list: { readonly state?: 'open' | undefined }): Promise<readonly ListedPull[]>;
+  /** Why pull requests of sources cannot be read. */
+  pullProblems(): Promise<readonly PullsProblem[]>;
   /** The project of the workspace, at the version to run. */
   project(address: string): Promise<ProjectOfWorkspace>;
   /** Claims a workspace of the platform for a command, or renews the claim. Refuses that while the fleet is frozen. */
@@ -208,6 +210,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       return currentPlan(database, address);
     },
     pulls: ({ state }) => listedPulls(database, { state, limit: MOST_PULLS }),
+    pullProblems: () => pullProblems(database),
     async project(address) {
       await known([address]);
       return projectOf(database, address);

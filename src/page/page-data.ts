@@ -1,6 +1,6 @@
 import type { PlanDocument, PlannedChange } from '../engine/plan/plan-document.ts';
 import type { Freeze } from '../fleet/rows/freeze-rows.ts';
-import type { ListedPull, PullRow, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
+import type { ListedPull, PullRow, PullsProblem, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
 import type { SearchHit } from '../fleet/rows/search-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
 import type { ShownWorkspace } from '../operator/shown-workspace.ts';
@@ -286,7 +286,7 @@ export interface Freezing {
 /** The pull requests of a fleet. */
 export interface PullPages {
   /** Open ones first, then the latest; and problems of sources. */
-  list(): Promise<{ readonly pulls: readonly ListedPull[]; readonly problems: readonly string[] }>;
+  list(): Promise<{ readonly pulls: readonly ListedPull[]; readonly problems: readonly PullsProblem[] }>;
   one(
     source: string,
     number: number,

@@ -115,6 +115,8 @@ describe.each(hostNames)('faults of %s', (name) => {
         await scene.until(() => said('can be read again') > back, 'it is read again');
         await scene.planned(number);
         expect(host.comments(number)).toMatchObject([{ id: comment?.id }]);
+        expect(await scene.control.pullProblems()).toEqual([]);
+        expect(log.some((line) => line.includes(`info planned pull request ${number} of voices`))).toBe(true);
       });
     const problemSaid = async (text: RegExp, cause: () => void | Promise<void>): Promise<void> => {
       const before = log.length;
@@ -124,6 +126,9 @@ describe.each(hostNames)('faults of %s', (name) => {
     };
     await goesOn('connections are refused', async () => {
       await problemSaid(/refused/, () => host.away());
+      const [problem] = await scene.control.pullProblems();
+      expect(problem).toMatchObject({ source: 'voices', message: expect.stringContaining('refused') });
+      expect(Date.parse(problem?.since ?? '')).toBeLessThanOrEqual(Date.now());
       host.push(number, { [MANIFEST]: agents('While it was away.') });
       await host.listening();
     });

@@ -81,7 +81,7 @@ it('brings tables of the first version to the newest under a process that uses t
   await runOnce(database, queue, 'a');
   await sql(`DROP INDEX voxform_fleet.states_workspace; ALTER TABLE voxform_fleet.sources DROP COLUMN broken;
 DROP TABLE voxform_fleet.comparisons; DROP TABLE voxform_fleet.claims; ALTER TABLE voxform_fleet.schema_version DROP COLUMN form_key;
-ALTER TABLE voxform_fleet.sources DROP COLUMN identity, DROP COLUMN wanted, DROP COLUMN fetching, DROP COLUMN pulls_problem;
+ALTER TABLE voxform_fleet.sources DROP COLUMN identity, DROP COLUMN wanted, DROP COLUMN fetching, DROP COLUMN pulls_problem, DROP COLUMN pulls_problem_since;
 DROP TABLE voxform_fleet.freezes; DROP TABLE voxform_fleet.trends; DROP TABLE voxform_fleet.identity_sessions;
 DROP TABLE voxform_fleet.search_terms; DROP TABLE voxform_fleet.pull_plans; DROP TABLE voxform_fleet.pulls; ALTER TABLE voxform_fleet.processes DROP COLUMN sources;
 UPDATE voxform_fleet.schema_version SET version = 1 WHERE part = 'fleet'`);

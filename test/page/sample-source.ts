@@ -223,7 +223,7 @@ export class SampleSource implements PageSource {
         problem: null,
         workspaces: sampleRequestPlans(this).map(({ address, result }) => ({ address, result, outcome: null })),
       })),
-      problems: ['The pull requests of other cannot be read: no permission for acme/other (403)'],
+      problems: [{ source: 'other', message: 'no permission for acme/other (403)', since: at(20).toISOString() }],
     }),
     one: async (_, number) => (number === 41 ? { pull: sampleRequest, plans: sampleRequestPlans(this) } : undefined),
   };

@@ -4,7 +4,6 @@ import type { FleetDatabase } from '../../fleet/database/fleet-database.ts';
 import { setUpTables, tablesScript, tablesVersion } from '../../fleet/database/set-up-tables.ts';
 import { FLEET_FILE, type FleetFile, loadFleetFile, secretsOfFleet } from '../../fleet/fleet-file.ts';
 import { openFleetDatabase, withControl } from '../../fleet/open-fleet.ts';
-import { pullCounts } from '../../fleet/pulls/pull-report.ts';
 import type { ListedToken } from '../../fleet/rows/token-rows.ts';
 import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import { escapeControls } from '../../output/escape-controls.ts';
@@ -20,6 +19,7 @@ import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, JsonFlag } from '../flags.ts';
+import { fleetPullsText, pullRemarks, unservedFor } from '../fleet-pulls-text.ts';
 import { fleetStatusText } from '../fleet-status-text.ts';
 import { LISTEN_TOKEN } from '../page-address.ts';
 
@@ -202,20 +202,18 @@ interface PullsFlags extends FleetFlags, JsonFlag {
 /** Lists pull requests with their newest commit, status and results. */
 export async function fleetPulls(context: Context, flags: PullsFlags): Promise<void> {
   const { terminal, log } = context;
-  const pulls = await withFleet(context, flags, (control) => control.pulls({ state: flags.all ? undefined : 'open' }));
-  if (flags.output === 'json') terminal.out(jsonText(snakeCased({ pulls })));
+  const [pulls, problems, status] = await withFleet(context, flags, (control) =>
+    Promise.all([
+      control.pulls({ state: flags.all ? undefined : 'open' }),
+      control.pullProblems(),
+      control.status({ limit: 0 }),
+    ]),
+  );
+  for (const remark of pullRemarks(problems, status)) log.warn(remark);
+  if (flags.output === 'json')
+    terminal.out(jsonText(snakeCased({ pulls, problems, served: unservedFor(status) === undefined })));
   else if (pulls.length === 0) log.info(flags.all ? 'No pull requests.' : 'No open pull requests.');
-  else {
-    const columns = [...whole('REQUEST'), 'STATUS', 'HEAD', 'WORKSPACES', 'TITLE'];
-    const rows = pulls.map(({ source, number, state, status, head, workspaces, title, problem }) => [
-      `${source}#${number}`,
-      state === 'open' ? (problem ?? status) : state,
-      head.slice(0, 10),
-      pullCounts(workspaces),
-      escapeControls(title),
-    ]);
-    terminal.out(renderTable(columns, rows, terminal.tableStyle));
-  }
+  else terminal.out(fleetPullsText(pulls, terminal.tableStyle));
 }
 
 /** Creates the tables, or prints the script for a user with more rights. */

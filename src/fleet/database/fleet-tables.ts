@@ -300,6 +300,7 @@ COMMENT ON COLUMN identity_sessions.digest IS 'Of the id, which only the browser
 COMMENT ON COLUMN identity_sessions.id_token IS 'Encrypted with the id, for the sign-out at the provider.';
 CREATE INDEX identity_sessions_subject ON identity_sessions (issuer, subject, until)`,
   },
+  { compatibleFrom: 1, statements: 'ALTER TABLE sources ADD COLUMN pulls_problem_since timestamptz' },
 ];
 
 /** @param schema an identifier that needs no quotes. */

@@ -83,7 +83,7 @@ export async function enterOpenPulls(
       open.map(({ number }) => number),
     );
     await statements.ask(
-      `UPDATE ${S}.sources SET pulls_problem = NULL WHERE name = $1 AND pulls_problem IS NOT NULL`,
+      `UPDATE ${S}.sources SET pulls_problem = NULL, pulls_problem_since = NULL WHERE name = $1 AND pulls_problem IS NOT NULL`,
       source,
     );
     return rows.map(({ number }) => Number(number));
@@ -121,16 +121,30 @@ WHERE (o.url, o.title, o.author, o.base, o.branch, o.head, o.is_fork, o.state, o
 
 export async function enterPullsProblem({ ask }: FleetStatements, source: string, problem: string): Promise<void> {
   await ask(
-    `UPDATE ${S}.sources SET pulls_problem = $2 WHERE name = $1 AND pulls_problem IS DISTINCT FROM $2`,
+    `UPDATE ${S}.sources SET pulls_problem = $2, pulls_problem_since = coalesce(pulls_problem_since, now())
+WHERE name = $1 AND pulls_problem IS DISTINCT FROM $2`,
     source,
     problem,
   );
 }
 
-/** Why pull requests of sources cannot be read. */
-export async function pullProblems({ ask }: FleetStatements): Promise<readonly string[]> {
-  const rows = await ask(`SELECT name, pulls_problem FROM ${S}.sources WHERE pulls_problem IS NOT NULL ORDER BY name`);
-  return rows.map(({ name, pulls_problem: problem }) => `The pull requests of ${name} cannot be read: ${problem}`);
+/** A source whose pull requests cannot be read. */
+export interface PullsProblem {
+  readonly source: string;
+  readonly message: string;
+  /** ISO 8601; null if it is not known. */
+  readonly since: string | null;
+}
+
+export async function pullProblems({ ask }: FleetStatements): Promise<readonly PullsProblem[]> {
+  const rows = await ask(
+    `SELECT name, pulls_problem, pulls_problem_since FROM ${S}.sources WHERE pulls_problem IS NOT NULL ORDER BY name`,
+  );
+  return rows.map(({ name, pulls_problem: message, pulls_problem_since: since }) => ({
+    source: String(name),
+    message: String(message),
+    since: since === null ? null : (since as Date).toISOString(),
+  }));
 }
 
 /** Claims the requests of these sources with work, the longest waiting first. */

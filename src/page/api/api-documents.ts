@@ -154,7 +154,13 @@ const apiDocuments = {
   plans: listOf('GET /api/v1/workspaces/ADDRESS/plans', planRow, {}),
   plan: planRow.extend({ plan: compactPlan }).describe('GET /api/v1/workspaces/ADDRESS/plans/ID'),
   pulls: listOf('GET /api/v1/pulls', pullRow, {
-    problems: z.array(z.string()).describe('Why pull requests of sources cannot be read.'),
+    problems: z.array(
+      described('Why the pull requests of a source cannot be read.', {
+        source: z.string(),
+        message: z.string(),
+        since: timeOrNull('Since when.'),
+      }),
+    ),
   }),
   pull: pullRow
     .omit({ workspaces: true })

@@ -1,23 +1,22 @@
 import { planDocument } from '../../engine/plan/plan-schema.ts';
-import type { ListedPull, PullResult, PullRow, ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
+import type { ListedPull, PullResult, PullRow, PullsProblem, ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import { addressText, facts, isolated, moment, pathOf, type ViewContext } from './parts.ts';
 import { planOf } from './workspace-view.ts';
 
-const words: Readonly<Record<PullResult, readonly [word: string, tone: string]>> = {
-  changes: ['changes', 'change'],
-  unchanged: ['no changes', 'good'],
-  denied: ['denied', 'bad'],
-  invalid: ['invalid', 'bad'],
-  failed: ['failed', 'bad'],
-  new: ['new', 'change'],
-  removed: ['removed', 'change'],
-  validated: ['valid', 'good'],
+const tones: Readonly<Record<PullResult, string>> = {
+  changes: 'change',
+  unchanged: 'good',
+  denied: 'bad',
+  invalid: 'bad',
+  failed: 'bad',
+  new: 'change',
+  removed: 'change',
+  validated: 'good',
 };
 
 function badgeOf(result: PullResult): Html {
-  const [word, tone] = words[result];
-  return html`<span class="badge ${tone}">${word}</span>`;
+  return html`<span class="badge ${tones[result]}">${result}</span>`;
 }
 
 function pullPath({ source, number }: Pick<PullRow, 'source' | 'number'>): string {
@@ -25,10 +24,12 @@ function pullPath({ source, number }: Pick<PullRow, 'source' | 'number'>): strin
 }
 
 /** The pull requests of all sources: open ones, then the latest others. */
-export function pullsView(pulls: readonly ListedPull[], problems: readonly string[], { now }: ViewContext): Html {
+export function pullsView(pulls: readonly ListedPull[], problems: readonly PullsProblem[], { now }: ViewContext): Html {
+  const problemPanel = ({ source, message, since }: PullsProblem) =>
+    html`<p class="panel bad">The pull requests of ${isolated(source)} cannot be read${since !== null && html` since ${moment(new Date(since), now)}`}: ${isolated(message)}</p>`;
   const open = pulls.filter(({ state }) => state === 'open');
   const others = pulls.filter(({ state }) => state !== 'open');
-  return html`<h1>Pull requests</h1><div id="pulls" data-live>${problems.map((each) => html`<p class="panel bad">${isolated(each)}</p>`)}
+  return html`<h1>Pull requests</h1><div id="pulls" data-live>${problems.map(problemPanel)}
 ${open.length === 0 ? html`<p class="empty">No open pull requests.</p>` : pullsTable(open, now)}
 ${others.length === 0 ? '' : html`<section><h2>Merged and closed</h2>${pullsTable(others, now)}</section>`}</div>`;
 }
