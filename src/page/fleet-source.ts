@@ -44,6 +44,7 @@ import {
   type WorkspaceList,
 } from './page-data.ts';
 import { detailOfKeptRun, detailOfPastRun } from './run-details.ts';
+import { spared } from './spared.ts';
 import { lasting } from './views/parts.ts';
 import { detailOf, MOST_RUNS, rowOf } from './workspace-detail.ts';
 
@@ -122,9 +123,21 @@ export class FleetSource implements PageSource {
   readonly pulls: PullPages | undefined;
   readonly freezing: Freezing;
   readonly #options: FleetSourceOptions;
+  /** Both read every workspace. */
+  readonly #overview: () => Promise<Overview>;
+  readonly #version: () => Promise<string>;
 
   constructor(options: FleetSourceOptions) {
     this.#options = options;
+    const { database, now } = options;
+    this.#overview = spared(
+      () => fleetOverview(database, now()),
+      () => performance.now(),
+    );
+    this.#version = spared(
+      () => fleetVersion(database),
+      () => performance.now(),
+    );
     this.freezing = freezingOf(options);
     if (options.hasPulls) this.pulls = pullPages(options.database);
   }
@@ -135,7 +148,7 @@ export class FleetSource implements PageSource {
 
   version(address: string | undefined): Promise<string> {
     const { database } = this.#options;
-    return address === undefined ? fleetVersion(database) : workspaceVersion(database, address);
+    return address === undefined ? this.#version() : workspaceVersion(database, address);
   }
 
   search(text: string): Promise<SearchResult> {
@@ -143,8 +156,7 @@ export class FleetSource implements PageSource {
   }
 
   overview(): Promise<Overview> {
-    const { database, now } = this.#options;
-    return fleetOverview(database, now());
+    return this.#overview();
   }
 
   async workspaces(query: ListQuery): Promise<WorkspaceList> {
