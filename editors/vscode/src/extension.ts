@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import type { LanguageClient, Location, Position } from 'vscode-languageclient/node';
 import { type ShownWorkspaces, TopicRequest, WorkspacesRequest } from '../../../src/editor/extension-requests.ts';
 import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
+import { errorMessage } from '../../../src/problems/error-code.ts';
 import { ApiKeys } from './api-keys.ts';
 import { commandEnvironment } from './command-environment.ts';
 import { languageClient, SHOW_LOCATIONS } from './language-server.ts';
@@ -96,28 +97,33 @@ class Extension {
 
   /** One after the other: trust and folders may change together. */
   #restart(): Promise<void> {
-    this.#restarts = this.#restarts.then(async () => {
-      const before = this.#client;
-      this.#client = undefined;
-      await before?.dispose();
-      this.#folders = await projectFolders();
-      const client = languageClient(this.#folders, {
-        command: this.#command,
-        isTrusted: vscode.workspace.isTrusted,
-        workspace: this.#context.workspaceState.get(WORKSPACE),
-      });
-      await client.start();
-      this.#client = client;
-      await this.#showStatus();
-    });
+    this.#restarts = this.#restarts.then(() => this.#replaceClient()).catch(failed);
+    void this.#showStatus();
     return this.#restarts;
   }
 
+  async #replaceClient(): Promise<void> {
+    const before = this.#client;
+    this.#client = undefined;
+    // A server that is busy is killed after two seconds.
+    await before?.dispose().catch(() => undefined);
+    this.#folders = await projectFolders();
+    const client = languageClient(this.#folders, {
+      command: this.#command,
+      isTrusted: vscode.workspace.isTrusted,
+      workspace: this.#context.workspaceState.get(WORKSPACE),
+    });
+    await client.start();
+    this.#client = client;
+  }
+
   async #workspaces(folder: string): Promise<ShownWorkspaces | null> {
+    await this.#restarts;
     return (await this.#client?.sendRequest(WorkspacesRequest, { textDocument: { uri: projectFile(folder) } })) ?? null;
   }
 
   async #showStatus(): Promise<void> {
+    await this.#restarts;
     const active = vscode.window.activeTextEditor?.document.uri.fsPath;
     const folder = projectAround(this.#folders, active) ?? this.#folders[0];
     const shown = folder === undefined ? null : await this.#workspaces(folder);
@@ -280,6 +286,10 @@ class Extension {
       'No uses found',
     );
   }
+}
+
+function failed(error: unknown): void {
+  void vscode.window.showErrorMessage(`voxform cannot start: ${errorMessage(error)}`);
 }
 
 interface Progress {
