@@ -57,6 +57,7 @@ async function extensionFiles(): Promise<Files> {
     'package.json': strToU8(`${JSON.stringify({ ...packageFile, version: VERSION }, undefined, 2)}\n`),
     'dist/extension.cjs': strToU8(code),
     'dist/LICENSES.txt': strToU8(licencesOf(output)),
+    ...folderIn(path.join(source, 'images'), 'images'),
     'README.md': readFileSync(path.join(source, 'README.md')),
     'CHANGELOG.md': readFileSync(path.join(root, 'CHANGELOG.md')),
     'LICENSE.txt': readFileSync(path.join(root, 'LICENSE')),
