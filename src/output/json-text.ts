@@ -9,7 +9,7 @@ export function jsonText(document: object): string {
   return `${escapeUnsafe(JSON.stringify(document, undefined, 2))}\n`;
 }
 
-/** A document with field names in snake_case: `checked_at` for `checkedAt`. */
+/** A document with field names in snake_case: `checked_at` for `checkedAt`. Kinds as keys stay as they are. */
 export function snakeCased(document: object): Json & object {
   return renamed(JSON.parse(JSON.stringify(document)) as Json) as Json & object;
 }
@@ -21,5 +21,5 @@ function renamed(value: Json): Json {
 }
 
 function spelled(name: string): string {
-  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return /^[A-Z]/.test(name) ? name : name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
