@@ -174,6 +174,7 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   schema: ['schema > manifest.schema.json', 'schema Agent'],
   completion: ['completion zsh', 'completion fish > ~/.config/fish/completions/voxform.fish'],
   lsp: ['lsp', 'lsp -w staging'],
+  mcp: ['mcp', 'mcp -w staging'],
   emulator: ['emulator', 'emulator --port 0 --data records.json'],
 };
 
