@@ -13,6 +13,7 @@ COPY schemas schemas
 COPY examples examples
 COPY ci ci
 COPY completions completions
+COPY docs docs
 # The tarball that npm would publish. The lock file pins the tested dependencies.
 RUN npm pack --pack-destination / \
   && mkdir /voxform \

@@ -41,7 +41,8 @@ describe('the Dockerfile', () => {
     const sent = kept.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
     expect(sent.sort()).toEqual(sources.sort());
     const shipped = packed.files.filter((each: string) => !each.startsWith('!') && each !== 'dist');
-    expect(sources).toEqual(expect.arrayContaining(shipped));
+    const places = shipped.map((each: string) => each.replace(/\/\*.*$/, ''));
+    expect(sources).toEqual(expect.arrayContaining(places));
   });
 
   it('runs the bin as process 1 of a user who is not root and owns nothing', () => {
