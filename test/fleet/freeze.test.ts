@@ -108,6 +108,8 @@ it('keeps an approval while the fleet is frozen, and applies the plan after it',
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
   const plan = (await shown(fleet))?.plan?.id ?? '';
   await control.freeze(freeze);
+  // A process may write for less than a second after that.
+  await fleet.until(() => fleet.log.some((line) => line.includes('frozen by ann')));
   await control.approve(ADDRESS, plan, 'bob');
   await fleet.until(async () => (await holdOf(fleet)) === 'frozen');
   expect([(await shown(fleet))?.plan, writesTo(fleet)]).toMatchObject([{ id: plan, state: 'approved', by: 'bob' }, 0]);

@@ -146,10 +146,8 @@ notify: [{ url: ${told.url} }]
   await step('without loading what only single sign-on needs', async () => {
     const loaded = path.join(folder.root, 'loaded');
     const reports = (await readdir(loaded)).map((name) => readFile(path.join(loaded, name), 'utf8'));
-    const urls = [...(await Promise.all(reports)).join().matchAll(/"url":"file:\/\/([^"]+)"/g)].map(
-      ([, url = '']) => url,
-    );
-    const texts = await Promise.all([...new Set(urls)].map((url) => readFile(url, 'utf8')));
+    const urls = [...(await Promise.all(reports)).join().matchAll(/"url":"(file:[^"]+)"/g)].map(([, url = '']) => url);
+    const texts = await Promise.all([...new Set(urls)].map((url) => readFile(new URL(url), 'utf8')));
     const has = (text: string) => texts.some((each) => each.includes(text));
     expect([has('/sign-in/callback'), has('async function authorizationCodeGrant(')]).toEqual([true, false]);
   });
