@@ -66,6 +66,7 @@ it('writes nothing while it cannot learn whether the fleet is frozen', async () 
   expect(writesTo(fleet)).toBe(written);
   await fleet.pg.sql('ALTER TABLE voxform_fleet.hidden RENAME TO freezes');
   await fleet.control.run([ADDRESS], 'ann');
+  await fleet.until(() => writesTo(fleet) > written);
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(writesTo(fleet)).toBe(written + 1);
 });
