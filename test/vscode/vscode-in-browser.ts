@@ -157,9 +157,11 @@ export class VsCode implements AsyncDisposable {
   async #pick(text: string, offered: string): Promise<void> {
     await this.press('Control+P');
     await this.page.locator('.quick-input-widget input[type=text]').fill(text);
-    await this.shown('.quick-input-list .monaco-list-row.focused', offered).waitFor();
+    const row = this.shown('.quick-input-list .monaco-list-row.focused', offered);
+    await row.waitFor();
     await this.press('Enter');
-    await this.page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+    // The command may ask in the same widget at once.
+    await row.waitFor({ state: 'hidden' });
   }
 }
 

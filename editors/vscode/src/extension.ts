@@ -137,15 +137,16 @@ class Extension {
   }
 
   async #chooseWorkspace(): Promise<void> {
-    const folder = await chooseProject();
-    const workspace = folder && (await this.#pickWorkspace(folder));
-    if (workspace === undefined) return;
-    await this.#context.workspaceState.update(WORKSPACE, workspace);
+    const picked = await this.#pick();
+    if (picked === undefined) return;
+    await this.#context.workspaceState.update(WORKSPACE, picked.workspace);
     await this.#restart();
   }
 
-  /** The selected workspace comes first. */
-  async #pickWorkspace(folder: string): Promise<string | undefined> {
+  /** A workspace of a project, the selected one first. */
+  async #pick(): Promise<(Omit<Chosen, 'apiKey'> & { readonly lacksKey: boolean }) | undefined> {
+    const folder = await chooseProject();
+    if (folder === undefined) return undefined;
     const known = await this.#workspaces(folder);
     if (known === null) {
       void vscode.window.showErrorMessage('The project file has problems: correct them first.');
@@ -153,15 +154,15 @@ class Extension {
     }
     const names = known.workspaces.map(({ name }) => name);
     const sorted = names.sort((a, b) => Number(b === known.selected) - Number(a === known.selected));
-    return sorted.length < 2 ? sorted[0] : vscode.window.showQuickPick(sorted, { title: 'Workspace' });
+    const workspace = sorted.length < 2 ? sorted[0] : await vscode.window.showQuickPick(sorted, { title: 'Workspace' });
+    const chosen = known.workspaces.find(({ name }) => name === workspace);
+    return chosen && { folder, workspace: chosen.name, lacksKey: chosen.lacksKey };
   }
 
   async #choose(): Promise<Chosen | undefined> {
-    const folder = await chooseProject();
-    const workspace = folder && (await this.#pickWorkspace(folder));
-    if (folder === undefined || workspace === undefined) return undefined;
-    const known = await this.#workspaces(folder);
-    const lacksKey = known?.workspaces.find(({ name }) => name === workspace)?.lacksKey ?? false;
+    const picked = await this.#pick();
+    if (picked === undefined) return undefined;
+    const { folder, workspace, lacksKey } = picked;
     const stored = await this.#keys.stored({ folder, workspace });
     if (stored !== undefined || !lacksKey) return { folder, workspace, apiKey: stored };
     const apiKey = await this.#keys.ask({ folder, workspace });
@@ -169,9 +170,8 @@ class Extension {
   }
 
   async #setApiKey(): Promise<void> {
-    const folder = await chooseProject();
-    const workspace = folder && (await this.#pickWorkspace(folder));
-    if (folder !== undefined && workspace !== undefined) await this.#keys.ask({ folder, workspace });
+    const picked = await this.#pick();
+    if (picked !== undefined) await this.#keys.ask(picked);
   }
 
   async #plan(): Promise<void> {
