@@ -1,3 +1,4 @@
+import type { VersionShown } from '../kinds/kind.ts';
 import { html } from '../output/html/html.ts';
 import { impactSections } from '../output/html/impact-html.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -40,8 +41,10 @@ export async function callsHtml(
   // A fleet stores the result, but nothing of what a sealed state keeps secret.
   const isSealed = workspace.state.seal !== undefined;
   return opened.withClient({}, async (client) => {
-    const changes = await versionChanges(record, { client, most: MOST_VERSIONS, isSealed, redact });
-    const impact = await measureImpact({ address, id, versions, client, workspace, since });
+    const listed: VersionShown[] = [];
+    for await (const each of versions.list(client, id)) listed.push(each);
+    const changes = await versionChanges(record, { client, listed, most: MOST_VERSIONS, isSealed, redact });
+    const impact = await measureImpact({ address, id, versions, listed, client, workspace, since });
     return redact(html`${versionsHtml(changes)}${impactSections(impact)}`.text);
   });
 }

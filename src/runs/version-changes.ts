@@ -20,6 +20,8 @@ export interface VersionChanges {
 
 interface Reading {
   readonly client: PlatformClient;
+  /** All versions. */
+  readonly listed: readonly VersionShown[];
   /** The maximum number of versions; each costs a request. */
   readonly most: number;
   /** True to leave out all values. */
@@ -30,11 +32,9 @@ interface Reading {
 /** The latest published versions, newest first. */
 export async function versionChanges(
   of: VersionedRecord,
-  { client, most, isSealed, redact }: Reading,
+  { client, listed, most, isSealed, redact }: Reading,
 ): Promise<readonly VersionChanges[]> {
-  const all: VersionShown[] = [];
-  for await (const each of of.versions.list(client, of.id)) all.push(each);
-  const newest = all.toSorted((a, b) => b.version - a.version).slice(0, most);
+  const newest = listed.toSorted((a, b) => b.version - a.version).slice(0, most);
   const records = await Promise.all(newest.map(({ version }) => of.versions.get(client, of.id, version)));
   return newest.map(({ version, published_at: at }, index) => {
     const [record, before] = [records[index], records[index + 1]];

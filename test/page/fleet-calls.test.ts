@@ -73,8 +73,8 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     expect(await shown()).toMatch(/as of <time[\s\S]*asked by <bdi>vera<\/bdi>[\s\S]*Compare again/);
     const paths = emulator?.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
     const versions = `/api/v1/agents/${agent}/versions`;
-    expect(new Set(paths)).toEqual(new Set([versions, `${versions}/1`, `${versions}/2`, '/api/v1/call-histories']));
-    expect(paths).toHaveLength(5);
+    // Each once.
+    expect(paths?.sort()).toEqual([versions, `${versions}/1`, `${versions}/2`, '/api/v1/call-histories']);
     expect(await shown()).toMatch(/Version 2<[\s\S]*1 field changed[\s\S]*prompt_config\.prompt[\s\S]*&lt;b&gt;twice/);
     expect(await shown(pathOf(address))).toMatch(/<h2>Calls<\/h2>[\s\S]*agent-of-acme#calls/);
     const rows = JSON.stringify(await database.ask('SELECT * FROM voxform_fleet.comparisons'));

@@ -45,6 +45,8 @@ interface Measuring extends ImpactSelection {
   readonly address: string;
   readonly id: string;
   readonly versions: Versions;
+  /** All versions, if they were listed before. */
+  readonly listed?: readonly VersionShown[] | undefined;
   readonly client: PlatformClient;
   readonly workspace: { readonly name: string; readonly workspaceId: string };
   /** Called with the number of calls outside of the requested range. */
@@ -121,9 +123,9 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
 }
 
 /** The versions, each read by itself if the list does not show its time of publication. */
-async function shownVersions({ versions, client, id }: Measuring): Promise<VersionShown[]> {
+async function shownVersions({ versions, client, id, listed }: Measuring): Promise<VersionShown[]> {
   const all: VersionShown[] = [];
-  for await (const each of versions.list(client, id)) {
+  for await (const each of listed ?? versions.list(client, id)) {
     const { version, published_at } = each;
     const shown = published_at ?? (await versions.get(client, id, version)).published_at;
     all.push({ ...each, published_at: shown as string | null });
