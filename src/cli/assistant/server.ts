@@ -1,4 +1,5 @@
-import { Readable, Writable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { type CallToolResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';
@@ -95,7 +96,7 @@ function registerTools(server: McpServer, { context, settings }: Serving, runnin
     const outputSchema = z.strictObject({
       untrusted: z.string(),
       result,
-      shortened: z.array(z.string()).optional().describe('What was left out, and how to see it.'),
+      shortened: z.array(z.string()).optional().describe('The parts that are missing, and how to get them.'),
       warnings: z.array(z.string()).optional(),
     });
     server.registerTool(name, { title, description, inputSchema: input, outputSchema, annotations }, (given, asked) => {
@@ -139,7 +140,8 @@ async function runTool(tool: Tool, { context, given, asked }: Running): Promise<
   const interrupts = new Interrupts(() => undefined);
   const cancel = (): void => interrupts.raise('SIGINT');
   signal.addEventListener('abort', cancel);
-  const [stdout, stderr] = [new Collector(), new Collector()];
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const written = Promise.all([text(stdout), text(stderr)]);
   try {
     await context.run(
       ['--quiet', '--no-color', '--log-format=json', ...tool.args(given)],
@@ -153,10 +155,13 @@ async function runTool(tool: Tool, { context, given, asked }: Running): Promise<
     );
   } finally {
     signal.removeEventListener('abort', cancel);
+    stdout.end();
+    stderr.end();
   }
-  const entries = stderr.text.split('\n').map(parsedJson).filter(isObject);
+  const [printed, logged] = await written;
+  const entries = logged.split('\n').map(parsedJson).filter(isObject);
   const of = (level: string) => entries.flatMap((each) => (each.level === level ? [String(each.message)] : []));
-  return { stdout: stdout.text, warnings: of('warning'), errors: of('error') };
+  return { stdout: printed, warnings: of('warning'), errors: of('error') };
 }
 
 /** Notes for the assistant while a run reads; undefined if it asked for none. */
@@ -212,18 +217,4 @@ function failed(error: Json): CallToolResult {
 
 function sizeOf(result: CallToolResult): number {
   return Buffer.byteLength(JSON.stringify(result));
-}
-
-/** Keeps what is written to it. */
-class Collector extends Writable {
-  readonly #parts: Buffer[] = [];
-
-  get text(): string {
-    return Buffer.concat(this.#parts).toString('utf8');
-  }
-
-  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
-    this.#parts.push(chunk);
-    done();
-  }
 }

@@ -30,7 +30,7 @@ export const fewerLevels = [12, 10, 8, 7, 6, 5, 4, 3, 2].map(levelsTo);
 
 interface Shortened {
   readonly result: Json;
-  /** What was left out. */
+  /** A sentence about each kind of part that is missing. */
   readonly notes: readonly string[];
 }
 

@@ -182,6 +182,23 @@ const onlyAddresses: Shortening = {
 
 const planSteps = [...shorterTexts, withoutValues, onlyAddresses, ...shorterLists];
 
+function selected({ target, selector }: Pick<z.infer<z.ZodObject<typeof selection>>, 'target' | 'selector'>) {
+  return [...flag('target', target), ...flag('selector', selector)];
+}
+
+/** A tool whose command prints a plan. */
+function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'description'>): Tool {
+  return tool({
+    ...texts,
+    input: z.strictObject(selection),
+    result: planned,
+    narrow: 'Pass target with one address to see its changes.',
+    steps: planSteps,
+    args: (input) => [command, '--output=json', ...selected(input)],
+    compact: compactPlan,
+  });
+}
+
 /** Results that are lists, as an object. */
 const listed = (name: string) => (output: string) => ({ [name]: jsonOf(output) });
 
@@ -203,32 +220,15 @@ export const tools: Readonly<Record<string, Tool>> = {
     narrow: 'Fix the problems that are shown, then validate again.',
     args: () => ['validate', '--output=json'],
   }),
-  plan: tool({
+  plan: planTool('plan', {
     title: 'Show what apply would change',
     description:
       'Compare the manifests with the platform, and show what voxform apply would create, update or replace, field by field, with guards and policy violations that would stop it. Changes nothing. A person applies the plan; this server cannot.',
-    input: z.strictObject(selection),
-    result: planned,
-    narrow: 'Pass target with one address to see its changes.',
-    steps: planSteps,
-    args: ({ target, selector }) => ['plan', '--output=json', ...flag('target', target), ...flag('selector', selector)],
-    compact: compactPlan,
   }),
-  drift: tool({
+  drift: planTool('drift', {
     title: 'Show what changed on the platform',
     description:
       'Show which fields were changed on the platform since the last apply, for example in the dashboard. Changes nothing. To keep such a change, write it into the manifest, or ask a person to run voxform accept.',
-    input: z.strictObject(selection),
-    result: planned,
-    narrow: 'Pass target with one address to see its changes.',
-    steps: planSteps,
-    args: ({ target, selector }) => [
-      'drift',
-      '--output=json',
-      ...flag('target', target),
-      ...flag('selector', selector),
-    ],
-    compact: compactPlan,
   }),
   status: tool({
     title: 'Show the status of each resource',
@@ -245,8 +245,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     }),
     result: open({ resources: z.array(open({ address: z.string(), status: z.string() })) }),
     narrow: 'Pass target, kind or only.',
-    args: ({ target, selector, kind, only }) => [
-      ...['status', '--output=json', ...flag('target', target), ...flag('selector', selector), ...flag('kind', kind)],
+    args: ({ kind, only, ...selecting }) => [
+      ...['status', '--output=json', ...selected(selecting), ...flag('kind', kind)],
       ...flag(
         'only',
         only?.map((status) => status.replace(' ', '-')),
