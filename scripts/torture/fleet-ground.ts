@@ -68,6 +68,15 @@ export class FleetGround implements AsyncDisposable {
     this.platforms = platforms;
   }
 
+  /** A ground whose processes run the build of a bench, and share what they compiled. */
+  static ofBench(built: string, options: Omit<GroundOptions, 'main' | 'caches'>): Promise<FleetGround> {
+    return FleetGround.open({
+      ...options,
+      main: path.join(built, 'main.js'),
+      caches: path.join(built, '.compile-cache'),
+    });
+  }
+
   static async open(options: GroundOptions): Promise<FleetGround> {
     const { projects, seed, url, fleet } = options;
     const platforms = new Map<string, Emulator>();

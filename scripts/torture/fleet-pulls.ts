@@ -55,9 +55,7 @@ async function planUnder(steps: number, bench: Bench, random: Random): Promise<v
   const database = stack.use(await ownDatabase());
   const projects = Array.from({ length: random.int(2, 3) }, (_, index) => `p${index}`);
   const ground = stack.use(
-    await FleetGround.open({
-      main: path.join(bench.built, 'main.js'),
-      caches: path.join(bench.built, '.compile-cache'),
+    await FleetGround.ofBench(bench.built, {
       projects,
       seed: random.seed,
       manifests: (project) => manifestsOf(project, 1),

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Case } from './cases.ts';
 import { FleetGround } from './fleet-ground.ts';
@@ -18,9 +17,7 @@ const IN_TIME = 60;
 /** Measures how long nobody works on a workspace whose process was killed in mid-apply. */
 async function takeOver(bench: Bench, random: Random): Promise<void> {
   await using database = await ownDatabase();
-  await using ground = await FleetGround.open({
-    main: path.join(bench.built, 'main.js'),
-    caches: path.join(bench.built, '.compile-cache'),
+  await using ground = await FleetGround.ofBench(bench.built, {
     projects: ['p0'],
     seed: random.seed,
     manifests: (project) => manifestsOf(project, 1),

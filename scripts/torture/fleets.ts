@@ -93,9 +93,7 @@ async function serveUnder(trial: Trial, bench: Bench, random: Random): Promise<v
   const projects = Array.from({ length: trial.short ? 3 : random.int(6, 14) }, (_, index) => `p${index}`);
   const editions = new Map(projects.map((project) => [project, 1]));
   const ground = stack.use(
-    await FleetGround.open({
-      main: path.join(bench.built, 'main.js'),
-      caches: path.join(bench.built, '.compile-cache'),
+    await FleetGround.ofBench(bench.built, {
       projects,
       seed: random.seed,
       manifests: (project) => manifestsOf(project, 1),

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import path from 'node:path';
 import type { Case } from './cases.ts';
 import { FleetGround } from './fleet-ground.ts';
 import { type Bench, Lab } from './lab.ts';
@@ -32,9 +31,7 @@ async function inProject(bench: Bench, random: Random): Promise<void> {
 
 async function inFleet(bench: Bench, random: Random): Promise<void> {
   const most = random.int(1, 6);
-  await using ground = await FleetGround.open({
-    main: path.join(bench.built, 'main.js'),
-    caches: path.join(bench.built, '.compile-cache'),
+  await using ground = await FleetGround.ofBench(bench.built, {
     projects: ['p0'],
     seed: random.seed,
     manifests: () => MANIFESTS,
