@@ -1,10 +1,9 @@
 import type { FleetControl } from '../fleet/control.ts';
 import { type FleetDatabase, FleetStarting } from '../fleet/database/fleet-database.ts';
-import type { FleetFile } from '../fleet/fleet-file.ts';
+import type { FleetFile, SignInSettings } from '../fleet/fleet-file.ts';
 import { addIdentitySession, identityOfSession, removeIdentitySession } from '../fleet/rows/identity-rows.ts';
 import { addSession, formKey, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
-import type { SignInSettings } from '../fleet/sign-in-settings.ts';
 import type { WrongTokens } from '../operator/health/admission.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Tokens } from '../page/access/access-tokens.ts';
@@ -15,8 +14,8 @@ import type { FleetComparisons } from '../page/fleet-comparisons.ts';
 import { closingOrphans } from '../page/fleet-orphans.ts';
 import { FleetSource } from '../page/fleet-source.ts';
 import { createPage, type Page } from '../page/page-app.ts';
-import { UserError } from '../problems/user-error.ts';
 import { userName } from '../runs/local-user.ts';
+import { requiredText } from '../state/backends/settings.ts';
 import type { Context } from './context.ts';
 import type { PageAddress } from './page-address.ts';
 
@@ -98,11 +97,8 @@ export function singleSignOn(
 ): SingleSignOn {
   const { issuer, clientId, clientSecret, address, session: milliseconds } = settings;
   if (clientSecret !== undefined) {
-    if (!clientSecret.isSet)
-      throw new UserError(`sign_in needs ${clientSecret.name}, which is not set`, {
-        hint: `Set ${clientSecret.name} in the environment of voxform fleet serve.`,
-      });
-    redactor.add(clientSecret.reveal());
+    const hintFor = (name: string) => `Set ${name} in the environment of voxform fleet serve.`;
+    redactor.add(requiredText('sign_in', clientSecret, hintFor));
   }
   const redirect = `${address}/sign-in/callback`;
   const redact = (text: string) => redactor.redact(text);

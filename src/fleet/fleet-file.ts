@@ -10,6 +10,7 @@ import { locate } from '../manifests/positions.ts';
 import { readTextFile } from '../manifests/read-file.ts';
 import { type Environment, EnvironmentSource, SecretReader } from '../manifests/secret-reader.ts';
 import { evaluateForms, Inputs } from '../manifests/value-forms.ts';
+import type { Role } from '../operator/roles.ts';
 import type { PolicySource } from '../policies/rule.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -20,7 +21,6 @@ import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { type FleetRule, isCovered, ruleFor, sourceIn } from './addresses.ts';
 import { fleetSchema, plainPattern } from './fleet-schema.ts';
-import type { SignInSettings } from './sign-in-settings.ts';
 
 export const FLEET_FILE = 'fleet.yaml';
 
@@ -83,6 +83,21 @@ export interface FleetFile {
   readonly notify: readonly (Secret | string)[];
   /** Single sign-on of the page. */
   readonly signIn: SignInSettings | undefined;
+}
+
+/** `sign_in` of the fleet file. */
+export interface SignInSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret | undefined;
+  /** Public address of the page, without a final slash. */
+  readonly address: string;
+  readonly nameClaim: string;
+  readonly groupsClaim: string;
+  /** Groups by role; `*` stands for everyone. */
+  readonly roles: { readonly [R in Role]?: readonly string[] | undefined };
+  /** Milliseconds. */
+  readonly session: number;
 }
 
 /** The rule for workspaces without a matching one. */

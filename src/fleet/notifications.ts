@@ -1,5 +1,5 @@
 import type { DeliveryResult } from '../operator/health/metrics.ts';
-import type { Deliveries } from '../operator/notifications/deliveries.ts';
+import { type Deliveries, reportDelivery } from '../operator/notifications/deliveries.ts';
 import { type RememberedEvents, withoutMentions } from '../operator/notifications/notification-events.ts';
 import { Notifier } from '../operator/notifications/notifier.ts';
 import type { RunReport } from '../operator/run-report.ts';
@@ -25,7 +25,8 @@ interface Finished {
 }
 
 interface FreezeReceivers {
-  readonly urls: readonly Secret[];
+  /** `shown` is the server. */
+  readonly receivers: readonly { readonly url: Secret; readonly shown: string }[];
   network(target: URL): Network;
   /** Address of the page. */
   readonly link: string | undefined;
@@ -70,30 +71,19 @@ export class FleetNotifications {
   }
 
   /** Tells webhooks of the fleet that it was frozen or resumed, unless another process does. */
-  async freezeChanged({ urls, network, link, log }: FreezeReceivers): Promise<void> {
+  async freezeChanged({ receivers, network, link, log }: FreezeReceivers): Promise<void> {
     const { database, deliveries, onResult } = this.#options;
-    if (urls.length === 0) return;
+    if (receivers.length === 0) return;
     for (const { event, at, by, because } of await takeFreezeNews(database)) {
       const time = at.toISOString();
       const words = event === 'frozen' ? `${by} froze the fleet: ${because}` : `${by} resumed the fleet`;
       const text = withoutMentions(`voxform: ${escapeControls(words)}${link === undefined ? '' : `\n${link}`}`);
       const body = JSON.stringify({ event, text, by, because, time, url: link ?? null });
-      for (const url of urls) {
-        const shown = new URL(url.reveal()).origin;
-        const told = (result: DeliveryResult, problem: string): void => {
-          onResult(result);
-          if (result === 'delivered') log.entry('debug', `notified ${shown}`, { event: 'notified' });
-          else log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
-        };
+      for (const { url, shown } of receivers)
         deliveries.add({
-          url,
-          shown,
-          header: undefined,
-          body,
-          network: network(new URL(url.reveal())),
-          onResult: told,
+          ...{ url, shown, header: undefined, body, network: network(new URL(url.reveal())) },
+          onResult: (result, problem) => reportDelivery(result, problem, { shown, log, onResult }),
         });
-      }
     }
   }
 

@@ -17,6 +17,7 @@ import { WrongTokens } from '../../operator/health/admission.ts';
 import { listen } from '../../operator/health/listener.ts';
 import { messageOf } from '../../operator/messages.ts';
 import { Deliveries } from '../../operator/notifications/deliveries.ts';
+import { serverOf } from '../../operator/notifications/receiver.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { snakeCased } from '../../output/json-text.ts';
@@ -29,6 +30,7 @@ import { closing } from '../../problems/closing.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import type { RunContext } from '../../runs/run-context.ts';
+import { requiredText } from '../../state/backends/settings.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import { Secret } from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
@@ -98,7 +100,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     grace,
     onFreeze: () =>
       notifications.freezeChanged({
-        urls: receivers,
+        receivers,
         network: (target) => ({ proxy: proxyFor(target, env), ca: undefined }),
         link: fleet.address,
         log,
@@ -172,14 +174,14 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
 }
 
 /** @throws UserError for a secret that is not set, or is no URL. */
-function receiversOfFreeze({ notify }: FleetFile, redactor: Redactor): Secret[] {
-  return notify.map((url) => {
-    if (!(url instanceof Secret)) return new Secret('url', url);
-    if (!url.isSet) throw new UserError(`notify needs ${url.name}, which is not set`);
-    redactor.add(url.reveal());
-    if (!/^https?:/.test(url.reveal()) || !URL.canParse(url.reveal()))
-      throw new UserError(`${url.name} is not an http or https URL`);
-    return url;
+function receiversOfFreeze({ notify }: FleetFile, redactor: Redactor) {
+  return notify.map((given) => {
+    const text = requiredText('notify', given);
+    const url = given instanceof Secret ? given : new Secret('url', text);
+    if (given instanceof Secret) redactor.add(text);
+    const shown = serverOf(url);
+    if (shown === undefined) throw new UserError(`${url.name} is not an http or https URL`);
+    return { url, shown };
   });
 }
 

@@ -12,7 +12,8 @@ import {
   type Statements,
 } from '../../state/backends/postgres/database.ts';
 import { isMissing, problemOf } from '../../state/backends/postgres/problems.ts';
-import { Secret } from '../../values/value.ts';
+import { requiredText } from '../../state/backends/settings.ts';
+import type { Secret } from '../../values/value.ts';
 import { keepStatesIn } from '../fleet-state.ts';
 import { type DatabaseUse, lockForProcess, type ProcessLock } from './process-lock.ts';
 
@@ -40,11 +41,11 @@ const SET_UP_COMMAND = 'voxform fleet init --sql';
 
 /** Opens no connection yet. @throws UserError if it is not set or is invalid. */
 export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
-  if (url instanceof Secret && !url.isSet) {
-    throw new UserError(`${SETTING} needs ${url.name}, which is not set`, {
-      hint: `Set ${url.name} to an address such as postgres://USER:PASSWORD@HOST:5432/DATABASE.`,
-    });
-  }
+  requiredText(
+    SETTING,
+    url,
+    (name) => `Set ${name} to an address such as postgres://USER:PASSWORD@HOST:5432/DATABASE.`,
+  );
   const address = addressOf(url, SETTING);
   const { location, user } = address;
   return fleetDatabase(databaseAt(address), {

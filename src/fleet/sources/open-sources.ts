@@ -6,10 +6,10 @@ import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
-import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { CHECKOUTS, type LocalPaths, resolveLinks } from '../../project/local-paths.ts';
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
+import { requiredText } from '../../state/backends/settings.ts';
 import type { StateLocation } from '../../state/state-location.ts';
 import { lazily } from '../../values/lazily.ts';
 import type { Redactor } from '../../values/redactor.ts';
@@ -218,11 +218,8 @@ function loginOf(
 }
 
 export function addressText({ git, name }: GitSourceSettings): string {
-  if (typeof git === 'string') return git;
-  if (git.isSet) return git.reveal();
-  throw new UserError(`the source ${name} needs ${git.name}, which is not set`, {
-    hint: `Set the environment variable ${git.name} to the address of the repository.`,
-  });
+  const hintFor = (variable: string) => `Set the environment variable ${variable} to the address of the repository.`;
+  return requiredText(`the source ${name}`, git, hintFor);
 }
 
 /** The address with its password, if any. Paths are relative to the folder of the fleet file. */

@@ -6,6 +6,7 @@ import { type Network, WebClient } from '../../platform/web-client.ts';
 import type { Secret } from '../../values/value.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
+import type { WatchLog } from '../watch-log.ts';
 
 interface Delivery {
   readonly url: Secret;
@@ -16,6 +17,20 @@ interface Delivery {
   /** Called with each result, `delayed` before the final one. `problem` is the reason for a failure, without secrets. */
   onResult(result: DeliveryResult, problem: string): void;
   readonly network: Network;
+}
+
+interface Reporting {
+  /** Name of the receiver for messages. */
+  readonly shown: string;
+  readonly log: WatchLog;
+  onResult(result: DeliveryResult): void;
+}
+
+/** Counts a result and logs it. */
+export function reportDelivery(result: DeliveryResult, problem: string, { shown, log, onResult }: Reporting): void {
+  onResult(result);
+  if (result === 'delivered') log.entry('debug', `notified ${shown}`, { event: 'notified' });
+  else log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
 }
 
 interface DeliveriesOptions {

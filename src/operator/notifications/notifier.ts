@@ -5,7 +5,7 @@ import { attempt } from '../../problems/attempt.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
 import type { RunObserver, RunReport } from '../run-report.ts';
 import { RepeatFilter, type WatchLog } from '../watch-log.ts';
-import type { Deliveries } from './deliveries.ts';
+import { type Deliveries, reportDelivery } from './deliveries.ts';
 import { bodyOf, NotificationEvents, type NotifiedDrift, type RememberedEvents } from './notification-events.ts';
 
 interface NotifierOptions {
@@ -48,12 +48,10 @@ export class Notifier implements RunObserver {
         const body = redact(JSON.stringify(bodyOf(event, template, redact)));
         const { reported } = event;
         const onResult = (result: DeliveryResult, problem: string): void => {
-          const { log, memory } = this.#options;
-          this.#options.onResult(result);
-          const isDelivered = result === 'delivered';
-          if (isDelivered && reported !== undefined && workspace !== undefined) memory?.write(workspace.id, reported);
-          if (isDelivered) log.entry('debug', `notified ${shown}`, { event: 'notified' });
-          else log.entry('warning', `notification to ${shown} ${result}: ${problem}`, { event: 'not-notified' });
+          const { memory } = this.#options;
+          reportDelivery(result, problem, { ...this.#options, shown });
+          if (result === 'delivered' && reported !== undefined && workspace !== undefined)
+            memory?.write(workspace.id, reported);
         };
         this.#options.deliveries.add({ url, shown, header, body, network, onResult });
       }

@@ -68,7 +68,8 @@ export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   return { receivers, problems };
 }
 
-function serverOf(url: Secret): string | undefined {
+/** Undefined for an address that is no http or https URL. */
+export function serverOf(url: Secret): string | undefined {
   const text = url.reveal();
   if (!URL.canParse(text)) return undefined;
   const { protocol, host } = new URL(text);

@@ -1,4 +1,4 @@
-import type { SignInSettings } from '../../fleet/sign-in-settings.ts';
+import type { SignInSettings } from '../../fleet/fleet-file.ts';
 import { type Role, roles } from '../../operator/roles.ts';
 import type { Claims } from './openid-provider.ts';
 

@@ -1,4 +1,4 @@
-import type { SignInSettings } from '../../fleet/sign-in-settings.ts';
+import type { SignInSettings } from '../../fleet/fleet-file.ts';
 import { type Identity, identityOf, roleOf } from './identity.ts';
 import { NotConfirmed, type OpenIdProvider, type SignInChecks } from './openid-provider.ts';
 import type { Person } from './person.ts';

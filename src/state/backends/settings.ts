@@ -26,13 +26,21 @@ export function secretTextSetting(text: z.ZodType<string>, about: About): z.ZodT
     .register(settingForms, { forms: ['text', '$secret', '$env'] });
 }
 
-/** @throws UserError for a secret that is not set. */
-export function revealed(setting: string, value: Secret | string): string {
+/** @throws UserError for a secret that is not set. @param hintFor takes the name of the secret. */
+export function requiredText(setting: string, value: Secret | string, hintFor?: (name: string) => string): string {
   if (typeof value === 'string') return value;
   if (value.isSet) return value.reveal();
-  throw new UserError(`state.${setting} needs ${value.name}, which is not set`, {
-    hint: `Set ${value.name}, or put its value into a file of that name in the secrets_dir of the workspace.`,
-  });
+  const { name } = value;
+  throw new UserError(`${setting} needs ${name}, which is not set`, hintFor && { hint: hintFor(name) });
+}
+
+/** The text of a setting of `state`. @throws UserError for a secret that is not set. */
+export function revealed(setting: string, value: Secret | string): string {
+  return requiredText(
+    `state.${setting}`,
+    value,
+    (name) => `Set ${name}, or put its value into a file of that name in the secrets_dir of the workspace.`,
+  );
 }
 
 /** The setting as in the project file. Text must not contain a password. */

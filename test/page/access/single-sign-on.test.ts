@@ -5,7 +5,7 @@ import { singleSignOn } from '../../../src/cli/fleet-page.ts';
 import { pageAddress } from '../../../src/cli/page-address.ts';
 import { type FleetDatabase, fleetDatabaseAt } from '../../../src/fleet/database/fleet-database.ts';
 import { setUpTables } from '../../../src/fleet/database/set-up-tables.ts';
-import type { SignInSettings } from '../../../src/fleet/sign-in-settings.ts';
+import type { SignInSettings } from '../../../src/fleet/fleet-file.ts';
 import { Redactor } from '../../../src/values/redactor.ts';
 import { Secret } from '../../../src/values/value.ts';
 import { freshDatabase } from '../../state/backends/postgres/databases.ts';
