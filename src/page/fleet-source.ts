@@ -33,6 +33,7 @@ import {
   type Fact,
   type Freezing,
   type ListQuery,
+  needless,
   ORPHAN_GONE,
   type Overview,
   type PageSource,
@@ -272,8 +273,7 @@ function freezingOf({ control, log }: FleetSourceOptions): Freezing {
     current: () => control.frozen(),
     async act(action, decision) {
       const isDone = action === 'freeze' ? await control.freeze(decision) : await control.unfreeze(decision.by);
-      if (!isDone)
-        throw new UserError(action === 'freeze' ? 'The fleet is frozen already.' : 'The fleet is not frozen.');
+      if (!isDone) throw new UserError(needless[action]);
       log(`${decision.by}: ${action} the fleet`);
     },
   };

@@ -1,8 +1,9 @@
 import type { Hono } from 'hono';
 import { UserError } from '../problems/user-error.ts';
 import { may } from './access/person.ts';
-import { fieldOf, formOf, type PageAnswers, type PageEnv } from './page-answers.ts';
-import { type FreezeAction, freezeActions, type PageSource } from './page-data.ts';
+import { typedText } from './list-query.ts';
+import { formOf, type PageAnswers, type PageEnv } from './page-answers.ts';
+import { type FreezeAction, freezeActions, needless, type PageSource } from './page-data.ts';
 import { freezeView, pageActionWords } from './views/small-views.ts';
 
 interface FreezeRoutes {
@@ -21,17 +22,15 @@ export function addFreezeRoutes(app: Hono<PageEnv>, { source, answers }: FreezeR
       const { person } = c.var.visitor;
       if (person === undefined) return answers.signIn(c, path, 401);
       if (!may(person, action)) return answers.forbidden(c, action, '/');
-      if ((action === 'freeze') === (c.var.freeze !== undefined)) {
-        const text = action === 'freeze' ? 'The fleet is frozen already.' : 'The fleet is not frozen.';
-        return answers.note(c, 409, { heading: 'Not possible', text });
-      }
+      if ((action === 'freeze') === (c.var.freeze !== undefined))
+        return answers.note(c, 409, { heading: 'Not possible', text: needless[action] });
       return answers.show(c, freezeView(action, answers.context(c)), { title: heading, follows: answers.follow() });
     });
     app.post(path, async (c) => {
       const form = await formOf(c);
       const by = await answers.sender(c, { action, form, to: path, back: '/' });
       if (by instanceof Response) return by;
-      const because = fieldOf(form, 'because');
+      const because = typedText(form.get('because'));
       if (action === 'freeze' && because === undefined)
         return answers.note(c, 400, { heading: 'Not done', text: 'Give a reason.', back: path });
       try {

@@ -20,8 +20,13 @@ export function resourceQuery(parameters: URLSearchParams): ResourceQuery {
   return { q: text('q'), kind: text('kind'), status: text('status'), page: pageNumber(parameters.get('page')) };
 }
 
+/** A text as a person typed it; undefined if it is empty. */
+export function typedText(text: string | null | undefined): string | undefined {
+  return text?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
+}
+
 function textIn(parameters: URLSearchParams) {
-  return (key: string) => parameters.get(key)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
+  return (key: string) => typedText(parameters.get(key));
 }
 
 /** Sentences about values of parameters that mean nothing. */

@@ -243,8 +243,3 @@ export function isApi(c: PageContext): boolean {
 export async function formOf(c: PageContext): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());
 }
-
-/** A field as a person typed it. */
-export function fieldOf(form: URLSearchParams, field: string): string | undefined {
-  return form.get(field)?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
-}

@@ -7,7 +7,7 @@ import { Access } from './access/access.ts';
 import { SESSION_MILLISECONDS } from './access/sessions.ts';
 import { addApiRoutes } from './api/api-routes.ts';
 import { addFreezeRoutes, freezeActionAt } from './freeze-routes.ts';
-import { listQuery, unknownIn } from './list-query.ts';
+import { listQuery, typedText, unknownIn } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
 import {
   formOf,
@@ -159,7 +159,7 @@ export function createPage(options: SiteOptions): Page {
   });
   app.get('/search', async (c) => {
     if (source.search === undefined) return answers.notFound(c);
-    const text = (c.req.query('q') ?? '').replaceAll('\0', '').trim().slice(0, 255);
+    const text = typedText(c.req.query('q')) ?? '';
     const result = text.length < LEAST_SEARCHED ? undefined : await source.search(text);
     return answers.show(c, searchView(text, result), { title: 'Search', section: 'overview' });
   });

@@ -243,6 +243,12 @@ export const freezeActions = ['freeze', 'unfreeze'] as const;
 
 export type FreezeAction = (typeof freezeActions)[number];
 
+/** Why an action on the fleet is not possible. */
+export const needless: Readonly<Record<FreezeAction, string>> = {
+  freeze: 'The fleet is frozen already.',
+  unfreeze: 'The fleet is not frozen.',
+};
+
 export interface ActionRequest {
   readonly action: ActionName;
   readonly address: string;

@@ -3,8 +3,8 @@ import { html } from '../output/html/html.ts';
 import { UserError } from '../problems/user-error.ts';
 import { closingReasons } from '../state/state-document.ts';
 import { may } from './access/person.ts';
-import { resourceQuery } from './list-query.ts';
-import { type Follows, fieldOf, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
+import { resourceQuery, typedText } from './list-query.ts';
+import { type Follows, formOf, type PageAnswers, type PageContext, type PageEnv } from './page-answers.ts';
 import {
   type ActionName,
   type ActionRequest,
@@ -40,7 +40,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, answers }: Work
     if (path?.view !== 'action') return answers.gone(c, 'There is no such page.');
     const { address, action } = path;
     const form = await formOf(c);
-    const [of, because] = [fieldOf(form, 'of'), fieldOf(form, 'because')];
+    const [of, because] = [typedText(form.get('of')), typedText(form.get('because'))];
     const to = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
     const by = await answers.sender(c, { action, form, to, back: pathOf(address) });
     if (by instanceof Response) return by;

@@ -108,10 +108,11 @@ export function pullRowJson(pull: ListedPull): Item<'pulls'> {
 }
 
 export function pullJson(pull: PullRow, plans: readonly ShownPullPlan[]): ApiDocument<'pull'> {
-  const [status, since, problem] = [pullStatus(pull), pull.since.toISOString(), pull.problem ?? null];
-  const { workspaces: _, ...row } = pullRowJson({ ...pull, status, since, problem, workspaces: [] });
+  const { source, number, title, author, url, state, branch, head, since, problem } = pull;
   return {
-    ...row,
+    ...{ source, number, title, author, url, state, branch, head, since: since.toISOString() },
+    status: pullStatus(pull),
+    problem: problem ?? null,
     base: pull.base,
     fork: pull.isFork,
     merged_as: pull.mergedAs ?? null,

@@ -71,14 +71,14 @@ const MOST_REFERENCES = 50;
 /** What it refers to, and what refers to it, as declared. */
 function referencesSection({ address: workspace, left, resources }: WorkspaceDetail, address: string): Html {
   const known = new Set(resources.map((each) => each.address));
-  const to = (left?.resources ?? []).find((each) => each.address === address)?.depends_on ?? [];
-  const from = (left?.resources ?? []).filter(({ depends_on: needs }) => needs.includes(address));
+  const planned = left?.resources ?? [];
+  const to = planned.find((each) => each.address === address)?.depends_on ?? [];
+  const from = planned.flatMap((each) => (each.depends_on.includes(address) ? [each.address] : []));
   const list = (heading: string, addresses: readonly string[]) =>
     addresses.length > 0 &&
     html`<h3>${heading}</h3><ul class="addresses">${addresses.slice(0, MOST_REFERENCES).map((each) => html`<li>${known.has(each) ? resourceLink(workspace, each) : addressHtml(each)}</li>`)}${addresses.length > MOST_REFERENCES && html`<li>and ${addresses.length - MOST_REFERENCES} more</li>`}</ul>`;
   if (to.length + from.length === 0) return html``;
-  const by = from.map((each) => each.address);
-  return html`<section id="references" data-live><h2>References</h2>${list('Refers to', to)}${list('Referred to by', by)}</section>`;
+  return html`<section id="references" data-live><h2>References</h2>${list('Refers to', to)}${list('Referred to by', from)}</section>`;
 }
 
 function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {

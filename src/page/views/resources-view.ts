@@ -81,7 +81,10 @@ function list(detail: WorkspaceDetail, query: ResourceQuery): Html {
   const { page } = query;
   const count = html`<p class="where">${rows.length} of ${plural(resources.length, 'resource')}</p>`;
   const onPage = rows.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE);
-  return html`${isFiltered(query) ? count : ''}${table(detail, onPage)}${pager(page, resourcePages(detail, query), (to) => listPath(address, { ...query, page: to }))}`;
+  return html`${isFiltered(query) ? count : ''}${table(
+    onPage.map((row) => rowHtml(detail, row)),
+    onPage,
+  )}${pager(page, resourcePages(detail, query), (to) => listPath(address, { ...query, page: to }))}`;
 }
 
 function isFiltered({ q, kind, status }: Omit<ResourceQuery, 'page'>): boolean {
@@ -129,14 +132,15 @@ function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
     const isNew = urgency[status] < urgency.recorded && members.some(({ isPlanned }) => !isPlanned);
     const isOpen = isNew && members.length <= unfolded;
     if (isOpen) unfolded -= members.length;
-    const shown: SaidRow[] = [];
+    const shown: Html[] = [];
     for (const member of members) {
-      room -= Buffer.byteLength(rowHtml(detail, member, group).text);
+      const row = rowHtml(detail, member, group);
+      room -= Buffer.byteLength(row.text);
       if (room < 0) break;
-      shown.push(member);
+      shown.push(row);
     }
     const rest = members.length - shown.length;
-    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${word(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolated(clipped(shared.join('; ')))}</span></summary>${shown.length > 0 && table(detail, shown, group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
+    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${word(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolated(clipped(shared.join('; ')))}</span></summary>${shown.length > 0 && table(shown, members.slice(0, shown.length), group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
   })}`;
 }
 
@@ -155,15 +159,15 @@ function groupsOf(rows: readonly SaidRow[]): ResourceGroup[] {
 
 type Tabled = Pick<WorkspaceDetail, 'address' | 'isOld'>;
 
-/** @param group whose heading has the status and the common lines. */
-function table(detail: Tabled, rows: readonly SaidRow[], group?: ResourceGroup): Html {
+/** @param shown the rows as markup. @param group whose heading has the status and the common lines. */
+function table(shown: readonly Html[], rows: readonly SaidRow[], group?: ResourceGroup): Html {
   const hasLines = group === undefined || group.shared.length === 0;
   const isSaid = hasLines && rows.some(({ lines }) => lines.length > 0);
   return html`<table class="rows"><thead><tr><th scope="col">Resource</th>${group === undefined ? html`<th scope="col">Status</th>` : ''}<th scope="col">Id</th>${isSaid ? html`<th scope="col">Detail</th>` : ''}</tr></thead>
-<tbody>${rows.map((row) => rowHtml(detail, row, group))}</tbody></table>`;
+<tbody>${shown}</tbody></table>`;
 }
 
-function rowHtml({ address: workspace, isOld }: Tabled, row: SaidRow, group: ResourceGroup | undefined): Html {
+function rowHtml({ address: workspace, isOld }: Tabled, row: SaidRow, group?: ResourceGroup): Html {
   const { address, id, url, status, lines } = row;
   const said = group === undefined || group.shared.length === 0 ? lines : [];
   return html`<tr>

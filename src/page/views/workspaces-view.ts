@@ -7,6 +7,7 @@ import {
   listOrders,
   type Overview,
   ROWS_PER_PAGE,
+  type Trend,
   type WorkspaceList,
   type WorkspaceRow,
 } from '../page-data.ts';
@@ -27,7 +28,6 @@ import {
   type ViewContext,
 } from './parts.ts';
 import { searchForm } from './search-view.ts';
-import { trendPlots } from './trend-plot.ts';
 import { problemPanel } from './workspace-view.ts';
 
 /** The number of workspaces by status, with links; those that need attention; stale ones. */
@@ -53,6 +53,26 @@ ${trendPlots(trends)}
 <section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
+}
+
+const size = { width: 240, height: 40, gap: 2 } as const;
+
+/** Counts per hour as bars, with their sum. Without any, a line of text. */
+function trendPlot({ name, tone, counts }: Trend): Html {
+  const sum = counts.reduce((total, count) => total + count, 0);
+  if (sum === 0) return html`<li class="faint">No ${name} in 24 h</li>`;
+  const most = Math.max(...counts);
+  const step = size.width / counts.length;
+  const bars = counts.map((count, index) => {
+    const height = count === 0 ? 0 : Math.max(2, (count / most) * size.height);
+    return html`<rect x="${(index * step).toFixed(1)}" y="${(size.height - height).toFixed(1)}" width="${(step - size.gap).toFixed(1)}" height="${height.toFixed(1)}"/>`;
+  });
+  const label = `${name} per hour in the last 24 hours, at most ${grouped(most)}`;
+  return html`<li class="${tone}"><strong>${grouped(sum)}</strong> ${name} in 24 h<svg viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${bars}</svg></li>`;
+}
+
+function trendPlots(trends: readonly Trend[]): Html {
+  return trends.length === 0 ? html`` : html`<ul class="trends">${trends.map(trendPlot)}</ul>`;
 }
 
 function freezeButton({ canFreeze, freeze, visitor }: ViewContext): Html {
