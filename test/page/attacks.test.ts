@@ -186,7 +186,7 @@ describe('a form', () => {
     expect([answer.status, page.source.acted]).toEqual([403, []]);
   });
 
-  it('that freezes the fleet is refused as any other', async () => {
+  it('for the whole fleet needs an admin, its own token and a session', async () => {
     await using page = await runningPage();
     const cookie = await page.signIn('admin-token');
     const own = await page.formToken('/freeze', cookie);

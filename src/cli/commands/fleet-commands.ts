@@ -49,7 +49,7 @@ export const fleetCommands = {
       fleet
         .command('pause')
         .description(
-          'Pause these workspaces: begin no more runs of them until they are resumed. A run in progress continues. With --all, freeze the whole fleet: within a second nothing more is written. Runs in progress finish their requests in flight; later ones only plan and report.',
+          'Pause these workspaces: begin no more runs of them until they are resumed. A run in progress continues. With --all, freeze the fleet: all writes stop within one second. Requests in flight complete; later runs only plan and report.',
         )
         .argument('[addresses...]', ADDRESSES)
         .option('--all', 'Freeze the whole fleet; requires --because')

@@ -257,7 +257,7 @@ CREATE INDEX pull_plans_address ON pull_plans (address)`,
   ended_by text,
   told text
 );
-COMMENT ON COLUMN freezes.told IS 'What the webhooks of the fleet are told: frozen or resumed.';
+COMMENT ON COLUMN freezes.told IS 'The last event sent to the webhooks of the fleet: frozen or resumed.';
 COMMENT ON TABLE freezes IS 'While one has not ended, no process writes to a platform.';
 CREATE UNIQUE INDEX freezes_current ON freezes ((ended_at IS NULL)) WHERE ended_at IS NULL`,
   },
