@@ -12,26 +12,28 @@ import type { FleetStatements } from './database/fleet-database.ts';
 
 /* One request per connection: a line of JSON each way. Everyone who can open the socket has full access. */
 
-const methods = [
-  'status',
-  'unusedPatterns',
-  'run',
-  'pause',
-  'resume',
-  'freeze',
-  'unfreeze',
-  'frozen',
-  'approve',
-  'reject',
-  'plan',
-  'pulls',
-  'project',
-  'claim',
-  'release',
-  'addToken',
-  'tokens',
-  'removeToken',
-] as const satisfies readonly (keyof FleetControl)[];
+/** All of them: a missing one does not compile. */
+const methods = Object.keys({
+  status: true,
+  unusedPatterns: true,
+  run: true,
+  pause: true,
+  resume: true,
+  freeze: true,
+  unfreeze: true,
+  frozen: true,
+  approve: true,
+  reject: true,
+  plan: true,
+  pulls: true,
+  pullProblems: true,
+  project: true,
+  claim: true,
+  release: true,
+  addToken: true,
+  tokens: true,
+  removeToken: true,
+} satisfies Record<keyof FleetControl, true>);
 
 /** Statements on the states. Only the process that has the database open can execute them. */
 const QUERY = 'query';

@@ -58,6 +58,7 @@ notify: [{ url: ${told.url} }]
     expect((await fleet('token', 'add', 'a b', '--role', 'admin')).code).toBe(1);
     expect((await fleet('token', 'add', 'bob')).code).toBe(64);
     expect((await fleet('token', 'list')).stdout).toMatch(/ann +approver/);
+    expect(await fleet('pulls')).toMatchObject({ code: 0, stderr: 'No open pull requests.\n' });
     const admin = await fleet('token', 'add', 'root', '--role', 'admin');
     return { approver: added.stdout.trim(), admin: admin.stdout.trim() };
   });
