@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { ExitCode, UserError } from '../problems/user-error.ts';
 import type { Database, DatabaseRow } from '../state/backends/postgres/database.ts';
+import { VERSION } from '../version.ts';
 import type { FleetControl } from './control.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 
@@ -109,7 +110,12 @@ function ended(): UserError {
 async function respond(control: Readonly<Record<string, unknown>>, socket: Socket): Promise<void> {
   let response: object;
   try {
-    const { method, args } = request.parse(JSON.parse(await text(socket)));
+    const asked = request.safeParse(JSON.parse(await text(socket)));
+    if (!asked.success)
+      throw new UserError(`the process that serves the fleet is voxform ${VERSION}, which cannot do this`, {
+        hint: 'Restart voxform fleet serve with the version of the command.',
+      });
+    const { method, args } = asked.data;
     response = { result: await (control[method] as ControlMethod)(...args) };
   } catch (error) {
     const known = error instanceof UserError ? { hint: error.hint, exitCode: error.exitCode } : {};

@@ -1,12 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, it } from 'vitest';
-import { fleetControl } from '../../src/fleet/control.ts';
-import { controlThrough } from '../../src/fleet/control-socket.ts';
+import { type FleetControl, fleetControl } from '../../src/fleet/control.ts';
+import { controlThrough, listenForControl } from '../../src/fleet/control-socket.ts';
 import { embeddedFleetDatabase } from '../../src/fleet/database/fleet-database.ts';
 import { loadFleetFile } from '../../src/fleet/fleet-file.ts';
 import { openFleetDatabase } from '../../src/fleet/open-fleet.ts';
+import { VERSION } from '../../src/version.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { step } from '../step.ts';
 import { putEmbedded } from './embedded-folder.ts';
@@ -52,6 +55,21 @@ it('says what helps where the path of its socket is too long', async () => {
   await expect(controlThrough(file)).rejects.toMatchObject({
     message: expect.stringContaining('too long'),
     hint: expect.stringContaining('in the folder of the fleet'),
+  });
+});
+
+it('says which version to restart if a process does not know a call', async () => {
+  await using home = await temporaryFolder({});
+  const file = path.join(home.root, 'control.sock');
+  const statements = { ask: async () => [] };
+  await using _ = await listenForControl(statements, {} as FleetControl, file);
+  const socket = connect({ path: file, allowHalfOpen: true });
+  socket.end(JSON.stringify({ method: 'newer', args: [] }));
+  expect(JSON.parse(await text(socket))).toEqual({
+    error: expect.objectContaining({
+      message: expect.stringContaining(VERSION),
+      hint: expect.stringContaining('Restart'),
+    }),
   });
 });
 
