@@ -25,12 +25,16 @@ export const LARGEST = 512_000_000;
 /* The text before the digest, the last key of the document. JSON strings contain no line breaks. */
 const BEFORE_DIGEST = ',\n  "write_digest": ';
 const AFTER_DIGEST = '\n}\n';
+const END_LENGTH = endAfter(Buffer.alloc(0)).length;
 
 /** The document as written: sorted keys, two spaces, a final newline, and the digest of everything before it. */
 export function stateBytes(document: StoredDocument): Buffer {
-  const content = Buffer.from(contentOf(document));
-  const bytes = Buffer.concat([content, endAfter(content)]);
+  const content = contentOf(document);
+  const length = Buffer.byteLength(content);
+  const bytes = Buffer.allocUnsafe(length + END_LENGTH);
   refuseTooLarge(bytes.length);
+  bytes.write(content);
+  bytes.write(endAfter(bytes.subarray(0, length)), length);
   return bytes;
 }
 
@@ -43,7 +47,7 @@ export function digestOf(document: StoredDocument): string {
 function isAsWritten(bytes: Uint8Array): boolean {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = all.lastIndexOf(BEFORE_DIGEST);
-  return end !== -1 && all.subarray(end).equals(endAfter(all.subarray(0, end)));
+  return end !== -1 && all.toString('latin1', end) === endAfter(all.subarray(0, end));
 }
 
 function refuseTooLarge(bytes: number): void {
@@ -62,11 +66,11 @@ function contentOf(document: StoredDocument): string {
   }
 }
 
-function endAfter(content: Buffer): Buffer {
-  return Buffer.from(`${BEFORE_DIGEST}${JSON.stringify(digestAfter(content))}${AFTER_DIGEST}`);
+function endAfter(content: Uint8Array): string {
+  return `${BEFORE_DIGEST}${JSON.stringify(digestAfter(content))}${AFTER_DIGEST}`;
 }
 
-function digestAfter(content: Buffer): string {
+function digestAfter(content: Uint8Array): string {
   return `sha256:${hash('sha256', content)}`;
 }
 

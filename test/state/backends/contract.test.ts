@@ -95,6 +95,7 @@ describe.each(all.filter(([name]) => isHere(name)))('the backend %s, %3$s', (nam
     const { document, journal } = await store().read();
     expect(document).toEqual(empty);
     expect(journal).toEqual([entry(1), entry(2)]);
+    expect((await lease.read()).journal).toEqual(journal);
     await lease.commit({ ...empty, serial: 1 }, 0);
     expect(await store().read()).toMatchObject({ document: { serial: 1 }, journal: [] });
     await lease.release();

@@ -113,7 +113,8 @@ export class LocalStore implements ObjectStore {
       if (converted !== undefined)
         await replaceFile(historyPathOf(path), converted.history.map((line) => `${line}\n`).join(''));
       if (history !== undefined) await this.#addToHistory(path, history);
-      return changed(held, change, '');
+      const { journal, ...rest } = change;
+      return journal ? { ...changed(held, rest, ''), isBehind: true } : changed(held, change, '');
     });
   }
 

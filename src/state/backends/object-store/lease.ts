@@ -86,6 +86,7 @@ export class Lease implements StateLease {
   async read(): Promise<StoredState> {
     this.#assertOpen();
     await this.#writes;
+    await this.#catchUp();
     const [held, store, user] = [this.#held, this.#store, this.#user];
     const stored = await openedContent(readIn(held, store.location), store.location, user.seal);
     this.#known = { state: held.state, serial: stored.document?.serial };
@@ -129,7 +130,7 @@ export class Lease implements StateLease {
     if (local !== undefined) {
       await this.renew();
       const moved = await local.quarantine(this.info.id);
-      this.#held = await this.#store.read(new AbortController().signal);
+      await this.#readAgain();
       return moved;
     }
     const { state, journal } = this.#held;
@@ -141,7 +142,8 @@ export class Lease implements StateLease {
 
   async leaveMark(mark: MovedMark): Promise<void> {
     this.#assertOpen();
-    await this.#write('moved', () => {
+    await this.#write('moved', async () => {
+      await this.#catchUp();
       const { document, journal } = readIn(this.#held, this.#store.location);
       if (document?.serial !== mark.serial || journal.length > 0) throw changedMeanwhile(this.#store.location);
       return { state: textOfMark(mark), replaces: document.serial, journal: null };
@@ -176,6 +178,14 @@ export class Lease implements StateLease {
         this.#request.warn(`the lock was not released, so that the next run may have to wait${why}`);
       });
     }
+  }
+
+  async #catchUp(): Promise<void> {
+    if (this.#held.isBehind) await this.#readAgain();
+  }
+
+  async #readAgain(): Promise<void> {
+    this.#held = await this.#store.read(new AbortController().signal);
   }
 
   #ending(run: Pick<LockInfo, 'id'>, ended: Date, outcome: RunEnding): Promise<string> {

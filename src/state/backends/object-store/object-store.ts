@@ -82,6 +82,8 @@ export interface StoredContent {
   readonly state: Uint8Array | undefined;
   /** Lines of `journalLine`. */
   readonly journal: Uint8Array;
+  /** True if lines were appended since that are not in `journal`, which would hold all of a long run in memory. */
+  readonly isBehind?: boolean | undefined;
   readonly lock: StoredLock | undefined;
   /** Seconds since the last heartbeat of the holder, by the clock that the store uses. */
   readonly silentSeconds: number | undefined;
