@@ -141,9 +141,11 @@ export class FoldedState implements State {
 
   #save({ address, entry, orphan }: Extract<JournalEvent, { type: 'saved' }>, at: string): void {
     const before = this.#resources.get(address);
-    this.#resources.set(address, entry);
+    const pending = this.#pending.get(address);
+    const { recorded = pending?.recorded ?? {} } = entry;
+    this.#resources.set(address, { ...entry, recorded });
     // Saving the replaced record of an unknown create says nothing about its replacement.
-    if (this.#pending.get(address)?.replaces !== entry.id) this.#pending.delete(address);
+    if (pending?.replaces !== entry.id) this.#pending.delete(address);
     this.#open.delete(address);
     if (orphan !== undefined) this.#addOrphan(orphan);
     // A replaced id is never dropped: its record may exist even if the platform reported it missing.

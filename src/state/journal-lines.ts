@@ -127,7 +127,8 @@ const journalEvent = lazily(() =>
     z.strictObject({
       type: z.literal('saved'),
       address: z.string(),
-      entry: resourceEntry(),
+      /** Without `recorded`, that of the pending create that it ends. */
+      entry: resourceEntry().partial({ recorded: true }),
       orphan: orphan().optional(),
     }),
     /** Released from management. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../problems/user-error.ts';
+import { jsonEqual } from '../values/json.ts';
 import { emptyDocument, type FoldedState, fold } from './fold.ts';
 import type { JournalEvent } from './journal-lines.ts';
 import type { LockHolder, LockInfo } from './lock-info.ts';
@@ -154,14 +155,15 @@ export class StateSession {
     if (this.#failure !== undefined) return this.#recordLost(event, this.#failure.error);
     const mistake = problemWith(event, this.#state);
     if (mistake !== undefined) return Promise.reject(new Error(mistake));
-    const appended = this.#append(event);
+    const stored = withoutRepetition(event, this.#state);
+    const appended = this.#append(stored);
     // Awaited below, in order.
     appended.catch(() => undefined);
     const done = this.#tail.then(async () => {
       const at = await appended;
       if (this.#failure !== undefined) throw this.#failure.error;
       this.#recorded.push(...changeOf(event, this.#state));
-      this.#state.apply({ event, at });
+      this.#state.apply({ event: stored, at });
       this.#changed = true;
     });
     this.#tail = done.catch((error: unknown) => {
@@ -253,6 +255,14 @@ const MAX_RENEWALS = 3;
 /** The document for another write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
+}
+
+/** The event without the values of the create that it ends: the journal and the memory would hold them twice. */
+function withoutRepetition(event: JournalEvent, { pending }: State): JournalEvent {
+  if (event.type !== 'saved') return event;
+  const { recorded, ...entry } = event.entry;
+  const isRepeated = jsonEqual(recorded, pending.get(event.address)?.recorded);
+  return isRepeated ? { ...event, entry } : event;
 }
 
 /** Rejects events that would drop an id or an unknown create. */

@@ -69,6 +69,19 @@ const cases: readonly Case[] = [
     expected: { pending: { [address]: pending() }, resources: {} },
   },
   {
+    reason: 'an outcome without values has those of the create that it ends',
+    events: [
+      { type: 'creating', address, pending: { ...pending(), recorded: full.recorded } },
+      { type: 'saved', address, entry: { id: '1', observed: {}, unobserved: [] } },
+    ],
+    expected: { resources: { [address]: { id: '1', recorded: full.recorded, observed: {}, unobserved: [] } } },
+  },
+  {
+    reason: 'an outcome without values, and without a create, keeps its id',
+    events: [{ type: 'saved', address, entry: { id: '1', observed: {}, unobserved: [] } }],
+    expected: { resources: { [address]: { id: '1', recorded: {}, observed: {}, unobserved: [] } } },
+  },
+  {
     reason: 'an outcome ends the pending create',
     events: [{ type: 'creating', address, pending: pending() }, saved('1')],
     expected: { pending: {}, resources: { [address]: entry('1') } },
@@ -293,7 +306,9 @@ const someEvent: fc.Arbitrary<JournalEvent> = fc.oneof(
     {
       type: fc.constant('saved' as const),
       address: someAddress,
-      entry: someId.map((id) => ({ ...full, id })),
+      entry: fc
+        .tuple(someId, fc.boolean())
+        .map(([id, isShort]) => ({ ...full, id, ...(isShort && { recorded: undefined }) })),
       orphan: someOrphan,
     },
     { requiredKeys: ['type', 'address', 'entry'] },

@@ -35,6 +35,27 @@ describe('a state session', () => {
     expect((await readState(store, options)).serial).toBe(2);
   });
 
+  it('stores the values of a create once in its journal', async () => {
+    const store = storeAt(await statePath());
+    const session = await openSession(store, options);
+    const recorded = { prompt: 'Hello' };
+    for (const [name, values] of [
+      ['a', recorded],
+      ['b', { prompt: 'Changed' }],
+    ] as const) {
+      const address = `Agent/${name}`;
+      await session.record({ type: 'creating', address, pending: { since: '2030', recorded } });
+      const entry = { id: `id-${name}`, recorded: values, observed: {}, unobserved: [] };
+      await session.record({ type: 'saved', address, entry });
+      expect(session.state.resources.get(address)).toEqual(entry);
+    }
+    const journal = await readFile(`${store.location}.journal`, 'utf8');
+    expect(journal.match(/Hello|Changed/g)).toEqual(['Hello', 'Hello', 'Changed']);
+    const { resources } = await readState(store, options);
+    expect([...resources.values()].map((entry) => entry.recorded)).toEqual([recorded, { prompt: 'Changed' }]);
+    await session.close();
+  });
+
   it('writes nothing where nothing was recorded', async () => {
     const path = await statePath();
     const store = storeAt(path);
