@@ -71,10 +71,10 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).pushStateFile));
       withLock(state.command('move'))
         .description(
-          'Move a state to the place that voxform.yaml configures. Use it after you renamed the workspace or changed its state settings. The old place keeps a pointer to the new one. Run it again to finish an interrupted move.',
+          'Move a state to the location that voxform.yaml configures. Use it after you renamed the workspace or changed its state settings. The old location keeps a pointer to the new one. Run it again to finish an interrupted move.',
         )
         .requiredOption(
-          '--from <place>',
+          '--from <location>',
           'State file, "local" for the default file of this workspace, or settings such as \'{ backend: local, path: old.state.json }\'',
         )
         .action(perform(async () => (await import('../actions/manage-state.ts')).moveStateHere));
@@ -121,7 +121,7 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/history.ts')).history));
       history
         .command('show')
-        .description('Show everything that the history has of one run.')
+        .description('Show all details of one run.')
         .argument('<run>', 'Id of the run, or its beginning')
         .addOption(outputOption(['text', 'json']))
         .action(perform(async () => (await import('../actions/history.ts')).showRun));

@@ -105,7 +105,7 @@ function addressed(
   if (url !== undefined && place.source === undefined) {
     const pushed = of('pushurl');
     if ((pushed.length || 1 + further.length) > 1) {
-      throw new UserError(`the remote ${shown} has several addresses to push to, and a state has one place`, {
+      throw new UserError(`the remote ${shown} has several addresses to push to, but a state has one location`, {
         hint: 'Name one address: state.remote.',
       });
     }
