@@ -94,6 +94,8 @@ export class GitProjects implements SourceReader {
   async at(commit: string, signal: AbortSignal): Promise<FoundProjects> {
     if (!/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(commit))
       throw new UserError(`${JSON.stringify(commit)} is not a commit`);
+    const newest = this.#newest;
+    if (newest?.commit === commit) return this.#contents(signal, async () => newest);
     await this.#prepare(signal);
     const isThere = async () => (await this.#objectAt(`${commit}^{tree}`, signal)) !== undefined;
     if (!(await isThere())) {
