@@ -7,17 +7,13 @@ import type { Redactor } from '../values/redactor.ts';
 import type { Interrupts } from './interrupts.ts';
 import type { Log } from './log.ts';
 import type { Tracing } from './open-telemetry.ts';
-import type { InputStream, Terminal, TerminalStream } from './terminal.ts';
+import type { Terminal, TerminalOptions } from './terminal.ts';
 
 /** The process, for the command line. */
-export interface Host {
+export interface Host extends Omit<TerminalOptions, 'color' | 'redactor'> {
   /** The arguments after the name of the command. */
   readonly args: readonly string[];
   readonly cwd: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdin: () => InputStream;
-  readonly stdout: TerminalStream;
-  readonly stderr: TerminalStream;
   readonly interrupts: Interrupts;
   /** Receives the secrets of the run; a new one if absent. */
   readonly redactor?: Redactor;

@@ -4,7 +4,7 @@ import { createStyle, type Style } from '../output/style.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Redactor } from '../values/redactor.ts';
 
-interface TerminalOptions {
+export interface TerminalOptions {
   /** Opens it on demand, because that takes time. */
   readonly stdin: () => InputStream;
   readonly stdout: TerminalStream;
@@ -16,9 +16,9 @@ interface TerminalOptions {
   readonly redactor: Redactor;
 }
 
-export type InputStream = Readable & { readonly isTTY?: boolean };
+type InputStream = Readable & { readonly isTTY?: boolean };
 
-export type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 const DEFAULT_WIDTH = 80;
 const UNCUT = 100_000;

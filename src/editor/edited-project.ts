@@ -18,11 +18,13 @@ import type { Redactor } from '../values/redactor.ts';
 import { Secret, specials } from '../values/value.ts';
 import type { CheckedTexts, ProjectSnapshot } from './snapshot.ts';
 
-interface EditedProjectOptions {
+export interface EditedProjectOptions {
   /** A real path. */
   readonly folder: string;
   readonly env: Environment;
+  /** False to leave out `.env` beside project files. */
   readonly usesEnvFile: boolean;
+  /** False for a project that is not trusted. */
   readonly readsSecrets: boolean;
   readonly workspace: string | undefined;
   readonly policies: ExternalPolicies | undefined;

@@ -5,7 +5,6 @@ import { TextDocument } from 'vscode-languageserver-textdocument';
 import { FileView } from '../files/file-view.ts';
 import { FLEET_FILE, loadFleetFile } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
-import type { Environment } from '../manifests/secret-reader.ts';
 import { WatchedFiles } from '../operator/file-watch.ts';
 import { inputsOf } from '../operator/load-version.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
@@ -13,25 +12,16 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { findProjectFolder } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
-import type { Redactor } from '../values/redactor.ts';
+import type { EditedProjectOptions } from './edited-project.ts';
 import { EditedProject } from './edited-project.ts';
 import type { ShownWorkspaces } from './extension-requests.ts';
 import { type OpenFile, OpenFiles } from './open-files.ts';
 import type { ProjectSnapshot, TextRange } from './snapshot.ts';
 import { withTextFiles } from './text-files.ts';
 
-export interface EditorSessionOptions {
-  readonly env: Environment;
-  /** False to leave out `.env` beside project files. */
-  readonly usesEnvFile: boolean;
-  /** False for a project that is not trusted. */
-  readonly readsSecrets: boolean;
+export interface EditorSessionOptions extends Omit<EditedProjectOptions, 'folder' | 'workspace' | 'onNotice'> {
   /** The user's id; undefined on systems without one. */
   readonly user: number | undefined;
-  readonly policies: ExternalPolicies | undefined;
-  /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
-  readonly cacheFolder: string | undefined;
-  readonly redactor: Redactor;
 }
 
 interface EditorFacts {

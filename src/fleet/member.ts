@@ -20,6 +20,7 @@ export interface FleetMember extends ProjectVersion {
   readonly workspace: string;
   /** Set only if the environment of this process contains it. */
   readonly workspaceId: string | undefined;
+  /** Normalized; undefined if the process that fetched the source lacks the variable. */
   readonly baseUrl: string | undefined;
   readonly mode: Mode;
   /** Milliseconds between runs. */

@@ -1,5 +1,6 @@
 import { originOf } from '../platform/base-url.ts';
 import { projectAddress } from './addresses.ts';
+import type { FleetMember } from './member.ts';
 
 /** A resource that several runs share and that may be slow. Runs without it must not wait for it. */
 type Sharing = 'origin' | 'source' | 'project';
@@ -7,12 +8,7 @@ type Sharing = 'origin' | 'source' | 'project';
 /** Names of shared resources. A name contains no space, and names of different kinds differ. */
 export type RunGroups = Readonly<Record<Sharing, string>>;
 
-interface GroupedRun {
-  readonly source: string;
-  readonly project: string;
-  /** The normalized base URL; undefined if the process that fetched the source lacks the variable. */
-  readonly baseUrl: string | undefined;
-}
+type GroupedRun = Pick<FleetMember, 'source' | 'project' | 'baseUrl'>;
 
 export function groupsOf({ source, project, baseUrl }: GroupedRun): RunGroups {
   return {

@@ -1,20 +1,11 @@
 import type { HostClient } from './host-client.ts';
-import type { PullRequests } from './pull-requests.ts';
+import type { PullRequest, PullRequests } from './pull-requests.ts';
 
-export interface HostRequest {
-  readonly number: number;
-  readonly url: string;
-  readonly state: 'open' | 'closed' | 'merged';
-  readonly base: string;
-  /** The newest commit of its branch; for a merged request, as of the merge. */
-  readonly head: string;
+export interface HostRequest extends Pick<PullRequest, 'number' | 'url' | 'state' | 'base' | 'head'> {
   readonly body: string;
 }
 
-interface NewRequest {
-  readonly branch: string;
-  readonly base: string;
-  readonly title: string;
+interface NewRequest extends Pick<PullRequest, 'branch' | 'base' | 'title'> {
   readonly body: string;
 }
 

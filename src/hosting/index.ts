@@ -10,7 +10,7 @@ export type HostName = keyof typeof hostKinds;
 
 export const hostNames = Object.keys(hostKinds) as HostName[];
 
-interface HostedRepository {
+export interface HostedRepository {
   readonly host: HostName;
   /** Address of the API, without a final slash. */
   readonly api: string;

@@ -6,6 +6,7 @@ import {
   parseAllDocuments,
   type SchemaOptions,
 } from 'yaml';
+import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { Json } from '../values/json.ts';
 import { type Finding, formatPath, type OffsetProblem, quoted } from './finding.ts';
 import { plainValue } from './plain-value.ts';
@@ -21,14 +22,8 @@ export interface ParsedDocument {
   readonly value: Json | undefined;
 }
 
-export interface ParseProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly line: number;
-  readonly column: number;
-  /** In the form of a diagnostic. */
-  readonly path?: string;
-}
+export type ParseProblem = Required<Pick<Diagnostic, 'code' | 'message' | 'line' | 'column'>> &
+  Pick<Diagnostic, 'path'>;
 
 export interface ParsedFile {
   readonly documents: readonly ParsedDocument[];

@@ -3,16 +3,12 @@ import path from 'node:path';
 import { fileView } from '../files/file-view.ts';
 import { realPathOf, withOpen } from '../files/input-files.ts';
 import { attempt } from '../problems/attempt.ts';
+import type { Diagnostic } from '../problems/diagnostic.ts';
 import { errorCode } from '../problems/error-code.ts';
 
 export const MAX_FILE_BYTES = 1024 * 1024;
 
-interface FileProblem {
-  readonly code: string;
-  readonly message: string;
-  readonly line?: number;
-  readonly column?: number;
-}
+type FileProblem = Pick<Diagnostic, 'code' | 'message' | 'line' | 'column'>;
 
 interface Failed {
   readonly problem: FileProblem;

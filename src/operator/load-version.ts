@@ -130,7 +130,7 @@ interface Refreshed {
   readonly fetchProblem: unknown;
 }
 
-interface LastGoodOptions {
+export interface LastGoodOptions {
   readonly context: RunContext;
   readonly source: ManifestSource;
   /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */

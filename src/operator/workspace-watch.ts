@@ -1,16 +1,15 @@
 import { once } from 'node:events';
-import type { LocalPaths } from '../project/local-paths.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 import { GracefulShutdown } from './graceful-shutdown.ts';
 import type { InputFiles } from './last-load.ts';
+import type { LastGoodOptions } from './load-version.ts';
 import { LastGoodManifests } from './load-version.ts';
 import { Loop, type LoopOptions, type NextRun, type Trigger } from './loop.ts';
 import { Reconciler, type WatchPolicy } from './reconciler.ts';
 import { RunLogger } from './run-logger.ts';
 import { isHealthy, type RunObserver, type RunReport, untilWindow } from './run-report.ts';
-import type { ManifestSource } from './source.ts';
 import type { WatchLog } from './watch-log.ts';
 
 export interface FileWatch {
@@ -19,13 +18,9 @@ export interface FileWatch {
   close(): Promise<void>;
 }
 
-export interface WatchOptions {
-  /** Its `interrupts.stop` ends the watch. */
-  readonly context: RunContext;
+/** `interrupts.stop` of the context ends the watch. */
+export interface WatchOptions extends Pick<LastGoodOptions, 'context' | 'source' | 'local'> {
   readonly log: WatchLog;
-  readonly source: ManifestSource;
-  /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
-  readonly local: LocalPaths | undefined;
   readonly policy: WatchPolicy;
   readonly clock: Clock;
   readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {

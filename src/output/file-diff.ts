@@ -1,11 +1,9 @@
 import { structuredPatch } from 'diff';
+import type { FileEdit } from '../project/write-back/edit-plan.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { Format, Style } from './style.ts';
 
-interface ChangedFile {
-  readonly file: string;
-  readonly before: string;
-  readonly after: string;
+interface ChangedFile extends FileEdit {
   /** The names above the diff, if they differ from the file's. */
   readonly names?: { readonly before: string; readonly after: string };
 }

@@ -4,6 +4,7 @@ import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type Address, kindOf } from '../manifests/resource.ts';
 import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceConfig } from '../project/project.ts';
 import type { ChecklistItem } from '../runs/migrate/checklist.ts';
 import {
   actionWords,
@@ -25,11 +26,7 @@ import { kindCounts, plural } from './plural.ts';
 import { renderShared, renderViolations, renderWarnings } from './remarks-text.ts';
 import { paragraphs, type Style, section, sentences } from './style.ts';
 
-interface MigrationEnd {
-  readonly name: string;
-  readonly workspaceId: string;
-  readonly baseUrl: string;
-}
+type MigrationEnd = Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
 
 /** A migration, before or after it is executed. */
 export interface Migration {

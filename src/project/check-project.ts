@@ -7,7 +7,6 @@ import { type DocumentPath, type Finding, findingOf, type Problem } from '../man
 import { problemsIn } from '../manifests/issue-messages.ts';
 import { lookupNamesIn, NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import { readTextFile } from '../manifests/read-file.ts';
-import type { Environment } from '../manifests/secret-reader.ts';
 import { attempt } from '../problems/attempt.ts';
 import { suggestion } from '../problems/suggest.ts';
 import { backendOf, placeOf, type StateLocation, type StateSettings, stateSchema } from '../state/state-location.ts';
@@ -19,22 +18,16 @@ import { usablePolicies } from './policy-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema, projectSchemaFor } from './project-schema.ts';
 import { windowsFrom } from './watch-schema.ts';
+import type { SettingsPlace } from './workspace-settings.ts';
 import { INHERITED, readSettings, STAND_INS, type WorkspaceSettings } from './workspace-settings.ts';
 
 export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,json}'];
 const defaultLimits: Limits = { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 };
 const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 
-interface ProjectContext {
-  /** Real path of the project folder. */
-  readonly root: string;
-  /** Limits the folders of `state.path` and `secrets_dir`. Without it, they may be anywhere, and are relative to the project folder. */
-  readonly local: LocalPaths | undefined;
+interface ProjectContext extends Pick<SettingsPlace, 'root' | 'local' | 'env' | 'settingsRoot'> {
   /** Relative to the root. */
   readonly file: string;
-  readonly env: Environment;
-  /** Real path of the folder for the certificates and commands of the settings; by default the root. */
-  readonly settingsRoot?: string | undefined;
 }
 
 interface CheckedProject {

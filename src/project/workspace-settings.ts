@@ -9,18 +9,13 @@ import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
 import { Secret, Unset, type Value } from '../values/value.ts';
 import { areSecretsOwn, type LocalPaths, pathProblem } from './local-paths.ts';
-import type { UnsetSetting } from './project.ts';
+import type { UnsetSetting, WorkspaceConfig } from './project.ts';
 import { type SecretSettings, secretsSchema } from './secret-settings.ts';
 import { FolderSource, sourcesFrom } from './secret-sources.ts';
 
 /** The settings of a workspace that may be value forms, evaluated. */
-export interface WorkspaceSettings {
-  /** Normalized base URL. */
-  readonly baseUrl: string;
-  readonly workspaceId: string;
-  readonly apiKey: Secret;
-  readonly vars: Readonly<Record<string, Value>>;
-  readonly secrets: SecretReader;
+export interface WorkspaceSettings
+  extends Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId' | 'apiKey' | 'vars' | 'secrets'> {
   readonly unset: readonly UnsetSetting[];
   /** Paths are relative to the workspace. */
   readonly problems: readonly Problem[];
@@ -33,7 +28,7 @@ export interface WorkspaceSettings {
 /** Valid values, so that an invalid or unset setting causes no second problem. */
 export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
 
-interface SettingsPlace {
+export interface SettingsPlace {
   /** The project folder, a real path. */
   readonly root: string;
   /** Real path of the folder for the commands and files of secrets; by default the root. */

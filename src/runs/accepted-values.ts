@@ -17,6 +17,7 @@ import type { Json } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
 import { isTainted, references, revealed, withReferences } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
+import type { PlanSurroundings } from './planning.ts';
 
 /** A change on the platform that no manifest can take over. */
 export interface NotAcceptable {
@@ -116,12 +117,9 @@ export interface ValuesFound extends Acceptable {
 }
 
 /** A drift, with the data for resolving its values. */
-export interface DriftFacts {
-  readonly opened: OpenWorkspace;
-  readonly state: State;
+export interface DriftFacts extends Pick<PlanSurroundings, 'opened' | 'state' | 'client'> {
   readonly resources: readonly Resource[];
   readonly drift: PlanDocument;
-  readonly client: PlatformClient;
 }
 
 /** @param addresses the requested ones; empty for all. */

@@ -6,6 +6,7 @@ import type { FreshState } from '../../state/state.ts';
 import type { ResourceEntry, StateDocument } from '../../state/state-document.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import type { FleetMember } from '../member.ts';
 import type { ClaimedJob, QueuedRun } from '../queue.ts';
 import { groupsOf } from '../slots.ts';
 import { conflictColumns, conflictOf } from './claim-rows.ts';
@@ -13,16 +14,7 @@ import { conflictColumns, conflictOf } from './claim-rows.ts';
 export type AskedWhy = 'changed' | 'requested' | 'approved';
 
 /** A workspace in the form that its run needs. */
-export interface RunRow {
-  readonly address: string;
-  readonly source: string;
-  readonly project: string;
-  readonly workspace: string;
-  readonly baseUrl: string | undefined;
-  readonly mode: Mode;
-  readonly interval: number;
-  readonly version: string;
-  readonly commit: string | undefined;
+export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   /** The last version with valid manifests. */
   readonly good: { readonly version: string; readonly commit: string | undefined } | undefined;
   readonly failures: number;

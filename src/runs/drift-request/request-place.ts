@@ -1,6 +1,7 @@
 import type { ProcessEnvironment } from '../../files/run-process.ts';
 import { isRefName, parseGitAddress, remoteServer } from '../../git/git-address.ts';
 import { folderEnvironment, runGit, shortError } from '../../git/run-git.ts';
+import type { HostedRepository } from '../../hosting/index.ts';
 import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectConfig } from '../../project/project.ts';
@@ -21,11 +22,7 @@ interface FetchedFrom {
 export type ProjectOrigin = FetchedFrom | { readonly checkout: string };
 
 /** The repository and the branches for the requests of a workspace. */
-export interface RequestPlace {
-  readonly host: HostName;
-  /** Address of the API, without a slash at the end. */
-  readonly api: string;
-  readonly repository: string;
+export interface RequestPlace extends HostedRepository {
   /** Undefined for the default branch of the repository. */
   readonly base: string | undefined;
   readonly branch: string;

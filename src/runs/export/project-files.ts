@@ -1,7 +1,8 @@
 import { stringify } from 'yaml';
-import { type LookupNames, NAME_SETTINGS } from '../../manifests/kind-schema.ts';
+import { NAME_SETTINGS } from '../../manifests/kind-schema.ts';
 import { nounOf } from '../../manifests/resource.ts';
 import { EXPORT_PLACEHOLDER } from '../../manifests/secret-reader.ts';
+import type { WorkspaceConfig } from '../../project/project.ts';
 import type { Json } from '../../values/json.ts';
 import type { ExportedManifest, ManifestDrafts, ManifestHead } from './drafts.ts';
 import { slugOf } from './manifest-names.ts';
@@ -16,12 +17,8 @@ export interface ProjectFile {
   readonly text: string;
 }
 
-interface ExportedWorkspace {
-  readonly name: string;
-  readonly baseUrl: string;
-  readonly workspaceId: string;
+interface ExportedWorkspace extends Pick<WorkspaceConfig, 'name' | 'baseUrl' | 'workspaceId' | 'lookupNames'> {
   readonly apiKeySecret: string;
-  readonly lookupNames?: LookupNames | undefined;
 }
 
 function folderOf(kind: string): string {

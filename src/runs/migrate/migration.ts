@@ -1,13 +1,12 @@
 import path from 'node:path';
-import type { ApplyEvent, ApplyReport } from '../../engine/apply/apply-report.ts';
+import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import { type PlanResult, planFor } from '../../engine/engine.ts';
 import type { OnReadProgress } from '../../engine/observe/read-records.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { Resource } from '../../manifests/resource.ts';
-import type { PlatformClient } from '../../platform/client.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
-import type { StateSession } from '../../state/session.ts';
 import type { State } from '../../state/state.ts';
+import type { ApplyPlanInput } from '../apply-plan.ts';
 import { judged } from '../judged-plan.ts';
 import { commonInput, stateToRead } from '../planning.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
@@ -15,10 +14,10 @@ import { applyInBatches, withLiveWaiting } from './apply-in-batches.ts';
 import { checkRenderings } from './blockers.ts';
 import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
 import { addToMap, type MappedIds, mapPath, writeMap } from './id-map.ts';
-import type { NameMap } from './knowledge-map.ts';
-import { importLive, type LiveExport } from './live-export.ts';
+import { importLive } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
-import { type AddressGlobs, type PreparedMigration, prepare } from './prepare.ts';
+import type { Preparing } from './prepare.ts';
+import { type PreparedMigration, prepare } from './prepare.ts';
 
 export interface MigrationOptions extends PlatformOptions, LockOptions {
   readonly onError: 'continue' | 'stop';
@@ -28,15 +27,8 @@ export interface MigrationOptions extends PlatformOptions, LockOptions {
   readonly maxFailures?: number;
 }
 
-export interface Migrating {
-  readonly ends: MigrationWorkspaces;
-  /** Undefined if the project has manifests. */
-  readonly live: LiveExport | undefined;
-  readonly globs: AddressGlobs;
-  readonly names: NameMap;
+export interface Migrating extends Omit<Preparing, 'fromState' | 'toState'> {
   readonly options: MigrationOptions;
-  /** Of the target workspace. */
-  readonly client: PlatformClient;
   readonly state: State;
   readonly onRead?: OnReadProgress;
 }
@@ -96,11 +88,8 @@ async function planMigration(
   return judged(withLiveWaiting(planned), { opened: ends.to, desired: resources });
 }
 
-interface MigrationRun {
-  readonly session: StateSession;
+interface MigrationRun extends Pick<ApplyPlanInput, 'session' | 'planned' | 'onEvent'> {
   readonly prepared: PreparedMigration;
-  readonly planned: PlanResult;
-  onEvent?(event: ApplyEvent): void;
 }
 
 /** Writes the project's files and the state of the source workspace, then applies the plan in batches. */

@@ -25,7 +25,7 @@ import { type LookupIndex, lookedUp, lookupIndexOf, type NameMap, oddNames, sett
 import type { LiveExport } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 
-interface Preparing {
+export interface Preparing {
   readonly ends: MigrationWorkspaces;
   readonly fromState: State;
   readonly toState: State;
@@ -198,7 +198,7 @@ function checkLive(list: Checklist, { drafts, missed }: LiveExport): void {
 }
 
 /** Globs of addresses, as in `skip`. Without `include`, all resources are included. */
-export interface AddressGlobs {
+interface AddressGlobs {
   readonly include: readonly string[];
   readonly exclude: readonly string[];
 }
