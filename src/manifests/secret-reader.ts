@@ -1,6 +1,8 @@
+import path from 'node:path';
 import { UserError } from '../problems/user-error.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret } from '../values/value.ts';
+import { realPath } from './read-file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -100,6 +102,11 @@ export class SecretReader {
   /** The files that the secret may be in. */
   filesOf(name: string): readonly string[] {
     return this.sources.flatMap((source) => source.fileOf?.(name) ?? []);
+  }
+
+  /** True if a file, by its real path, belongs to a source. */
+  hasFile(file: string): boolean {
+    return this.filesOf(path.basename(file)).some((each) => realPath(each) === file);
   }
 
   /** The folders with one file per secret. */

@@ -248,10 +248,15 @@ interface InputSources {
   readonly env: Environment;
   /** The secrets must have been read before. */
   readonly secrets: SecretReader;
+  /** The secrets of all workspaces of the project, whose files `$file` must not show. */
+  readonly allSecrets?: readonly SecretReader[];
   readonly vars: Readonly<Record<string, Value>>;
   /** True if an unset secret or variable is an error; false to use a placeholder for any text. */
   readonly mustBeSet: boolean;
 }
+
+/** Files whose names say that they hold secrets: those with variables, and `.git/config` with the token of a pipeline. */
+const SECRET_FILE = /(^|\/)\.(env(rc|\.[^/]*)?$|git\/)/i;
 
 /** The sources of value forms: environment, secrets and files. Variables come from the workspace. */
 export class Inputs {
@@ -294,17 +299,24 @@ export class Inputs {
 
   /** The text of a file without its final newline. The path is relative to `folder`. */
   file(folder: string, relative: string): Result<string> {
-    const { root } = this.sources;
+    const { root, secrets, allSecrets = [] } = this.sources;
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
     const absolute = path.resolve(folder, relative);
     this.#noted.add(absolute);
     return remembered(this.#files, absolute, (file) => {
-      const name = path.relative(root, file).replaceAll(path.sep, '/');
+      const name = pathFrom(root, file);
       const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
       if (name === '') return { code: 'not-a-file', message: '$file is the project folder, expected a file' };
       try {
-        if (!isInside(realPathOf(file), root)) return outside;
+        const real = realPathOf(file);
+        if (!isInside(real, root)) return outside;
+        const isSecret =
+          SECRET_FILE.test(pathFrom(root, real)) || [secrets, ...allSecrets].some((each) => each.hasFile(real));
+        if (isSecret) {
+          const message = `$file: ${name} may hold secrets; use { $secret: NAME } for a secret, or move the text to another file`;
+          return { code: 'secret-file', message };
+        }
       } catch (error) {
         return { code: 'unreadable-file', message: `$file: ${name} cannot be read: ${reasonOf(error)}` };
       }
@@ -313,6 +325,10 @@ export class Inputs {
       return { code: read.problem.code, message: `$file: ${name}: ${read.problem.message}` };
     });
   }
+}
+
+function pathFrom(root: string, file: string): string {
+  return path.relative(root, file).replaceAll(path.sep, '/');
 }
 
 function remembered<T>(memory: Map<string, T>, key: string, find: (key: string) => T): T {

@@ -112,9 +112,17 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
 type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;
 
 /** Reads each file once. The secrets of the workspace must have been read before. */
-export function inputsFor({ project: { root }, workspace, env, mode }: InputOptions): Inputs {
+export function inputsFor({ project: { root, workspaces }, workspace, env, mode }: InputOptions): Inputs {
   const { secrets, vars } = workspace;
-  return new Inputs({ root, env, secrets, vars, mustBeSet: mode === 'live' || mode === 'offline-with-secrets' });
+  const allSecrets = Object.values(workspaces).map((each) => each.secrets);
+  return new Inputs({
+    root,
+    env,
+    secrets,
+    allSecrets,
+    vars,
+    mustBeSet: mode === 'live' || mode === 'offline-with-secrets',
+  });
 }
 
 /** Reads all secrets that the manifests of a workspace and its settings may use. */

@@ -1,4 +1,4 @@
-import { symlinkSync } from 'node:fs';
+import { symlinkSync, unlinkSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../src/kinds/index.ts';
@@ -190,6 +190,42 @@ describe('a file of a manifest', () => {
       'manifests/a.yaml:7:37 spec.prompt_config.prompt outside-project $file: dir/secret.md is outside the project folder',
     ]);
     expect(JSON.stringify(desired)).not.toContain('"outside"');
+  });
+
+  it.each([
+    { file: '.env', reason: 'the variables of the project' },
+    { file: '.ENV.production', reason: 'variables under another name, and in other letters' },
+    { file: 'deeper/.envrc', reason: 'variables of direnv' },
+    { file: '.git/config', reason: 'the token of a pipeline for its repository' },
+    { file: 'team.vars', reason: 'an env_file of another workspace' },
+    { file: 'keys/OPENAI', reason: 'a folder of secrets' },
+    { file: 'more/keys', reason: 'the secrets_dir' },
+    { file: 'prompts/link.md', reason: 'a link to secrets' },
+  ])('is refused if it may hold secrets: $reason', async ({ file }) => {
+    const secret = 'KEY=the-secret-text';
+    using project = new TemporaryProject({
+      'voxform.yaml': `version: 1
+manifests: [manifests/*]
+default_workspace: one
+workspaces:
+  one: { base_url: "https://a.example.com", workspace_id: a, secrets: [{ folder: keys }] }
+  two: { base_url: "https://b.example.com", workspace_id: b, secrets: [{ env_file: team.vars }] }
+  three: { base_url: "https://c.example.com", workspace_id: c, secrets_dir: more }
+`,
+      [file]: secret,
+      'team.vars': secret,
+      'prompts/.envelope.md': 'Dear',
+      'manifests/a.yaml': manifest('Agent', 'a', `name: { $file: ../${file} }`),
+      'manifests/b.yaml': manifest('Agent', 'b', 'name: { $file: ../prompts/.envelope.md }'),
+    });
+    if (file.endsWith('link.md')) {
+      unlinkSync(`${project.root}/${file}`);
+      symlinkSync('../team.vars', `${project.root}/${file}`);
+    }
+    const { diagnostics, resources } = await project.load();
+    expect(diagnostics).toMatchObject([{ file: 'manifests/a.yaml', line: 6, column: 18, code: 'secret-file' }]);
+    expect(diagnostics[0]?.message).toContain('$secret');
+    expect(JSON.stringify(resources)).not.toContain(secret);
   });
 
   it('may be a link inside the project, from a folder above the manifests too', async () => {
