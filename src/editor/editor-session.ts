@@ -35,6 +35,8 @@ interface EditorFacts {
 
 interface EditorNotifications {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
+  /** A project was loaded. */
+  loaded(snapshot: ProjectSnapshot): void;
   notice(text: string): void;
   log(text: string): void;
   /** A bug. */
@@ -158,6 +160,7 @@ export class EditorSession {
       texts: () => files.textsIn(folder, policies?.files.map((each) => realPath(each.path)) ?? []),
       onLoaded: (snapshot) => {
         this.#publishAll(snapshot);
+        this.#notifications.loaded(snapshot);
         if (!reportsFileChanges || !files.isShown(folder)) watch ??= this.#watch(folder);
         watch?.loaded(snapshot);
       },

@@ -41,7 +41,7 @@ import { definitionsAt, referencesAt } from './find-references.ts';
 import { hoverAt, topicAt } from './hover.ts';
 import { type OpenFile, realFileOf } from './open-files.ts';
 import { renamableAt, renameAt } from './rename.ts';
-import type { PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
+import { knownFile, type PlaceInFile, type ProjectSnapshot, type TextRange } from './snapshot.ts';
 import { type FileSymbol, resourcesNamed, symbolsIn } from './symbols.ts';
 import { fixesOf, formattingEdits } from './text-edits.ts';
 import { usesOfText } from './text-files.ts';
@@ -188,10 +188,11 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
   );
   connection.onRequest(
     DocumentFormattingRequest.type,
-    checked(inFile, ({ textDocument: { uri } }) => {
-      const { document, file = uri } = session.files.get(uri) ?? {};
-      if (document === undefined) return null;
-      return formattingEdits(path.basename(file), document.getText()).map((change) => editIn(document, change));
+    checked(inFile, async ({ textDocument: { uri } }) => {
+      const found = await openedFile(session, uri, 'latest');
+      const known = found && knownFile(found.snapshot, found.file);
+      if (found === undefined || (known?.role !== 'manifest' && known?.role !== 'project')) return null;
+      return formattingEdits(found.file, known.text).map((change) => editIn(found.document, change));
     }),
   );
   connection.onRequest(

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import {
   createProtocolConnection,
   DidChangeTextDocumentNotification,
@@ -7,6 +8,7 @@ import {
   DidCloseTextDocumentNotification,
   DidOpenTextDocumentNotification,
   DidSaveTextDocumentNotification,
+  DocumentFormattingRequest,
   ExitNotification,
   InitializedNotification,
   type InitializeParams,
@@ -24,15 +26,19 @@ import {
   ShutdownRequest,
   StreamMessageWriter,
   TextDocumentSyncKind,
+  UnregistrationRequest,
 } from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { type ZodType, z } from 'zod';
 import { errorMessage } from '../problems/error-code.ts';
+import { defaultManifests } from '../project/check-project.ts';
+import { PROJECT_FILES } from '../project/find-project.ts';
 import { VERSION } from '../version.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
 import { MessageReader } from './message-reader.ts';
 import { realFileOf } from './open-files.ts';
 import { listenToRequests, REQUEST_CAPABILITIES } from './requests.ts';
+import type { ProjectSnapshot } from './snapshot.ts';
 
 interface ServerOptions extends EditorSessionOptions {
   readonly input: Readable;
@@ -66,6 +72,8 @@ class EditorServer {
   readonly #session: EditorSession;
   #isClosed = false;
   #reportsFileChanges = false;
+  /** By folder, the patterns of the files for which the editor offers formatting; undefined if it cannot choose files. */
+  #formatted: Map<string, readonly string[]> | undefined;
   #state: 'new' | 'running' | 'shut down' = 'new';
 
   constructor(options: ServerOptions) {
@@ -81,6 +89,7 @@ class EditorServer {
             diagnostics: [...diagnostics],
           }),
         ),
+      loaded: (snapshot) => this.#offerFormatting(snapshot),
       notice: (text) => {
         const message = this.#redacted(text);
         const type = MessageType.Warning;
@@ -172,6 +181,9 @@ class EditorServer {
     const { workspace: named, showLocations } = forEditor.parse(initOptions ?? {});
     const workspace = named || this.#options.workspace;
     this.#reportsFileChanges = capabilities.workspace?.didChangeWatchedFiles?.dynamicRegistration === true;
+    const { formatting, filters } = capabilities.textDocument ?? {};
+    const choosesFiles = formatting?.dynamicRegistration === true && filters?.relativePatternSupport === true;
+    if (choosesFiles) this.#formatted = new Map();
     this.#session.begin({ workspace, reportsFileChanges: this.#reportsFileChanges, showLocations });
     const folders = workspaceFolders?.map(({ uri }) => uri) ?? (rootUri == null ? [] : [rootUri]);
     for (const uri of folders) this.#session.files.addFolder(uri);
@@ -180,6 +192,7 @@ class EditorServer {
         positionEncoding: 'utf-16',
         textDocumentSync: { openClose: true, change: TextDocumentSyncKind.Incremental, save: true },
         ...REQUEST_CAPABILITIES,
+        documentFormattingProvider: !choosesFiles,
         workspace: { workspaceFolders: { supported: true, changeNotifications: true } },
       },
       serverInfo: { name: 'voxform', version: VERSION },
@@ -193,6 +206,26 @@ class EditorServer {
     this.#connection
       .sendRequest(RegistrationRequest.type, { registrations: [{ id: method, method, registerOptions }] })
       .catch((error: unknown) => this.#failed(error));
+  }
+
+  /** For the files of a project only: others have formatters of their own. */
+  #offerFormatting({ folder, project }: ProjectSnapshot): void {
+    const patterns = [...PROJECT_FILES, ...(project?.manifests ?? defaultManifests)];
+    const before = this.#formatted?.get(folder);
+    if (this.#formatted === undefined || isDeepStrictEqual(before, patterns)) return;
+    this.#formatted.set(folder, patterns);
+    const { method } = DocumentFormattingRequest.type;
+    const id = `${method} ${folder}`;
+    const baseUri = this.#session.files.uriOf(folder);
+    const documentSelector = patterns.flatMap((pattern) =>
+      ['yaml', 'json'].map((language) => ({ scheme: 'file', language, pattern: { baseUri, pattern } })),
+    );
+    const ended =
+      before && this.#connection.sendRequest(UnregistrationRequest.type, { unregisterations: [{ id, method }] });
+    const begun = this.#connection.sendRequest(RegistrationRequest.type, {
+      registrations: [{ id, method, registerOptions: { documentSelector } }],
+    });
+    Promise.all([ended, begun]).catch((error: unknown) => this.#failed(error));
   }
 
   /** Rejects requests that are out of order, and reports bugs without secrets. */

@@ -24,6 +24,7 @@ it.each([
     },
     {
       diagnostics: () => undefined,
+      loaded: () => undefined,
       notice: () => undefined,
       log: () => undefined,
       failure: (error) => expect.unreachable(String(error)),

@@ -1,7 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CodeActionRequest, DocumentFormattingRequest, type TextEdit } from 'vscode-languageserver-protocol/node';
+import {
+  CodeActionRequest,
+  DocumentFormattingRequest,
+  RegistrationRequest,
+  type TextEdit,
+  UnregistrationRequest,
+} from 'vscode-languageserver-protocol/node';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { command } from '../trust/in-process.ts';
 import { agent, editedProject, misspelt, projectText } from './edited-project.ts';
@@ -181,11 +187,59 @@ describe('formatting', () => {
   });
 
   it('leaves a text alone that is broken', async () => {
-    await using folder = await editedProject({});
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
     await using editor = await TestEditor.open(folder.root);
     await editor.show('manifests/a.yaml', 'kind: [');
     const textDocument = { uri: editor.uri('manifests/a.yaml') };
     const options = { tabSize: 2, insertSpaces: true };
     expect(await editor.connection.sendRequest(DocumentFormattingRequest.type, { textDocument, options })).toEqual([]);
   });
+
+  it('is for the files of the project only', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    await using editor = await TestEditor.open(folder.root);
+    const options = { tabSize: 2, insertSpaces: true };
+    for (const file of ['compose.yaml', 'package.json', 'prompts/day.md', '../elsewhere.yaml']) {
+      const textDocument = { uri: editor.uri(file) };
+      await editor.show(file, 'b:   1\na: { }\n');
+      const edits = await editor.connection.sendRequest(DocumentFormattingRequest.type, { textDocument, options });
+      expect(edits, file).toBeNull();
+    }
+  });
+
+  it('is offered by the patterns of the project, where the editor can choose files', async () => {
+    await using folder = await editedProject({ 'manifests/a.yaml': agent });
+    const editor = TestEditor.start(folder.root);
+    const offered: string[] = [];
+    const given = new Map<string, Registration>();
+    const note = (): void => {
+      const selectors = [...given.values()].flatMap(({ registerOptions }) => registerOptions.documentSelector);
+      offered.push([...new Set(selectors.map(({ pattern }) => pattern.pattern))].join(' '));
+    };
+    editor.connection.onRequest(RegistrationRequest.type, ({ registrations }) => {
+      for (const each of registrations) given.set(each.id, each as Registration);
+      note();
+    });
+    editor.connection.onRequest(UnregistrationRequest.type, ({ unregisterations }) => {
+      for (const { id } of unregisterations) given.delete(id);
+    });
+    const textDocument = { formatting: { dynamicRegistration: true }, filters: { relativePatternSupport: true } };
+    const { capabilities } = await editor.initialize({ capabilities: { textDocument } });
+    expect(capabilities.documentFormattingProvider).toBe(false);
+    await editor.show('manifests/a.yaml', agent);
+    await expect.poll(() => offered).toEqual(['voxform.yaml voxform.yml manifests/**/*.{yaml,yml,json}']);
+    await editor.show('voxform.yaml', `${projectText}manifests: [agents/*.yaml]\n`);
+    await expect.poll(() => offered.at(-1)).toBe('voxform.yaml voxform.yml agents/*.yaml');
+    expect([...given.values()][0]?.registerOptions.documentSelector[0]).toMatchObject({
+      pattern: { baseUri: editor.uri('.') },
+    });
+    await editor.leave();
+  });
 });
+
+interface Registration {
+  readonly id: string;
+  readonly registerOptions: {
+    readonly documentSelector: readonly { readonly pattern: { readonly baseUri: string; readonly pattern: string } }[];
+  };
+}
