@@ -37,6 +37,8 @@ export interface Context extends RunContext {
   readonly interrupts: Interrupts;
   /** Receives the progress of reads in place of stderr. */
   readonly onProgress?: OnReadProgress;
+  /** The format of errors of a command without `--output`. */
+  readonly errorFormat?: string;
   /** Runs another command line in this process, with a part of the context, on other streams. */
   readonly run: (args: readonly string[], given: Partial<Context>, host?: Partial<Host>) => Promise<number>;
   /** Undefined if it is off. */

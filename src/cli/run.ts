@@ -50,7 +50,7 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
   });
   const args = normalisedArgs(program, host.args);
   const typed = cursorIn(program, [...args, '']).flags;
-  const format = typed.get('--output') ?? '';
+  const format = typed.get('--output') ?? given.errorFormat ?? '';
   try {
     if (host.args.length === 0) {
       program.outputHelp({ error: true });

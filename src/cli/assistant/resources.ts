@@ -1,9 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
-import { readTextFile } from '../../manifests/read-file.ts';
+import { readTextFile, realPath } from '../../manifests/read-file.ts';
 import { UserError } from '../../problems/user-error.ts';
+import { projectFileIn } from '../../project/find-project.ts';
 import { projectFiles } from '../../project/format-files.ts';
+import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import { packagePath } from '../../version.ts';
@@ -67,11 +69,11 @@ function collections(context: Context): Readonly<Record<string, Collection>> {
 }
 
 async function ofProject({ cwd, projectFolder = cwd, env }: Context): Promise<ReadonlyMap<string, ListedFile>> {
-  const project = await loadProject({ cwd: projectFolder, env }).catch((error: unknown) => {
-    if (error instanceof Error && 'project' in error) return error.project as Awaited<ReturnType<typeof loadProject>>;
-    throw error;
-  });
-  const files = projectFiles(project).filter((file) => !file.split('/').some((part) => part.startsWith('.')));
+  const { root, names } = await loadProject({ cwd: projectFolder, env }).then(
+    (project) => ({ root: project.root, names: projectFiles(project) }),
+    (error: unknown) => ofInvalid(error, projectFolder),
+  );
+  const files = names.filter((file) => !file.split('/').some((part) => part.startsWith('.')));
   return new Map(
     files.map((file) => [
       `voxform://project/${file.split('/').map(encodeURIComponent).join('/')}`,
@@ -79,13 +81,22 @@ async function ofProject({ cwd, projectFolder = cwd, env }: Context): Promise<Re
         name: file,
         mimeType: file.endsWith('.json') ? 'application/json' : 'application/yaml',
         async text() {
-          const read = readTextFile(path.join(project.root, file), project.root);
+          const read = readTextFile(path.join(root, file), root);
           if ('text' in read) return read.text;
           throw new UserError(`${file}: ${read.problem.message}`);
         },
       },
     ]),
   );
+}
+
+/** The files as far as they are known: the schemas and the docs help to correct a project, and to begin one. */
+function ofInvalid(error: unknown, folder: string): { readonly root: string; readonly names: readonly string[] } {
+  if (!(error instanceof UserError)) throw error;
+  if (error instanceof InvalidProject && error.usable !== undefined)
+    return { root: error.usable.root, names: projectFiles(error.usable) };
+  const file = projectFileIn(folder);
+  return { root: realPath(folder), names: file === undefined ? [] : [file] };
 }
 
 async function ofPackage(folder: string, suffix: string, mimeType: string): Promise<ReadonlyMap<string, ListedFile>> {

@@ -150,6 +150,7 @@ async function runTool(tool: Tool, { context, given, asked }: Running): Promise<
         workspace,
         workspaces: workspace === undefined ? [] : [workspace],
         onProgress: progressOf(asked, context),
+        errorFormat: 'json',
       },
       { stdin: () => Readable.from([]), stdout, stderr, interrupts },
     );

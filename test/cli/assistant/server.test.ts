@@ -1,6 +1,7 @@
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../voxform-process.ts';
 import { agentManifest, projectFile, testWorkspace } from '../workspace.ts';
 import { filesIn, TestAssistant, textIn } from './test-assistant.ts';
 
@@ -101,6 +102,11 @@ describe('voxform mcp', () => {
     const { error } = JSON.parse((await workspace.run('versions', 'Agent/dya', '--output', 'json')).stdout);
     expect(await assistant.error('versions', { address: 'Agent/dya' })).toEqual(error);
     expect(await assistant.error('explain', { topic: '--version' })).toMatchObject({ hint: expect.any(String) });
+    expect(await assistant.error('schema', { name: 'Agnt' })).toMatchObject({
+      message: expect.stringMatching(/^unknown schema/),
+      hint: expect.stringContaining('phone-number'),
+    });
+    expect(await assistant.error('format', { files: ['no/such'] })).toMatchObject({ message: expect.any(String) });
     expect(await assistant.error('schema', { pointer: '/no/such' })).toMatchObject({ hint: expect.any(String) });
     expect(await assistant.error('format', { files: ['../elsewhere'] })).toBeDefined();
     workspace.emulator.faults.add({ times: 100, fault: { status: 401, body: { message: 'no' } } });
@@ -296,6 +302,21 @@ describe('the resources of voxform mcp', () => {
     }
     await expect(textOf('file:///etc/passwd')).rejects.toThrow();
     await expect(textOf('no address')).rejects.toThrow();
+  });
+
+  it.each([
+    { text: undefined, file: [], reason: 'no project' },
+    { text: 'version: [', file: ['voxform.yaml'], reason: 'a broken project file' },
+    { text: 'version: 1\nworkspaces: {}\n', file: ['voxform.yaml', 'manifests/day.yaml'], reason: 'an invalid one' },
+  ])('serves the docs as resources with $reason', async ({ text, file }) => {
+    await using folder = await temporaryFolder({ [FILE]: agentManifest('day'), ...(text && { 'voxform.yaml': text }) });
+    await using assistant = await TestAssistant.open({ folder }, { env: { VOXFORM_API_KEY: '' } });
+    const { resources } = await assistant.client.listResources();
+    const uris = resources.map(({ uri }) => uri);
+    expect(uris.filter((uri) => uri.startsWith('voxform://project/'))).toEqual(
+      file.map((name) => `voxform://project/${name}`),
+    );
+    expect(uris).toContain('voxform://docs/manifests');
   });
 });
 
