@@ -13,7 +13,7 @@ import { lastPlan } from './last-plan.ts';
 import { chooseProject, projectAround, projectFile, projectFolders } from './projects.ts';
 import { ReportPanels } from './report-panels.ts';
 import { ResultLenses } from './result-lenses.ts';
-import { runVoxform } from './run-voxform.ts';
+import { runVoxform, withoutWarnings } from './run-voxform.ts';
 
 let extension: Extension | undefined;
 
@@ -219,7 +219,7 @@ class Extension {
       if (stdout !== '') return stdout;
       this.#log.append(complaint);
       const wrongKey = 'Change API key';
-      void vscode.window.showErrorMessage(complaint.trim(), wrongKey).then((picked) => {
+      void vscode.window.showErrorMessage(withoutWarnings(complaint).trim(), wrongKey).then((picked) => {
         if (picked === wrongKey) void this.#keys.ask({ folder, workspace });
       });
     } catch (error) {

@@ -28,9 +28,14 @@ export async function runVoxform(
   const chunks: string[] = [];
   child.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    const line = text.trimEnd().split('\n').at(-1);
-    if (line !== undefined) onProgress?.(line);
+    const line = withoutWarnings(text).trimEnd().split('\n').at(-1);
+    if (line) onProgress?.(line);
   });
   const { code, complaint } = await ended;
   return { code, stdout: chunks.join(''), complaint };
+}
+
+/** Without warnings and their further lines, which say neither how far a command is nor why it failed. */
+export function withoutWarnings(text: string): string {
+  return text.replace(/^warning: .*\n(?: {9}.*\n)*/gm, '');
 }
