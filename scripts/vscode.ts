@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { strToU8, type Zippable, zipSync } from 'fflate';
 import { rolldown } from 'rolldown';
+import { EXAMPLES } from '../src/manifests/value-forms.ts';
 import { VERSION } from '../src/version.ts';
 import { licencesOf } from './licences.ts';
 
@@ -15,8 +16,8 @@ import { licencesOf } from './licences.ts';
 const root = path.resolve(import.meta.dirname, '..');
 const source = path.join(root, 'editors', 'vscode');
 const [file = path.join(root, `voxform-${VERSION}.vsix`)] = process.argv.slice(2);
-const packageFile = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<string, string>;
-const { name, publisher, displayName, description } = packageFile;
+const packageFile = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as PackageFile;
+const { name, publisher, displayName, description, engines, contributes } = packageFile;
 
 // Beside `dist`: the bundler resolves packages from there.
 const built = mkdtempSync(path.join(tmpdir(), 'voxform-vscode-'));
@@ -40,6 +41,15 @@ try {
   rmSync(built, { recursive: true, force: true });
 }
 
+interface PackageFile {
+  readonly name: string;
+  readonly publisher: string;
+  readonly displayName: string;
+  readonly description: string;
+  readonly engines: { readonly vscode: string };
+  readonly contributes: { readonly grammars: readonly [{ readonly scopeName: string }] };
+}
+
 type Files = Readonly<Record<string, Uint8Array>>;
 
 async function extensionFiles(): Promise<Files> {
@@ -57,11 +67,21 @@ async function extensionFiles(): Promise<Files> {
     'package.json': strToU8(`${JSON.stringify({ ...packageFile, version: VERSION }, undefined, 2)}\n`),
     'dist/extension.cjs': strToU8(code),
     'dist/LICENSES.txt': strToU8(licencesOf(output)),
+    'dist/forms.tmLanguage.json': strToU8(JSON.stringify(formsGrammar())),
     ...folderIn(path.join(source, 'images'), 'images'),
     'README.md': readFileSync(path.join(source, 'README.md')),
     'CHANGELOG.md': readFileSync(path.join(root, 'CHANGELOG.md')),
     'LICENSE.txt': readFileSync(path.join(root, 'LICENSE')),
   };
+}
+
+/** Gives `$ref` and the other forms a colour of their own, where YAML has a key. */
+function formsGrammar() {
+  const names = Object.keys(EXAMPLES).map((name) => name.slice(1));
+  const match = `(?<![^\\s{,"'])\\$(?:${names.join('|')})(?=["']?\\s*:)`;
+  const [{ scopeName }] = contributes.grammars;
+  const patterns = [{ match, name: 'keyword.control.form.voxform' }];
+  return { scopeName, injectionSelector: 'L:entity.name.tag.yaml', patterns };
 }
 
 function folderIn(folder: string, target: string, wanted = /./): Files {
@@ -89,7 +109,6 @@ function zip(files: Files): Uint8Array {
 
 /** What VS Code reads before it installs an extension. */
 function manifest(): string {
-  const { engines } = packageFile as unknown as { readonly engines: { readonly vscode: string } };
   const asset = (type: string, to: string) =>
     `<Asset Type="Microsoft.VisualStudio.${type}" Path="extension/${to}" Addressable="true"/>`;
   return `<?xml version="1.0" encoding="utf-8"?>

@@ -1,12 +1,13 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Locator, Page } from 'playwright-core';
+import { attempt } from '../../src/problems/attempt.ts';
 import { hasBrowser, startBrowser } from '../browser.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -32,22 +33,26 @@ const SETTINGS = {
 /** VS Code in a browser, with the extension in an empty profile, on a machine without Node and voxform in the PATH. */
 export class VsCode implements AsyncDisposable {
   readonly page: Page;
+  /** With everything that the editor writes. */
+  readonly home: string;
   readonly #end: () => Promise<void>;
 
-  private constructor(page: Page, end: () => Promise<void>) {
+  private constructor(page: Page, home: string, end: () => Promise<void>) {
     this.page = page;
+    this.home = home;
     this.#end = end;
   }
 
-  static async open(folder: string): Promise<VsCode> {
+  /** @param variables of the environment, beside those that the editor needs. */
+  static async open(folder: string, variables: Readonly<Record<string, string>> = {}): Promise<VsCode> {
     const home = await mkdtemp(path.join(tmpdir(), 'voxform-vscode-'));
     const [data, extensions, nothing] = ['data', 'extensions', 'nothing'].map((name) => path.join(home, name));
     const vsix = path.join(home, 'voxform.vsix');
-    await promisify(execFile)(process.execPath, [path.join(root, 'scripts/vscode.ts'), vsix], { cwd: root });
+    await buildExtension(vsix);
     await mkdir(path.join(home, 'data/User'), { recursive: true });
     await mkdir(path.join(home, 'nothing'));
     await writeFile(path.join(home, 'data/User/settings.json'), JSON.stringify(SETTINGS));
-    const env = { HOME: home, PATH: nothing, EXTENSIONS_GALLERY: '{}', LANG: 'C.UTF-8' };
+    const env = { ...variables, HOME: home, PATH: nothing, EXTENSIONS_GALLERY: '{}', LANG: 'C.UTF-8' };
     const server = [realpathSync(found ?? ''), '--user-data-dir', `${data}`, '--extensions-dir', `${extensions}`];
     await promisify(execFile)(process.execPath, [...server, '--install-extension', vsix], { env });
     const port = await freePort();
@@ -73,11 +78,27 @@ export class VsCode implements AsyncDisposable {
       page.setDefaultTimeout(120_000);
       await page.goto(`http://127.0.0.1:${port}/?folder=${encodeURIComponent(folder)}`);
       await page.locator('.monaco-workbench').waitFor();
-      return new VsCode(page, end);
+      return new VsCode(page, home, end);
     } catch (error) {
       await end();
       throw error;
     }
+  }
+
+  /** The arguments of each run of the command now, by the id of its process. */
+  runs(): ReadonlyMap<string, readonly string[]> {
+    const all = readdirSync('/proc').flatMap((id): [string, readonly string[]][] => {
+      const words = (textOf(`/proc/${id}/cmdline`) ?? '').split('\0').slice(0, -1);
+      const command = words.findIndex((word) => word.startsWith(this.home) && word.endsWith('voxform/dist/main.js'));
+      return command === -1 ? [] : [[id, words.slice(command + 1)]];
+    });
+    return new Map(all);
+  }
+
+  /** The class that gives a word of the shown text its colour. */
+  async colorOf(word: string): Promise<string | null> {
+    const line = this.shown('.view-line', word);
+    return line.locator('span:not(:has(span))').filter({ hasText: word }).first().getAttribute('class');
   }
 
   /** Runs a command by its name in the palette. */
@@ -155,14 +176,35 @@ export class VsCode implements AsyncDisposable {
   }
 
   async #pick(text: string, offered: string): Promise<void> {
-    await this.press('Control+P');
-    await this.page.locator('.quick-input-widget input[type=text]').fill(text);
+    const input = this.page.locator('.quick-input-widget input[type=text]');
     const row = this.shown('.quick-input-list .monaco-list-row.focused', offered);
-    await row.waitFor();
-    await this.press('Enter');
+    // While a window loads, the list may not have the item yet, and does not change by itself.
+    for (let tries = 1; ; tries += 1) {
+      await this.press('Control+P');
+      await input.fill(text);
+      const timeout = 15_000;
+      if (tries === 8) await row.waitFor({ timeout });
+      const isOffered = await row.waitFor({ timeout }).then(
+        () => true,
+        () => false,
+      );
+      if (isOffered) break;
+      await this.press('Escape');
+    }
+    // Not the focused element: the window may give the focus to an editor.
+    await input.press('Enter');
     // The command may ask in the same widget at once.
     await row.waitFor({ state: 'hidden' });
   }
+}
+
+export async function buildExtension(file: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [path.join(root, 'scripts/vscode.ts'), file], { cwd: root });
+}
+
+/** Undefined for a process that has just ended. */
+function textOf(file: string): string | undefined {
+  return attempt(() => readFileSync(file, 'utf8'));
 }
 
 async function freePort(): Promise<number> {

@@ -1,17 +1,19 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
+import { temporaryFolder } from '../cli/voxform-process.ts';
 import { editedProject } from '../editor/edited-project.ts';
 import { step } from '../step.ts';
-import { missing, VsCode } from './vscode-in-browser.ts';
+import { buildExtension, missing, VsCode } from './vscode-in-browser.ts';
 
 const agent = `apiVersion: voxform/v1
 kind: Agent
 metadata:
   name: day
 spec:
-  name: Day
+  name: { $file: ../prompts/name.txt }
   prompt_config:
     prompt: { $file: ../prompts/day.md }
 `;
@@ -40,12 +42,16 @@ describe('VS Code', () => {
       await using folder = await editedProject({
         'voxform.yaml': `version: 1\ndefault_workspace: staging\nworkspaces:\n${workspace('staging')}${workspace('production')}`,
         '.env': 'not an assignment',
+        'other.yaml': 'a:   {}\n',
         'prompts/day.md': 'Be kind.\n',
+        'prompts/name.txt': 'Day\n',
         'manifests/agent.yaml': agent,
         'manifests/number.yaml': number,
       });
+      const files = await readdir(folder.root);
       const manifest = (name: string) => readFile(path.join(folder.root, 'manifests', name), 'utf8');
-      await using code = await VsCode.open(folder.root);
+      await using code = await VsCode.open(folder.root, { OPENAI_API_KEY: API_KEY });
+      const written = () => filesWith(API_KEY, [code.home, folder.root]);
 
       await step('a folder that is not trusted: problems, but no secret, no command and no request', async () => {
         await code.show('number.yaml', 8, 41);
@@ -54,6 +60,9 @@ describe('VS Code', () => {
         await code.shown('.markers-panel .monaco-list-row', 'no manifest declares Agent/d').waitFor();
         expect(await code.offers('voxform: ')).toEqual([]);
         expect(await code.notifications()).toEqual([]);
+        const [[id, args] = []] = code.runs();
+        expect([code.runs().size, args]).toEqual([1, ['lsp', '--no-secrets']]);
+        expect(readFileSync(`/proc/${id}/environ`, 'utf8')).not.toContain(API_KEY);
         await folder.write('.env', '');
         await code.trust();
       });
@@ -80,19 +89,77 @@ describe('VS Code', () => {
         await code.run('File: Save All');
         await expect.poll(() => manifest('agent.yaml'), { timeout: 60_000 }).toContain('name: noon');
       });
+      await step('a form has a colour of its own', async () => {
+        await code.show('agent.yaml');
+        const colors = [await code.colorOf('$file'), await code.colorOf('prompt_config'), await code.colorOf('kind')];
+        expect(colors[0]).not.toBe(colors[1]);
+        expect(colors[1]).toBe(colors[2]);
+      });
       await step('a prompt leads to its agents', async () => {
         await code.show('day.md');
-        await code.shown('.codelens-decoration', 'Used by Agent/noon').waitFor();
+        await code.shown('.codelens-decoration a', 'Used by Agent/noon').click();
+        await code.shown('.tab.active', 'agent.yaml').waitFor();
+        await code.show('day.md');
+        await code.run('Go to References');
+        await code.shown('.tab.active', 'agent.yaml').waitFor();
       });
-      await step('plan, with a key that is asked for once, and what it says above the resource', async () => {
+      await step('a limit is shown in the file of the text', async () => {
+        await code.show('name.txt');
+        await code.press('Control+A');
+        await code.type('x'.repeat(300));
+        await code.shown('.markers-panel .monaco-list-row', 'name.txt').waitFor();
+        await code.shown('.markers-panel .monaco-list-row', 'agent.yaml: ').waitFor();
+        await code.press('Control+A');
+        await code.type('Day');
+        await code.shown('.markers-panel', 'No problems').waitFor();
+        await code.run('File: Save All');
+      });
+      await step('formatting, of the files of the project only', async () => {
+        await code.show('other.yaml');
+        await code.run('Format Document');
+        await code.shown('.monaco-dialog-box', "no formatter for 'yaml' files").waitFor();
+        await code.press('Escape');
+        await code.show('agent.yaml', 1, 12);
+        await code.type('    ');
+        await code.run('File: Save All');
+        await expect.poll(() => manifest('agent.yaml'), { timeout: 60_000 }).toMatch(/^apiVersion: {5}voxform/);
+        await code.run('Format Document');
+        await code.run('File: Save All');
+        await expect.poll(() => manifest('agent.yaml'), { timeout: 60_000 }).toMatch(/^apiVersion: voxform/);
+      });
+      await step('a plan is cancelled', async () => {
         expect(emulator.requests).toEqual([]);
-        await code.show('agent.yaml');
+        emulator.faults.add({ times: 1000, fault: { delayMs: 3_600_000 } });
         await code.run('voxform: Plan');
         await code.pick('staging');
         await code.answer(API_KEY);
-        await code.report('voxform plan: staging').getByText('Agent/noon').first().waitFor();
-        await code.shown('.codelens-decoration', 'not created yet in staging').waitFor();
+        await expect.poll(() => emulator.requests.length, { timeout: 60_000 }).toBeGreaterThan(0);
+        expect([...code.runs().values()].map((words) => words.find((word) => !word.startsWith('--'))).sort()).toEqual([
+          'lsp',
+          'plan',
+        ]);
+        await code.shown('.notification-list-item .monaco-button', 'Cancel').click();
+        await expect.poll(() => code.runs().size, { timeout: 60_000 }).toBe(1);
+        await code.shown('.notification-list-item', 'Planning').waitFor({ state: 'hidden' });
+        expect(await code.notifications()).toEqual([]);
+        expect(await readdir(path.join(code.home, 'data/User/globalStorage/voxform.voxform'))).toEqual([]);
+        expect(await readdir(folder.root)).toEqual(files);
+        emulator.faults.clear();
+        emulator.clearRequests();
       });
+      await step(
+        'plan, after a reload of the window, without another question for the key, and what it says above the resource',
+        async () => {
+          await code.page.reload();
+          await code.shown('.tab.active', 'agent.yaml').waitFor();
+          await code.shown('.statusbar-item', 'staging').waitFor();
+          await code.run('voxform: Plan');
+          await code.pick('staging');
+          await code.report('voxform plan: staging').getByText('Agent/noon').first().waitFor();
+          await code.shown('.codelens-decoration', 'not created yet in staging').waitFor();
+          expect(await written()).toEqual([]);
+        },
+      );
       await step('drift, without another question', async () => {
         await code.run('voxform: Drift');
         await code.pick('staging');
@@ -110,8 +177,33 @@ describe('VS Code', () => {
         await code.shown('.view-line', 'at most 255').waitFor();
       });
       await step('nothing was written', async () => {
+        expect(await written()).toEqual([]);
         expect(emulator.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
       });
     },
   );
 });
+
+it.skipIf(missing !== undefined)('the extension is below 5 MB, and the same bytes each time', async () => {
+  await using folder = await temporaryFolder({});
+  const files = ['a.vsix', 'b.vsix'].map((name) => path.join(folder.root, name));
+  const packages = [];
+  for (const file of files) {
+    await buildExtension(file);
+    packages.push(await readFile(file));
+  }
+  expect(packages[0]?.length).toBeLessThan(5_000_000);
+  expect(packages[0]?.equals(packages[1] ?? Buffer.of())).toBe(true);
+});
+
+/** The files in these folders that contain a text. */
+async function filesWith(text: string, folders: readonly string[]): Promise<readonly string[]> {
+  const found = [];
+  for (const folder of folders) {
+    for (const name of await readdir(folder, { recursive: true })) {
+      const file = path.join(folder, name);
+      if ((await stat(file)).isFile() && (await readFile(file)).includes(text)) found.push(file);
+    }
+  }
+  return found;
+}
