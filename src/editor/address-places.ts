@@ -1,9 +1,10 @@
-import { type Document, isAlias, isMap, isScalar, type Scalar } from 'yaml';
+import { isAlias, isMap, isScalar, type Scalar } from 'yaml';
+import type { ReadDocument } from '../manifests/editing/edit-text.ts';
 import type { DocumentPath } from '../manifests/finding.ts';
 import { scalarOffset } from '../manifests/positions.ts';
 import { isGlob, parseAddress } from '../manifests/resource.ts';
 import { type Expression, readSyntax } from '../policies/cel/syntax.ts';
-import { isObject, type Json } from '../values/json.ts';
+import { isObject } from '../values/json.ts';
 import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import type { FileRole, TextRange } from './snapshot.ts';
 
@@ -31,11 +32,8 @@ export function addressPlaces(text: string, role: FileRole): readonly PlacedAddr
   });
 }
 
-interface Surroundings {
-  readonly text: string;
+interface Surroundings extends ReadDocument {
   readonly role: FileRole;
-  readonly value: Json;
-  readonly document: Document.Parsed;
 }
 
 function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddress[] {

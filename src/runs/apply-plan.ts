@@ -1,6 +1,6 @@
-import { type ApplyEvent, type ApplyReport, type ResourceResult, renamedBy } from '../engine/apply/apply-report.ts';
+import { type ApplyReport, type ResourceResult, renamedBy } from '../engine/apply/apply-report.ts';
+import type { ApplyInput } from '../engine/apply/apply-resources.ts';
 import { apply } from '../engine/apply/apply-resources.ts';
-import type { LostCreates } from '../engine/apply/writing.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import { approvalDigest } from '../engine/plan/plan-digest.ts';
@@ -16,16 +16,11 @@ import type { OpenWorkspace } from './open-workspace.ts';
 import { changesIn } from './planning.ts';
 import type { GuardOptions } from './run-context.ts';
 
-export interface ApplyPlanInput {
+export interface ApplyPlanInput extends Pick<ApplyInput, 'onError' | 'lostCreates' | 'onEvent'> {
   readonly opened: OpenWorkspace;
   /** Open, and with the state that the plan was made from. */
   readonly session: StateSession;
   readonly planned: PlanResult;
-  readonly onError: 'continue' | 'stop';
-  /** Set if the plan is one part of several. */
-  readonly lostCreates?: LostCreates | undefined;
-  /** Called for each resource. Errors contain no secrets. */
-  onEvent?(event: ApplyEvent): void;
 }
 
 /** Applies an approved plan. The report contains no secrets. */

@@ -7,13 +7,13 @@ import { applyReport, planReport } from '../../output/report.ts';
 import { refuseInvalidWaivers } from '../../policies/waivers.ts';
 import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
+import type { ApplyPlanInput } from '../../runs/apply-plan.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards, unliftedGuards } from '../../runs/apply-plan.ts';
 import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
 import { judgedPlan, refuseDenied, revalidatedPlan } from '../../runs/judged-plan.ts';
-import { type OpenWorkspace, openWorkspace, type SessionWanted, withSession } from '../../runs/open-workspace.ts';
+import { openWorkspace, type SessionWanted, withSession } from '../../runs/open-workspace.ts';
 import { aheadFor, changesIn, type PlanSurroundings, withManifests } from '../../runs/planning.ts';
 import type { GuardOptions, LockOptions } from '../../runs/run-context.ts';
-import type { StateSession } from '../../state/session.ts';
 import type { Context } from '../context.ts';
 import {
   type PlanFlags,
@@ -97,10 +97,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   });
 }
 
-interface ApprovedApply {
-  readonly opened: OpenWorkspace;
-  readonly session: StateSession;
-  readonly planned: PlanResult;
+interface ApprovedApply extends Pick<ApplyPlanInput, 'opened' | 'session' | 'planned'> {
   readonly options: ApplyFlags;
   /** True for a saved plan: it was reviewed, so nobody is asked again. */
   readonly isReviewed: boolean;

@@ -76,7 +76,7 @@ function sameDocuments(text: string, slices: readonly string[]): boolean {
   });
 }
 
-interface ReadDocument {
+export interface ReadDocument {
   readonly text: string;
   readonly document: Document.Parsed;
   readonly value: Json;

@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
+import type { Splice } from '../editing/change.ts';
 import { spliced } from '../editing/change.ts';
 import {
   behindColon,
@@ -268,11 +269,8 @@ function flowText(node: Node, source: TextSource, order: KeyOrder | undefined): 
   return spliced(text, splices);
 }
 
-interface FlowPart {
+interface FlowPart extends Splice {
   readonly key: string;
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
 }
 
 function partsOf(node: Node, source: TextSource, order: KeyOrder): FlowPart[] {

@@ -3,16 +3,12 @@ import { isSuccess } from '../../platform/exchange.ts';
 import { failureWords } from '../../platform/failure.ts';
 import { backoff, isRefusal, pauseOfRefusal, sendWithRetries } from '../../platform/retry.ts';
 import { type Network, WebClient } from '../../platform/web-client.ts';
-import type { Secret } from '../../values/value.ts';
 import type { Clock } from '../clock.ts';
 import type { DeliveryResult } from '../health/metrics.ts';
 import type { WatchLog } from '../watch-log.ts';
+import type { Receiver } from './receiver.ts';
 
-interface Delivery {
-  readonly url: Secret;
-  /** Name of the receiver for messages. */
-  readonly shown: string;
-  readonly header: { readonly name: string; readonly value: Secret } | undefined;
+interface Delivery extends Pick<Receiver, 'url' | 'shown' | 'header'> {
   readonly body: string;
   /** Called with each result, `delayed` before the final one. `problem` is the reason for a failure, without secrets. */
   onResult(result: DeliveryResult, problem: string): void;

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
 
 /** A webhook with a known address. */
-interface Receiver {
+export interface Receiver {
   /** May be secret as a whole, so it is never shown. */
   readonly url: Secret;
   /** The server only, for messages. */

@@ -1,16 +1,13 @@
 import type { ClientAuth, Configuration, CustomFetchOptions } from 'openid-client';
 import type { ProcessEnvironment } from '../../files/run-process.ts';
+import type { SignInSettings } from '../../fleet/fleet-file.ts';
 import { failureWords } from '../../platform/failure.ts';
 import { proxyFor } from '../../platform/proxy.ts';
 import { WebClient } from '../../platform/web-client.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { isLoopback } from '../../values/loopback.ts';
-import type { Secret } from '../../values/value.ts';
 
-interface ProviderOptions {
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: Secret | undefined;
+interface ProviderOptions extends Pick<SignInSettings, 'issuer' | 'clientId' | 'clientSecret'> {
   /** The address that the provider sends people back to. */
   readonly redirect: string;
   readonly env: ProcessEnvironment;

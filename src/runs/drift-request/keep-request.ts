@@ -5,13 +5,10 @@ import { HostProblem } from '../../hosting/host-client.ts';
 import { backoff } from '../../platform/retry.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { blobId, changesDigest, driftIn, ENDED, markedMessage, markedText, markIn, withText } from './request-mark.ts';
+import type { RequestPlace } from './request-place.ts';
 
 /** The request that a workspace should have. */
-export interface RequestWanted {
-  readonly branch: string;
-  /** Undefined for the default branch of the repository. */
-  readonly base: string | undefined;
-  readonly title: string;
+export interface RequestWanted extends Pick<RequestPlace, 'branch' | 'base' | 'title'> {
   /** Identifies the workspace in the repository. */
   readonly workspace: string;
   readonly drift: string;

@@ -25,12 +25,7 @@ interface NamingSources {
 }
 
 /** A manifest without its values. */
-export interface ManifestHead {
-  readonly kind: string;
-  readonly name: string;
-  /** Undefined if the record is found by its natural key. */
-  readonly id: string | undefined;
-  readonly secrets: ManifestDraft['secrets'];
+export interface ManifestHead extends Pick<ManifestDraft, 'kind' | 'name' | 'id' | 'secrets'> {
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
   /** Fields that no read shows and that take a secret which a person chose; also in `uses`. */

@@ -1,9 +1,10 @@
-import type { VersionShown, Versions } from '../../kinds/kind.ts';
+import type { VersionShown } from '../../kinds/kind.ts';
 import type { PlatformClient } from '../../platform/client.ts';
 import { isWithin, momentOf } from '../../platform/date-range.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { VERSION } from '../../version.ts';
 import { selectedCalls } from '../call-selection.ts';
+import type { VersionedRecord } from '../versioned-record.ts';
 import { noSuchVersion } from '../versioned-record.ts';
 import {
   type Compared,
@@ -41,10 +42,7 @@ export interface ImpactSelection {
   readonly compare?: readonly [from: number, to: number] | undefined;
 }
 
-interface Measuring extends ImpactSelection {
-  readonly address: string;
-  readonly id: string;
-  readonly versions: Versions;
+interface Measuring extends ImpactSelection, Pick<VersionedRecord, 'address' | 'id' | 'versions'> {
   /** All versions, if they were listed before. */
   readonly listed?: readonly VersionShown[] | undefined;
   readonly client: PlatformClient;
