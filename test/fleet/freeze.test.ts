@@ -122,3 +122,32 @@ it('keeps an approval while the fleet is frozen, and applies the plan after it',
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(writesTo(fleet)).toBe(1);
 });
+
+it('keeps the approval of a plan whose run is stopped by a freeze before its first write', async () => {
+  let isFrozen: Promise<void> | undefined;
+  const fleet = await testFleet({
+    projects: ['acme'],
+    rules: rules('approve'),
+    onRequest: async ({ path }) => {
+      // The last read before the first write to an empty workspace.
+      if (!path.includes('/users')) return undefined;
+      isFrozen ??= (async () => {
+        await fleet.control.freeze(freeze);
+        await fleet.until(() => fleet.log.some((line) => line.includes('frozen by ann')));
+      })();
+      await isFrozen;
+      return undefined;
+    },
+  });
+  const { control, told } = fleet;
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
+  const plan = (await shown(fleet))?.plan?.id ?? '';
+  await control.approve(ADDRESS, plan, 'bob');
+  await fleet.until(async () => (await holdOf(fleet)) === 'frozen');
+  expect(told.flatMap(({ report }) => report?.applied.map(({ result }) => result.status) ?? [])).toEqual(['skipped']);
+  expect([(await shown(fleet))?.plan, writesTo(fleet)]).toMatchObject([{ id: plan, state: 'approved', by: 'bob' }, 0]);
+  await control.unfreeze('ann');
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  expect(writesTo(fleet)).toBe(1);
+});

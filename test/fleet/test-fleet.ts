@@ -26,6 +26,8 @@ interface TestFleetOptions {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Of the platforms. */
   readonly behaviour?: EmulatorOptions['behaviour'];
+  /** Called for each request to a platform, which is answered after it. */
+  readonly onRequest?: EmulatorOptions['onRequest'];
 }
 
 export interface Told {
@@ -67,6 +69,7 @@ export async function testFleet({
   agents = [],
   isEmbedded = false,
   behaviour,
+  onRequest,
   secrets,
 }: TestFleetOptions): Promise<TestFleet> {
   const pg = await freshDatabase();
@@ -79,6 +82,7 @@ export async function testFleet({
       workspaceId: workspaceId(index),
       apiKey: KEY,
       behaviour,
+      onRequest,
     });
     onTestFinished(() => emulator.close());
     emulators.set(project, emulator);
