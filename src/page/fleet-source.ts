@@ -41,6 +41,7 @@ import {
   type RunDetail,
   type SearchResult,
   type ShownImpact,
+  trendNames,
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
@@ -82,11 +83,7 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
     attention: eachOnce(reasons.map(listed)),
     stale: eachOnce([listed({ status: 'stale' })]),
     broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
-    trends: [
-      { name: 'runs', tone: 'faint', counts: day.map(({ runs }) => runs) },
-      { name: 'failed runs', tone: 'bad', counts: day.map(({ failed }) => failed) },
-      { name: 'runs that found drift', tone: 'change', counts: day.map(({ drifted }) => drifted) },
-    ],
+    trends: trendNames.map((name) => ({ name, counts: day.map((hour) => hour[name]) })),
     facts: factsOf(figures, now),
   };
 }

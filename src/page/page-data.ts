@@ -112,11 +112,12 @@ export interface Overview {
   readonly facts: readonly Fact[];
 }
 
+/** Ended runs, failed ones, and those that found drift. */
+export const trendNames = ['runs', 'failed', 'drifted'] as const;
+
 /** Counts per hour, the current one last. */
 export interface Trend {
-  /** A plural noun. */
-  readonly name: string;
-  readonly tone: 'faint' | 'bad' | 'change';
+  readonly name: (typeof trendNames)[number];
   readonly counts: readonly number[];
 }
 

@@ -14,6 +14,8 @@ const bearer = (token: string) => ({ ...elsewhere, authorization: `Bearer ${toke
 
 /** Every route that shows contents, with the name of its schema. */
 const routes = [
+  ['overview', '/api/v1/overview'],
+  ['search', '/api/v1/search?q=client-0000'],
   ['workspaces', '/api/v1/workspaces'],
   ['workspace', WORKSPACE],
   ['resources', `${WORKSPACE}/resources`],
@@ -104,12 +106,30 @@ describe('the API', () => {
     }
     expect([seen.length, new Set(seen).size]).toEqual([120, 120]);
     expect(JSON.parse((await page.ask('/api/v1/workspaces?page=9')).text)).toMatchObject({ items: [], next: null });
-    for (const [name, route] of routes.filter(([each]) => ['resources', 'runs', 'pulls'].includes(each))) {
+    for (const [name, route] of routes.filter(([each]) => ['search', 'resources', 'runs', 'pulls'].includes(each))) {
       const { items, found } = documentOf(await page.ask(route), name);
-      const first = documentOf(await page.ask(`${route}?limit=1`), name);
+      const first = documentOf(await page.ask(`${route}${route.includes('?') ? '&' : '?'}limit=1`), name);
       const second = documentOf(await page.ask(first.next), name);
       expect([found, first.items, second.items]).toEqual([items.length, items.slice(0, 1), items.slice(1, 2)]);
     }
+  });
+
+  it('searches as the page does, and counts workspaces and runs as the overview does', async () => {
+    const source = new SampleSource({ count: 3 });
+    await using page = await runningPage({ source });
+    const { items, cut } = documentOf(await page.ask('/api/v1/search?q=client-00000'), 'search');
+    const workspace = source.rows[0]?.address;
+    expect([items, cut]).toEqual([
+      [null, 'PhoneNumber/hotline'].map((resource) => ({ workspace, status: 'in-sync', resource })),
+      false,
+    ]);
+    for (const query of ['', '?q=', '?q=c', '?q=client&sort=address'])
+      expect((await errorOf(page, `/api/v1/search${query}`)).status).toBe(400);
+    const { counts, trends, frozen } = documentOf(await page.ask('/api/v1/overview'), 'overview');
+    expect([counts, frozen]).toEqual([{ 'in-sync': 1, waiting: 1, failed: 1 }, null]);
+    expect(trends).toMatchObject([{ name: 'runs' }, { name: 'failed' }, { name: 'drifted' }]);
+    await using watch = await runningPage({ source: Object.assign(new SampleSource(), { search: undefined }) });
+    expect((await errorOf(watch, '/api/v1/search?q=client')).status).toBe(404);
   });
 
   it('filters resources as the page does', async () => {

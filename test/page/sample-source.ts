@@ -266,13 +266,12 @@ export class SampleSource implements PageSource {
       stale: some('stale'),
       broken: this.rows.length === 0 ? [] : [{ project: 'voices/clients/nobroken', problem: 'no: manifest' }],
       trends: [
-        { name: 'runs', tone: 'faint', counts: Array.from({ length: 24 }, (_, hour) => 1000 + 90 * (hour % 7)) },
+        { name: 'runs', counts: Array.from({ length: 24 }, (_, hour) => 1000 + 90 * (hour % 7)) },
         {
-          name: 'failed runs',
-          tone: 'bad',
+          name: 'failed',
           counts: Array.from({ length: 24 }, (_, hour) => (hour === 20 ? 30 : hour % 3)),
         },
-        { name: 'runs that found drift', tone: 'change', counts: Array(24).fill(0) },
+        { name: 'drifted', counts: Array(24).fill(0) },
       ] as const,
       facts: [['Oldest check', at(200)] as const, ['Processes', '2 alive'] as const],
     };

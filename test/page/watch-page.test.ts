@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { API_KEY, agentManifest, projectFile, testWorkspace, webhookManifest } from '../cli/workspace.ts';
 import { RunningWatch } from '../operator/running-watch.ts';
 import { createLocalStore } from '../state/temporary-state.ts';
+import { apiProblems } from './api-problems.ts';
 import { asking } from './running-page.ts';
 
 const TOKEN = 'the-token-of-this-watch';
@@ -232,6 +233,7 @@ it('pauses and resumes a watch, and tells who did', async () => {
   const { runs, paused } = await status();
   expect(paused).toMatchObject({ by: 'admin', because: 'a rehearsal' });
   expect((await ask('/metrics', { headers })).text).toContain('voxform_paused 1');
+  expect(apiProblems('watch_status', await status())).toEqual([]);
   const text = async () => (await ask('/workspaces/test')).text;
   expect(await text()).toMatch(
     /badge faint">paused[\s\S]*once it is resumed[\s\S]*admin: a rehearsal[\s\S]*<bdi>admin/,

@@ -1,6 +1,7 @@
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
 import { planDocument } from '../../engine/plan/plan-schema.ts';
 import { type ListedPull, type PullRow, pullStatus, type ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
+import type { SearchHit } from '../../fleet/rows/search-rows.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import { isForPerson } from '../../operator/plan-after.ts';
 import type { ListedRun, RunDetail, WorkspaceDetail, WorkspaceRow } from '../page-data.ts';
@@ -9,7 +10,11 @@ import type { ApiDocument } from './api-documents.ts';
 
 /* What the page shows, as JSON. */
 
-type Item<Name extends 'workspaces' | 'resources' | 'runs' | 'pulls'> = ApiDocument<Name>['items'][number];
+type Item<Name extends 'search' | 'workspaces' | 'resources' | 'runs' | 'pulls'> = ApiDocument<Name>['items'][number];
+
+export function searchHitJson({ address, status, resource }: SearchHit): Item<'search'> {
+  return { workspace: address, status, resource: resource ?? null };
+}
 
 export function workspaceRowJson(row: WorkspaceRow): Item<'workspaces'> {
   const { address, status, since, checkedAt, isOld, summary, source, mode } = row;

@@ -6,6 +6,7 @@ import { orphan } from '../../state/state-document.ts';
 import { described } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 import { lazily } from '../../values/lazily.ts';
+import { trendNames } from '../page-data.ts';
 
 const time = (description: string) => z.string().describe(`${description} ISO 8601.`);
 const timeOrNull = (description: string) => time(description).nullable();
@@ -36,6 +37,14 @@ const frozen = described('Who stopped all writes of the fleet; null while it is 
   by: z.string(),
   because: z.string(),
 }).nullable();
+
+const paused = described('Who paused it.', {
+  at: time('When.'),
+  by: z.string(),
+  because: z.string().nullable(),
+}).nullable();
+
+const seconds = z.number();
 
 const planState = z
   .enum(['waiting', 'approved', 'rejected', 'left'])
@@ -103,6 +112,25 @@ const pullRow = described('A pull request in a list, as in voxform fleet pulls -
 
 /** All answers of the API, by name. */
 const apiDocuments = {
+  overview: described('GET /api/v1/overview', {
+    counts: z.record(z.string(), z.int()).describe('The number of workspaces by status.'),
+    trends: z.array(
+      described('Ended runs of the last day; none without a fleet.', {
+        name: z.enum(trendNames),
+        counts: z.array(z.int()).describe('Per hour, the current one last.'),
+      }),
+    ),
+    frozen,
+  }),
+  search: listOf(
+    'GET /api/v1/search',
+    described('A workspace, or a resource of it.', {
+      workspace: z.string().describe('Its address.'),
+      status: z.enum(workspaceStatuses).describe('Of the workspace.'),
+      resource: z.string().nullable().describe('Null if the workspace itself was found.'),
+    }),
+    { cut: z.boolean().describe('True if there may be more than `found`: use a longer text.') },
+  ),
   workspaces: listOf('GET /api/v1/workspaces', workspaceRow, { frozen }),
   workspace: workspaceRow
     .extend({
@@ -114,11 +142,7 @@ const apiDocuments = {
       running: z.boolean(),
       frozen,
       failures: z.int().describe('Failed runs in a row.'),
-      paused: described('Who paused it.', {
-        at: time('When.'),
-        by: z.string(),
-        because: z.string().nullable(),
-      }).nullable(),
+      paused,
       vanished_at: timeOrNull('When it was first missing from its source.'),
       held: z.string().nullable().describe('Why its changes are not applied.'),
       problems: z.array(described('A problem with its lines.', { heading: z.string(), lines: z.array(z.string()) })),
@@ -183,6 +207,86 @@ const apiDocuments = {
       ),
     })
     .describe('GET /api/v1/pulls/SOURCE/NUMBER'),
+  fleet_status: described('The answer to /status of voxform fleet serve', {
+    at: time('By the clock of the database.'),
+    frozen,
+    counts: z.record(z.enum(workspaceStatuses), z.int()).describe('The number of workspaces by status.'),
+    lateness: seconds.describe('The longest time that a workspace has been waiting for its run. Seconds.'),
+    oldest_check_age: seconds.nullable().describe('The age of the oldest check of an active workspace. Seconds.'),
+    never_checked: z.int().describe('The number of active workspaces without a check.'),
+    orphans: z.int(),
+    violations: described('Policy violations in the plans of the last runs.', { deny: z.int(), warn: z.int() }),
+    requests: z.record(z.string(), z.int()).describe('The number of drift requests by status.'),
+    sources: z.array(
+      described('A source of workspaces.', {
+        name: z.string(),
+        shown: z.string(),
+        commit: z.string().nullable(),
+        fetched_age: seconds.nullable().describe('Seconds since it was fetched.'),
+        problem: z.string().nullable(),
+        removed: z.boolean().describe('True if no process has it in its fleet file.'),
+        warnings: z.array(z.string()),
+        broken: z.array(described('A project with unknown workspaces.', { project: z.string(), problem: z.string() })),
+      }),
+    ),
+    processes: z.array(
+      described('A process that serves the fleet.', {
+        id: z.string(),
+        host: z.string(),
+        pid: z.int(),
+        version: z.string(),
+        since: time('When it started.'),
+        heard_age: seconds.describe('Seconds since its last heartbeat.'),
+        status: z.enum(['alive', 'ending', 'dead']),
+        runs: z.array(described('A run in progress.', { address: z.string(), since: time('When it began.') })),
+      }),
+    ),
+    workspaces: z.array(z.never()).describe('Empty: see /api/v1/workspaces.'),
+  }),
+  watch_status: described('The answer to /status of voxform watch', {
+    version: z.string(),
+    workspace: z.string().nullable(),
+    workspace_id: z.string().nullable(),
+    source: z.string(),
+    mode: z.string(),
+    ready: z.boolean(),
+    running: z.boolean(),
+    ending: z.boolean(),
+    runs: z.int(),
+    failures: z.int().describe('Failed runs in a row.'),
+    paused,
+    next_run_in_seconds: seconds.nullable(),
+    busy_seconds: seconds.nullable().describe('How long the state has been locked by another.'),
+    commit: z.string().nullable(),
+    last_success_at: timeOrNull('When the last successful run began.'),
+    last_run: described('The last run.', {
+      number: z.int(),
+      result: z.string(),
+      triggers: z.array(z.string()),
+      started_at: time('When it began.'),
+      seconds,
+      manifests_valid: z.boolean(),
+      problems: z.array(z.string()).describe('Of invalid manifests.'),
+      fetch_problem: z.string().nullable(),
+      error: z.string().nullable(),
+      resources: z.record(z.string(), z.int()).describe('The number of resources by action or status.'),
+      drift: z.array(described('A drifted resource.', { address: z.string(), fields: z.array(z.string()) })),
+      missing: z.array(
+        described('A missing record.', { address: z.string(), id: z.string().nullable(), since: time('Since when.') }),
+      ),
+      held: described('Why changes are not applied.', { why: z.string(), message: z.string() }).nullable(),
+      pull_request: described('The drift request.', {
+        status: z.string().nullable(),
+        change: z.json(),
+        url: z.string().nullable(),
+        message: z.string().nullable(),
+        problem: z.string().nullable(),
+      }).nullable(),
+      applied: z.array(
+        described('A written resource.', { address: z.string(), action: z.string(), result: z.string() }),
+      ),
+    }).nullable(),
+  }),
   error: described('An answer with a status of 400 or more.', { error: z.string() }),
 } as const;
 

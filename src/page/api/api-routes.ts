@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
-import { listQuery, pagingOf, resourceQuery, unknownIn } from '../list-query.ts';
+import { listQuery, pagingOf, resourceQuery, typedText, unknownIn } from '../list-query.ts';
 import type { PageAnswers, PageContext, PageEnv } from '../page-answers.ts';
-import type { PageSource, WorkspaceDetail } from '../page-data.ts';
+import { LEAST_SEARCHED, type PageSource, type WorkspaceDetail } from '../page-data.ts';
 import { foundResources } from '../views/resources-view.ts';
 import { type WorkspacePath, workspacePath } from '../workspace-path.ts';
 import {
@@ -11,6 +11,7 @@ import {
   resourceRowJson,
   runJson,
   runRowJson,
+  searchHitJson,
   workspaceJson,
   workspaceRowJson,
 } from './api-answers.ts';
@@ -36,6 +37,19 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
   const problem = (c: PageContext, problems: readonly string[]) => answers.refuse(c, 400, problems.join(' '));
 
   app.get(`${API}/schema`, (c) => answers.json(c, apiJsonSchema()));
+  app.get(`${API}/overview`, async (c) => {
+    const { counts, trends } = await source.overview();
+    return answer(c, 'overview', { counts: Object.fromEntries(counts), trends, frozen: c.var.freeze ?? null });
+  });
+  app.get(`${API}/search`, (c) =>
+    paged(c, ['q'], async (paging, parameters) => {
+      if (source.search === undefined) return answers.gone(c, 'There is one workspace: search its resources.');
+      const text = typedText(parameters.get('q')) ?? '';
+      if (text.length < LEAST_SEARCHED) return problem(c, [`q needs at least ${LEAST_SEARCHED} characters.`]);
+      const { hits, isCut } = await source.search(text);
+      return answer(c, 'search', { ...onPage(c, paging, hits.map(searchHitJson)), cut: isCut });
+    }),
+  );
   app.get(`${API}/workspaces`, (c) =>
     paged(c, ['status', 'needs', 'source', 'label', 'q', 'sort'], async (paging, parameters) => {
       const query = listQuery(parameters, paging.limit);

@@ -119,26 +119,28 @@ ${choice('Status', { name: 'status', chosen: status, values: statuses })}
 <button>Filter</button>${isFiltered({ q, kind, status }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
 }
 
-/** The maximum bytes of all rows of groups; the filter finds others. */
+/** The maximum bytes of all rows of groups, each of which gets a fair part; the filter finds others. */
 const ROOM = 24_000;
 
 /** The first groups are open while they are short. Those in the plan stay folded. */
 function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
   const { address, isOld } = detail;
   let unfolded = MOST_UNFOLDED;
-  let room = ROOM;
-  return html`${groupsOf(rows).map((group) => {
+  let spare = 0;
+  return html`${groupsOf(rows).map((group, _, all) => {
     const { status, shared, rows: members } = group;
     const isNew = urgency[status] < urgency.recorded && members.some(({ isPlanned }) => !isPlanned);
     const isOpen = isNew && members.length <= unfolded;
     if (isOpen) unfolded -= members.length;
     const shown: Html[] = [];
+    spare += ROOM / all.length;
     for (const member of members) {
       const row = rowHtml(detail, member, group);
-      room -= Buffer.byteLength(row.text);
-      if (room < 0) break;
+      spare -= Buffer.byteLength(row.text);
+      if (spare < 0) break;
       shown.push(row);
     }
+    spare = Math.max(0, spare);
     const rest = members.length - shown.length;
     return html`<details class="group"${isOpen ? html` open` : ''}><summary>${word(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolated(clipped(shared.join('; ')))}</span></summary>${shown.length > 0 && table(shown, members.slice(0, shown.length), group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
   })}`;

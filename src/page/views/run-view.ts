@@ -22,7 +22,7 @@ ${facts(
   now,
 )}
 ${problems.length === 0 ? '' : problemPanel({ heading: 'Problems', lines: problems })}
-<section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${run.summary === '' || run.summary === '-' ? 'It changed nothing.' : run.summary}</p>` : resourcesTable(workspace, run)}
+<section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${problems.length > 0 || run.summary === '' || run.summary === '-' ? 'It changed nothing.' : run.summary}</p>` : resourcesTable(workspace, run)}
 ${more === 0 ? '' : html`<p class="faint">and ${more} more</p>`}</section>`;
 }
 

@@ -57,18 +57,25 @@ ${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}
 
 const size = { width: 240, height: 40, gap: 2 } as const;
 
+const trendWords: Readonly<Record<Trend['name'], readonly [tone: string, words: string]>> = {
+  runs: ['faint', 'runs'],
+  failed: ['bad', 'failed runs'],
+  drifted: ['change', 'runs that found drift'],
+};
+
 /** Counts per hour as bars, with their sum. Without any, a line of text. */
-function trendPlot({ name, tone, counts }: Trend): Html {
+function trendPlot({ name, counts }: Trend): Html {
+  const [tone, words] = trendWords[name];
   const sum = counts.reduce((total, count) => total + count, 0);
-  if (sum === 0) return html`<li class="faint">No ${name} in 24 h</li>`;
+  if (sum === 0) return html`<li class="faint">No ${words} in 24 h</li>`;
   const most = Math.max(...counts);
   const step = size.width / counts.length;
   const bars = counts.map((count, index) => {
     const height = count === 0 ? 0 : Math.max(2, (count / most) * size.height);
     return html`<rect x="${(index * step).toFixed(1)}" y="${(size.height - height).toFixed(1)}" width="${(step - size.gap).toFixed(1)}" height="${height.toFixed(1)}"/>`;
   });
-  const label = `${name} per hour in the last 24 hours, at most ${grouped(most)}`;
-  return html`<li class="${tone}"><strong>${grouped(sum)}</strong> ${name} in 24 h<svg viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${bars}</svg></li>`;
+  const label = `${words} per hour in the last 24 hours, at most ${grouped(most)}`;
+  return html`<li class="${tone}"><strong>${grouped(sum)}</strong> ${words} in 24 h<svg viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${bars}</svg></li>`;
 }
 
 function trendPlots(trends: readonly Trend[]): Html {
