@@ -1,19 +1,14 @@
-import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
-import type { z } from 'zod';
 import { shellWord } from '../problems/shell-word.ts';
 import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
-import { type Immutable, isDeeperThan, isObject, type Json, parsedJson, setOwn, sortKeys } from '../values/json.ts';
+import { isDeeperThan, isObject, type Json, sortKeys } from '../values/json.ts';
 import { hasConflict, mergeConflict } from './merge-conflict.ts';
 import {
   isSealed,
-  type ResourceEntry,
-  resourceEntry,
   SEALED_FORMAT_VERSION,
   STATE_FORMAT_VERSION,
   type StateDocument,
   type StoredDocument,
-  stateDocument,
   type WrittenDocument,
   writtenDocument,
 } from './state-document.ts';
@@ -122,8 +117,6 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
     new LostState(`the state ${name} is damaged: ${reason}`, { hint, cause });
   if (bytes.length === 0) throw damaged('it is empty');
   refuseTooLarge(bytes.length);
-  const inParts = parseInParts(bytes, DEEPEST);
-  if (inParts !== undefined) return inParts;
   let value: unknown;
   let text: string;
   try {
@@ -171,73 +164,6 @@ function clauseOf({ key, line, problem }: MisplacedKey): string {
     : `line ${line} has the key ${JSON.stringify(key)}, whose content would be lost`;
 }
 
-/**
- * The number of bytes that are parsed at once: few compared to a large state, and enough for V8 to allocate the result in the old
- * generation.
- */
-const PART = 256 * 1024;
-
-/* The text around resources in the layout of `stateBytes`. Strings in JSON hold no line break, so these occur only between values. */
-const OPENING = '\n  "resources": {\n';
-const ENTRY_END = '\n    }';
-const BETWEEN = `${ENTRY_END},\n`;
-const CLOSING = `${ENTRY_END}\n  }`;
-
-type WrittenState = Immutable<z.infer<ReturnType<typeof stateDocument>>>;
-
-/**
- * Parses the output of `stateBytes` in parts, so that a large state is never in memory as text. Undefined for another layout or invalid
- * bytes: parsing them as a whole gives the error.
- * @param deepest maximum nesting of arrays and objects.
- */
-export function parseInParts(bytes: Uint8Array, deepest: number): WrittenState | undefined {
-  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const opening = all.indexOf(OPENING);
-  if (opening === -1 || !isUtf8(all)) return undefined;
-  const resources: Record<string, ResourceEntry> = {};
-  let at = opening + OPENING.length;
-  const before = all.toString('utf8', 0, at);
-  for (let isLast = false; !isLast; ) {
-    const between = all.indexOf(BETWEEN, at + PART);
-    isLast = between === -1;
-    const end = isLast ? all.indexOf(CLOSING, at) : between;
-    if (end === -1) return undefined;
-    const entries = entriesIn(`{${all.toString('utf8', at, end + ENTRY_END.length)}}`, deepest - 1);
-    if (entries === undefined) return undefined;
-    for (const [address, entry] of entries) {
-      if (Object.hasOwn(resources, address)) return undefined;
-      setOwn(resources, address, entry);
-    }
-    at = end + BETWEEN.length;
-  }
-  // The last entry has no comma after it.
-  const document = documentAround(before, all.toString('utf8', at - 1), deepest);
-  return document && { ...document, resources };
-}
-
-function entriesIn(text: string, deepest: number): [address: string, entry: ResourceEntry][] | undefined {
-  const value = parsedJson(text);
-  if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text, 1) !== undefined) return undefined;
-  const entries: [string, ResourceEntry][] = [];
-  for (const [address, entry] of Object.entries(value)) {
-    const read = resourceEntry().safeParse(entry);
-    if (!read.success) return undefined;
-    entries.push([address, read.data]);
-  }
-  return entries;
-}
-
-/** The document without its resources. */
-function documentAround(before: string, after: string, deepest: number): WrittenState | undefined {
-  // Otherwise the resources are deeper, and are not those of the document.
-  if (parsedJson(`${before}}}`) === undefined) return undefined;
-  const text = before + after;
-  const value = parsedJson(text);
-  if (!isObject(value) || isDeeperThan(value, deepest) || misplacedKey(text) !== undefined) return undefined;
-  const read = stateDocument().safeParse(value);
-  return read.success ? read.data : undefined;
-}
-
 /** Deeper objects are values of records, which may have any key. */
 const ENTRY_LEVELS = 4;
 
@@ -252,9 +178,8 @@ interface MisplacedKey {
 /**
  * The first key of a JSON text that its object has twice, or that is `__proto__` among the state's own entries. The text must be JSON. Adds
  * a quarter to the time of reading a state.
- * @param levels objects of the state around the text.
  */
-export function misplacedKey(text: string, levels = 0): MisplacedKey | undefined {
+export function misplacedKey(text: string): MisplacedKey | undefined {
   /** The keys so far of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
@@ -265,7 +190,7 @@ export function misplacedKey(text: string, levels = 0): MisplacedKey | undefined
         const keys = open.at(-1);
         if (isKeyNext && keys !== undefined) {
           const key = keyBetween(text, at, end);
-          const isReserved = key === '__proto__' && open.length + levels <= ENTRY_LEVELS;
+          const isReserved = key === '__proto__' && open.length <= ENTRY_LEVELS;
           if (isReserved || keys.has(key)) {
             return {
               key,
