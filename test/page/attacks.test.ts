@@ -400,7 +400,7 @@ describe('the header that names a user', () => {
     const headers = { ...named, 'x-forwarded-proto': 'https' };
     const first = await page.ask(RUN, { headers });
     const [cookie = ''] = first.headers['set-cookie'] ?? [];
-    expect([first.status, cookie]).toEqual([200, expect.stringMatching(/; Secure$/)]);
+    expect([first.status, cookie]).toEqual([200, expect.stringMatching(/^__Host-.*; Path=\/;.*; Secure$/)]);
     const form = /action="\/workspaces[^>]*><input type="hidden" name="form" value="([^"]+)"/.exec(first.text)?.[1];
     const send = (user: string, sent = cookie.split(';')[0] ?? '', token = form ?? '') =>
       page.ask(RUN, {
@@ -409,6 +409,7 @@ describe('the header that names a user', () => {
       });
     expect((await send('bob')).status).toBe(403);
     expect((await send('ann', 'none=1')).status).toBe(403);
+    expect((await send('ann', cookie.split(';')[0]?.replace('__Host-', ''))).status).toBe(403);
     const id = 'A'.repeat(43);
     const made = createHash('sha256').update(`form ${id} ann`).digest('base64url');
     expect((await send('ann', `${cookie.split('=')[0]}=${id}`, made)).status).toBe(403);

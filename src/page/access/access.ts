@@ -77,7 +77,7 @@ export class Access {
       newSession: undefined,
       isNamedByProxy,
       address: isProxied ? lastOf(headers['x-forwarded-for']) : socket.remoteAddress,
-      isSecure: isProxied && lastOf(headers['x-forwarded-proto']) === 'https',
+      isSecure: this.#isSecure(request),
     };
   }
 
@@ -166,7 +166,7 @@ export class Access {
   }
 
   cookieName(request: IncomingMessage): string {
-    return `voxform_session_${this.#port(request)}`;
+    return `${this.#prefix(request)}voxform_session_${this.#port(request)}`;
   }
 
   sessionId(request: IncomingMessage): string | undefined {
@@ -176,7 +176,16 @@ export class Access {
 
   /** The cookie of an attempt to sign in with a provider. */
   attemptName(request: IncomingMessage): string {
-    return `voxform_sign_in_${this.#port(request)}`;
+    return `${this.#prefix(request)}voxform_sign_in_${this.#port(request)}`;
+  }
+
+  /** Behind TLS, browsers accept the cookie from this host alone: another subdomain cannot set it. */
+  #prefix(request: IncomingMessage): string {
+    return this.#isSecure(request) ? '__Host-' : '';
+  }
+
+  #isSecure({ headers, socket }: IncomingMessage): boolean {
+    return this.#options.proxy.includes(socket.remoteAddress) && lastOf(headers['x-forwarded-proto']) === 'https';
   }
 
   #cookie({ headers }: IncomingMessage, name: string): string | undefined {
