@@ -98,7 +98,7 @@ function alignedLines(old: readonly string[], now: readonly string[], fold: bool
 
 /** Only blanks: invisible characters do not count as white space. */
 function withoutExtraSpace(line: string): string {
-  return line.replace(/[ \t\r\u00a0]+/g, ' ').trim();
+  return line.replace(/[ \t\r\u00a0]{2,}|[\t\r\u00a0]/g, ' ').trim();
 }
 
 function isBlank(line: string): boolean {
