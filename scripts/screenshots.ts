@@ -3,16 +3,22 @@ import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { promisify } from 'node:util';
+import { setTimeout as pause } from 'node:timers/promises';
+import { parseArgs, promisify } from 'node:util';
 import type { Page } from 'playwright-core';
-import { startEmulator } from '../src/emulator/start-emulator.ts';
+import { type Emulator, startEmulator } from '../src/emulator/start-emulator.ts';
+import { fleetDatabaseAt } from '../src/fleet/database/fleet-database.ts';
 import { startBrowser } from '../test/browser.ts';
+import { startPostgres } from '../test/state/backends/postgres/postgres-server.ts';
+import { agent, documents, number, webhook } from './torture/manifests.ts';
 
 /*
- * Makes the pictures of docs/page.md, with the quickstart example, the emulator and a browser.
- *   CHROMIUM=/usr/bin/chromium node scripts/screenshots.ts
+ * Makes the pictures of docs/page.md, with the quickstart example, the emulator, a fleet of 300 workspaces and a browser.
+ *   CHROMIUM=/usr/bin/chromium node scripts/screenshots.ts [--all FOLDER]
+ * With --all, it also writes every page of both to a folder: at four widths, light and dark, with and without scripts.
  */
 
+const { values } = parseArgs({ options: { all: { type: 'string' } } });
 const root = path.resolve(import.meta.dirname, '..');
 const bin = path.join(root, 'src', 'main.ts');
 const pictures = path.join(root, 'docs', 'images');
@@ -21,8 +27,11 @@ const project = path.join(home, 'voices');
 const fleetFolder = path.join(home, 'fleet');
 const REPOSITORY = 'https://git.example.com/juniper/voices.git';
 const TOKEN = 'the-token-of-the-pictures';
+await using postgres = await startPostgres();
 const env = {
   ...process.env,
+  FLEET_DATABASE_URL: postgres.url('postgres'),
+  PROVIDER_KEY: 'sk-any-key-will-do',
   LOCAL_API_KEY: 'any-key-will-do',
   OPENAI_API_KEY: 'sk-any-key-will-do',
   VOXFORM_WATCH_TOKEN: TOKEN,
@@ -42,6 +51,21 @@ spec:
       Never promise a refund.
 `;
 
+/** Clients that differ from the others. */
+const LARGE = 'juniper-retail';
+const [WAITING, REPORTED] = [
+  ['acme', 'delta-travel', LARGE],
+  ['fox-heating', 'harbour-hotel', 'ivy-florist'],
+] as const;
+const UNREACHABLE = ['corner-garage', 'king-street-cafe'];
+const INVALID = 'elm-law';
+const PAUSED = 'green-vets';
+const named = [...WAITING, ...REPORTED, ...UNREACHABLE, INVALID, PAUSED, 'birch-dental'];
+const clients = [
+  ...named,
+  ...Array.from({ length: 300 - named.length }, (_, index) => `client-${String(index).padStart(3, '0')}`),
+];
+
 await using emulator = await startEmulator({ seed: 'screenshots' });
 await using stack = new AsyncDisposableStack();
 const serving: ChildProcess[] = [];
@@ -54,16 +78,14 @@ try {
   await signIn(page, url, TOKEN);
   await shoot(page, 'page-workspace', { width: 1120, height: 1060, colorScheme: 'light' });
   await shoot(page, 'page-phone', { width: 390, height: 844, colorScheme: 'dark' });
+  if (values.all !== undefined) await shootAll(page, url, { workspace: '/workspaces/production' });
   const fleet = await prepareFleet();
-  await page.goto(fleet);
-  // The page updates itself.
-  await page.locator('#overview tbody tr').nth(2).waitFor({ timeout: 60_000 });
-  await page.locator('#none', { hasText: 'never run' }).waitFor({ timeout: 60_000 });
-  await shoot(page, 'page-fleet', { width: 1120, height: 760, colorScheme: 'light' });
-  const token = await voxform(['fleet', 'token', 'add', 'ann', '--role', 'approver'], fleetFolder);
+  const token = await voxform(['fleet', 'token', 'add', 'ann', '--role', 'admin'], fleetFolder);
   await signIn(page, fleet, token.trim());
-  await page.goto(`${fleet}/workspaces/voices/clients/acme:production`);
+  await shoot(page, 'page-fleet', { width: 1120, height: 860, colorScheme: 'light' });
+  await page.goto(`${fleet}${pathOf('acme')}`);
   await shoot(page, 'page-plan', { width: 1120, height: 760, colorScheme: 'light' });
+  if (values.all !== undefined) await shootAll(page, fleet, await fleetPages());
 } finally {
   await browser.close();
   await Promise.all(serving.map((each) => new Promise((resolve) => each.once('exit', resolve).kill('SIGTERM'))));
@@ -136,37 +158,166 @@ async function serve(args: readonly string[], cwd: string, said: string): Promis
   throw new Error(`${args.join(' ')} ended`);
 }
 
-/** Clients of an agency: some wait for approval, one has a broken manifest, one only reports. */
+function manifestsOf(client: string, prompt = 'Be kind.'): string {
+  const count = client === LARGE ? 150 : client === 'delta-travel' ? 20 : 2;
+  const branches = Array.from({ length: count }, (_, index) => `branch-${index + 1}`);
+  return documents(
+    ...branches.map((name) => agent(name, `${promptOf(name)}${prompt}\n`)),
+    ...branches.map((name, index) => number(name, index + 1)),
+    webhook('calls'),
+    `${billing.slice(4)}${client === 'acme' ? `      ${prompt}\n` : ''}`,
+  );
+}
+
+/** As long as prompts are. */
+function promptOf(name: string): string {
+  return Array.from(
+    { length: 60 },
+    (_, line) => `${line + 1}. If a caller of ${name} asks for topic ${line}, answer briefly and offer a call back.\n`,
+  ).join('');
+}
+
+function pathOf(client: string): string {
+  return `/workspaces/voices/clients/${client}:production`;
+}
+
+/** Clients of an agency with plans that wait, failures, drift and a paused workspace, and runs of a day. */
 async function prepareFleet(): Promise<string> {
-  const clients = [
-    'acme',
-    'birch-dental',
-    'corner-garage',
-    'delta-travel',
-    'elm-law',
-    'fox-heating',
-    'green-vets',
-    'harbour-hotel',
-  ];
+  const platforms = new Map<string, Emulator>();
   for (const [index, client] of clients.entries()) {
     const folder = path.join(fleetFolder, 'voices/clients', client);
     mkdirSync(path.join(folder, 'manifests'), { recursive: true });
     const workspaceId = `01JEMV1AT0RW0RKSPACE1${String(index).padStart(5, '0')}`;
-    const platform = await startEmulator({ seed: client, workspaceId });
-    stack.use(platform);
-    const url = `base_url: ${platform.url}, workspace_id: ${workspaceId}, api_key: { $secret: LOCAL_API_KEY }`;
-    writeFileSync(path.join(folder, 'voxform.yaml'), `version: 1\nworkspaces: { production: { ${url} } }\n`);
-    const broken = client === 'elm-law' ? 'promt_config: {}' : '';
-    writeFileSync(path.join(folder, 'manifests/agents.yaml'), `${billing.slice(4)}  ${broken}\n`);
+    const platform = stack.use(
+      await startEmulator({
+        seed: client,
+        workspaceId,
+        behaviour: client === 'acme' ? { calls: { perDay: 60, days: 7 } } : undefined,
+      }),
+    );
+    platforms.set(client, platform);
+    const workspace = `base_url: ${platform.url}, workspace_id: ${workspaceId}, api_key: { $secret: LOCAL_API_KEY }`;
+    const dashboard =
+      'dashboard: { agent: "https://app.example.com/agents/{id}", number: "https://app.example.com/numbers/{id}" }';
+    writeFileSync(
+      path.join(folder, 'voxform.yaml'),
+      `version: 1\nworkspaces: { production: { ${workspace}, ${dashboard} } }\n`,
+    );
+    writeFileSync(path.join(folder, 'manifests/agents.yaml'), manifestsOf(client));
   }
-  writeFileSync(
-    path.join(fleetFolder, 'fleet.yaml'),
+  const rules = (mode: string) =>
     `version: 1
+database: { $secret: FLEET_DATABASE_URL }
 sources: { voices: { path: voices, projects: ["clients/*"] } }
-workspaces: { "*/acme:*": { mode: approve }, "*/delta-travel:*": { mode: approve }, "*/fox-heating:*": { mode: report }, "*": { mode: apply } }
-`,
+workspaces: { ${[...WAITING.map((client) => `"*/${client}:*": { mode: ${mode} }`), ...REPORTED.map((client) => `"*/${client}:*": { mode: ${mode === 'approve' ? 'report' : mode} }`)].join(', ')}, "*": { mode: apply, interval: 1h } }
+`;
+  const file = path.join(fleetFolder, 'fleet.yaml');
+  writeFileSync(file, rules('apply'));
+  const database = fleetDatabaseAt(env.FLEET_DATABASE_URL);
+  stack.defer(() => database.close());
+  const until = async (condition: string, count: number) => {
+    for (;;) {
+      const [row] = await database.ask(`SELECT count(*)::int AS n FROM voxform_fleet.workspaces WHERE ${condition}`);
+      if (Number(row?.n) >= count) return;
+      await pause(1000);
+    }
+  };
+  await serve(['fleet', 'serve'], fleetFolder, 'serving');
+  await until(`status = 'in-sync'`, clients.length - 5);
+  const first = serving.pop();
+  await new Promise((resolve) => first?.once('exit', resolve).kill('SIGTERM'));
+  writeFileSync(file, rules('approve'));
+  for (const client of [...WAITING, INVALID]) {
+    const broken = client === INVALID ? '  promt_config: {}\n' : '';
+    writeFileSync(
+      path.join(fleetFolder, 'voices/clients', client, 'manifests/agents.yaml'),
+      `${manifestsOf(client, 'Offer a call back, and never promise a refund.')}${broken}`,
+    );
+  }
+  for (const client of REPORTED) {
+    const { world } = platforms.get(client) ?? {};
+    for (const [id, stored] of world?.agents ?? [])
+      world?.agents.set(id, { ...stored, name: `${stored.name} (copy)`, updated_at: new Date().toISOString() });
+  }
+  for (const client of UNREACHABLE) await platforms.get(client)?.close();
+  const url = await serve(['fleet', 'serve'], fleetFolder, 'serving');
+  await voxform(
+    ['fleet', 'pause', `voices/clients/${PAUSED}:production`, '--because', 'moves to a new number'],
+    fleetFolder,
   );
-  return serve(['fleet', 'serve'], fleetFolder, 'serving');
+  await voxform(
+    ['fleet', 'run', ...[...REPORTED, ...UNREACHABLE].map((client) => `voices/clients/${client}:production`)],
+    fleetFolder,
+  );
+  await until(`status IN ('waiting', 'failed', 'invalid', 'drifted') OR paused_at IS NOT NULL`, 10);
+  await database.ask(`INSERT INTO voxform_fleet.trends (at, shard, runs, failed, drifted)
+SELECT date_trunc('hour', now()) - n * interval '1 hour', 99, 250 + 37 * (n % 4), CASE WHEN n IN (3, 4, 11) THEN 4 ELSE 0 END, n % 3 FROM generate_series(1, 23) AS n`);
+  await database.ask(
+    `UPDATE voxform_fleet.workspaces SET status_since = now() - (1 + length(address) % 7) * interval '37 minutes'`,
+  );
+  return url;
+}
+
+/** Paths of every page of the fleet, by name. */
+async function fleetPages(): Promise<Readonly<Record<string, string>>> {
+  const database = fleetDatabaseAt(env.FLEET_DATABASE_URL);
+  const plans = await database.ask(`SELECT address, id FROM voxform_fleet.plans WHERE state = 'waiting'`);
+  const runs = await database.ask(`SELECT address, id FROM voxform_fleet.runs WHERE result = 'failed' LIMIT 1`);
+  await database.close();
+  const approvals = plans.map(({ address, id }) => [
+    `approve-${/([^/]+):/.exec(String(address))?.[1]}`,
+    `/workspaces/${address}/actions/approve?of=${id}`,
+  ]);
+  return {
+    overview: '/',
+    workspaces: '/workspaces',
+    filtered: '/workspaces?status=drifted&sort=since',
+    search: '/search?q=branch-1',
+    workspace: pathOf('acme'),
+    large: pathOf(LARGE),
+    'large-filtered': `${pathOf(LARGE)}?kind=Agent&q=branch-1`,
+    drifted: pathOf('fox-heating'),
+    failed: pathOf('corner-garage'),
+    invalid: pathOf(INVALID),
+    paused: pathOf(PAUSED),
+    resource: `${pathOf('acme')}/resources/Agent/billing`,
+    'resource-drifted': `${pathOf('fox-heating')}/resources/Agent/branch-1`,
+    number: `${pathOf('acme')}/resources/PhoneNumber/branch-1`,
+    ...Object.fromEntries(runs.map(({ address, id }) => ['run', `/workspaces/${address}/runs/${id}`])),
+    ...Object.fromEntries(approvals),
+    freeze: '/freeze',
+  };
+}
+
+/** Pages at each width, with and without scripts. */
+async function shootAll(page: Page, url: string, pages: Readonly<Record<string, string>>): Promise<void> {
+  mkdirSync(values.all ?? '', { recursive: true });
+  const plain = await browser.newContext({
+    javaScriptEnabled: false,
+    storageState: await page.context().storageState(),
+  });
+  for (const [scripts, on] of [
+    ['', page],
+    ['plain-', await plain.newPage()],
+  ] as const) {
+    for (const [name, at] of Object.entries(pages)) {
+      await on.goto(`${url}${at}`);
+      for (const width of scripts === '' ? [360, 800, 1280, 2000] : [360, 1280])
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await on.setViewportSize({ width, height: 900 });
+          await on.emulateMedia({ colorScheme });
+          const file = path.join(values.all ?? '', `${scripts}${name}-${width}-${colorScheme}.png`);
+          await on.screenshot({ path: file, fullPage: true, clip: await clipOf(on, width) });
+        }
+    }
+  }
+  await plain.close();
+}
+
+/** The top of a page: more is not looked at. */
+async function clipOf(page: Page, width: number) {
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+  return { x: 0, y: 0, width, height: Math.min(height, 4000) };
 }
 
 interface Look {
