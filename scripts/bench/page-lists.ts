@@ -1,8 +1,7 @@
 import { get } from 'node:http';
-import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { enterMany, listPaths } from '../../test/page/many-workspaces.ts';
+import { readFleet } from '../../test/page/read-fleet.ts';
 import { runningPage } from '../../test/page/running-page.ts';
 import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
 import type { Bench } from './report.ts';
@@ -16,14 +15,7 @@ export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
   const database = fleetDatabaseAt(server.url('postgres'));
   try {
     await enterMany(database, WORKSPACES);
-    const source = new FleetSource({
-      database,
-      control: fleetControl(database),
-      closeOrphan: async () => false,
-      comparisons: { begin: async () => undefined },
-      now: () => new Date(),
-      log: () => undefined,
-    });
+    const source = readFleet({ database });
     await using page = await runningPage({ source, now: () => new Date(), every: 3000 });
     for (const path of listPaths) {
       const times: number[] = [];

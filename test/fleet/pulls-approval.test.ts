@@ -1,11 +1,11 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Emulator, startEmulator } from '../../src/emulator/start-emulator.ts';
 import { storedState } from '../../src/fleet/rows/page-rows.ts';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { projectFile } from '../cli/workspace.ts';
 import type { Files } from '../hosting/bare-repository.ts';
 import type { CodeHostFake, MergeMethod } from '../hosting/code-host-fake.ts';
 import { type HostName, hostNames } from '../hosting/drift-project.ts';
+import { readFleet } from '../page/read-fleet.ts';
 import { step } from '../step.ts';
 import { agents, type PullScene, pullScene } from './pull-scene.ts';
 
@@ -265,15 +265,7 @@ describe.each(hostNames)('approval by review on %s', (hostName) => {
     const scene = await pullScene(hostName, { files, rules: rules.join('\n'), rule: 'mode: report' });
     const { host, control, until, database } = scene;
     await scene.serve();
-    const page = new FleetSource({
-      database,
-      control,
-      hasPulls: true,
-      closeOrphan: () => Promise.reject(new Error('there is none')),
-      comparisons: { begin: async () => undefined },
-      now: () => new Date(),
-      log: () => undefined,
-    });
+    const page = readFleet({ database, control }, { hasPulls: true });
     const count = async (status: 'waiting' | 'in-sync') => (await control.status({ limit: 0 })).counts[status];
     await until(async () => (await count('waiting')) === names.length, 'the first plans wait');
     for (const name of names)

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { comparisonsOf } from '../../src/fleet/rows/comparison-rows.ts';
 import { FleetComparisons } from '../../src/page/fleet-comparisons.ts';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { readFleet } from '../page/read-fleet.ts';
 import { newSealSettings } from '../state/backends/identity.ts';
 import { step } from '../step.ts';
 import { serverOptions } from './server-options.ts';
@@ -56,14 +56,7 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
     await approve();
   });
   await step('the page of the resource has no value of it either', async () => {
-    const source = new FleetSource({
-      database: fleet.database,
-      control: fleet.control,
-      closeOrphan: async () => false,
-      comparisons: { begin: async () => undefined },
-      now: () => new Date(),
-      log: () => undefined,
-    });
+    const source = readFleet(fleet);
     await fleet.folder.write('acme/manifests/a.yaml', agentManifest('agent-of-acme', `${PROMPT} Thrice.`));
     await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
     const detail = await source.workspace(ADDRESS, 'Agent/agent-of-acme');

@@ -4,9 +4,9 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { agentManifest, projectFile } from '../cli/workspace.ts';
+import { readFleet } from '../page/read-fleet.ts';
 import { runningPage } from '../page/running-page.ts';
 import { listenHttp } from '../platform/listen.ts';
 import { step } from '../step.ts';
@@ -173,12 +173,7 @@ it('shows a new project that is broken wherever it shows the fleet, until it is 
   const metrics = createFleetMetrics('1', () => fleetFigures(database));
   expect(await metrics.text()).toContain('voxform_fleet_broken_projects{source="voices"} 1');
   const closeOrphan = () => Promise.reject(new Error('there is none'));
-  const page = new FleetSource({
-    ...{ database, control, closeOrphan },
-    comparisons: { begin: async () => undefined },
-    now: () => new Date(),
-    log: () => {},
-  });
+  const page = readFleet({ database, control }, { closeOrphan });
   expect((await page.overview()).broken).toMatchObject(broken);
   await using opened = await runningPage({ source: page });
   const { text } = await opened.ask('/');

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { sessionsIn, tokensOf } from '../../src/cli/fleet-page.ts';
 import { addToken, personOfToken, removeToken } from '../../src/fleet/rows/token-rows.ts';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
 import { step } from '../step.ts';
 import { apiProblems } from './api-problems.ts';
+import { readFleet } from './read-fleet.ts';
 import { runningPage } from './running-page.ts';
 
 const ADDRESS = 'voices/acme:test';
@@ -16,14 +16,7 @@ it('gives programs what a fleet knows, with the token of a person', async () => 
     projects: ['acme', 'beta'],
     rules: 'workspaces: { "*": { mode: approve, interval: 1h } }',
   });
-  const source = new FleetSource({
-    database,
-    control,
-    closeOrphan: async () => false,
-    comparisons: { begin: async () => undefined },
-    now: () => new Date(),
-    log: () => undefined,
-  });
+  const source = readFleet({ database, control });
   await server();
   await until(async () => (await status(ADDRESS)) === 'waiting');
   const token = await addToken(database, { name: 'robot', role: 'viewer', by: 'test' });

@@ -3,11 +3,11 @@ import { tokensOf } from '../../src/cli/fleet-page.ts';
 import { claimComparison } from '../../src/fleet/rows/comparison-rows.ts';
 import { addToken } from '../../src/fleet/rows/token-rows.ts';
 import { FleetComparisons } from '../../src/page/fleet-comparisons.ts';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { KEY, serverOptions } from '../fleet/server-options.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
 import { step } from '../step.ts';
+import { readFleet } from './read-fleet.ts';
 import { runningPage } from './running-page.ts';
 
 const calls = { perDay: 20, days: 2, versions: { '2': { session_outcome: { escalated: 1 } } } };
@@ -37,13 +37,10 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     });
   const made = { comparisons: newComparisons() };
   const said: string[] = [];
-  const source = new FleetSource({
-    ...{ database, control },
-    closeOrphan: async () => false,
-    comparisons: { begin: (asked) => made.comparisons.begin(asked) },
-    now: () => new Date(),
-    log: (text) => said.push(text),
-  });
+  const source = readFleet(
+    { database, control },
+    { comparisons: { begin: (asked) => made.comparisons.begin(asked) }, log: (text) => said.push(text) },
+  );
   const tokens = tokensOf(database);
   await using page = await runningPage({ source, tokens, now: () => new Date() });
   const cookie = await page.signIn(await addToken(database, { name: 'vera', role: 'approver', by: 'test' }));

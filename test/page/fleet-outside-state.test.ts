@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { projectFile } from '../cli/workspace.ts';
 import { KEY } from '../fleet/server-options.ts';
 import { testFleet } from '../fleet/test-fleet.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
+import { readFleet } from './read-fleet.ts';
 import { runningPage } from './running-page.ts';
 
 const ADDRESS = 'voices/acme:test';
@@ -36,14 +36,7 @@ it.each([
     execFileSync('git', ['init', '--quiet', '--bare', path.join(folder.root, 'acme/.voxform/states.git')]);
     await folder.write('acme/voxform.yaml', projectFile(emulator, state));
     await server();
-    const source = new FleetSource({
-      database,
-      control,
-      closeOrphan: async () => false,
-      comparisons: { begin: async () => undefined },
-      now: () => new Date(),
-      log: () => undefined,
-    });
+    const source = readFleet({ database, control });
     await using page = await runningPage({ source, now: () => new Date() });
     const cookie = await page.signIn('admin-token');
     const get = (place: string) => page.ask(place, { headers: { cookie } });

@@ -1,12 +1,10 @@
 import { expect, it } from 'vitest';
 import { sessionsIn, tokensOf } from '../../src/cli/fleet-page.ts';
 import { fleetStatusText } from '../../src/cli/fleet-status-text.ts';
-import { fleetControl } from '../../src/fleet/control.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { shownWorkspaces } from '../../src/fleet/rows/status-rows.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
 import { closingOrphans } from '../../src/page/fleet-orphans.ts';
-import { FleetSource } from '../../src/page/fleet-source.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { problemsOf, resourcesOf } from '../../src/page/workspace-detail.ts';
 import { Secret } from '../../src/values/value.ts';
@@ -16,6 +14,7 @@ import { plainStyle } from '../output/sample-styles.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { step } from '../step.ts';
 import { enterMany, listPaths } from './many-workspaces.ts';
+import { readFleet } from './read-fleet.ts';
 import { runningPage } from './running-page.ts';
 
 const RULES = 'workspaces: { "*": { mode: approve, interval: 1h } }';
@@ -32,19 +31,13 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     rules: RULES,
   });
   const said: string[] = [];
-  const source = new FleetSource({
-    database,
-    control,
-    closeOrphan: closingOrphans({
-      fleet: { database: new Secret('FLEET_DATABASE_URL', pg.url) },
-      user: 'test',
-      now: () => new Date(),
-      log: () => undefined,
-    }),
-    comparisons: { begin: async () => undefined },
+  const closeOrphan = closingOrphans({
+    fleet: { database: new Secret('FLEET_DATABASE_URL', pg.url) },
+    user: 'test',
     now: () => new Date(),
-    log: (text) => said.push(text),
+    log: () => undefined,
   });
+  const source = readFleet({ database, control }, { closeOrphan, log: (text) => said.push(text) });
   await server();
   const address = 'voices/acme:test';
   await until(async () => (await status(address)) === 'waiting' && (await status('voices/beta:test')) === 'waiting');
@@ -354,14 +347,7 @@ it.each([
 it('shows 10,000 workspaces in pages of less than 100 kB', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 10_000);
-  const source = new FleetSource({
-    database,
-    control: fleetControl(database),
-    closeOrphan: async () => false,
-    comparisons: { begin: async () => undefined },
-    now: () => new Date(),
-    log: () => undefined,
-  });
+  const source = readFleet({ database });
   await using page = await runningPage({ source, now: () => new Date() });
   for (const path of listPaths) {
     const { status, text } = await page.ask(path);
