@@ -98,3 +98,13 @@ it('counts the resources above everything else, and lists those of a text, a kin
   expect(new Set(pages.flat()).size).toBe(600);
   expect(pages.flat()).toHaveLength(600);
 });
+
+it('shows the only resource of a status beside hundreds of others', async () => {
+  const source = new LargeSource((index) =>
+    index === 299 ? { notices: ['never published: publish it'] } : update(index),
+  );
+  await using page = await runningPage({ source });
+  const { text } = await page.ask(PATH);
+  const [, group = ''] = /<details class="group" open>(.*?)<\/details>/s.exec(text) ?? [];
+  expect(group).toMatch(/unpublished.*<strong>1 resource<.*<td class="name">/s);
+});
