@@ -218,10 +218,11 @@ class Extension {
       const { stdout, complaint } = await runVoxform([...args, '--workspace', workspace], run);
       if (stdout !== '') return stdout;
       this.#log.append(complaint);
-      const wrongKey = 'Change API key';
-      void vscode.window.showErrorMessage(withoutWarnings(complaint).trim(), wrongKey).then((picked) => {
-        if (picked === wrongKey) void this.#keys.ask({ folder, workspace });
-      });
+      const ways = { 'Show problems': showProblems, 'Change API key': () => this.#keys.ask({ folder, workspace }) };
+      const names = Object.keys(ways) as (keyof typeof ways)[];
+      void vscode.window
+        .showErrorMessage(withoutWarnings(complaint).trim(), ...names)
+        .then((picked): unknown => picked && ways[picked]());
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -286,6 +287,10 @@ class Extension {
       'No uses found',
     );
   }
+}
+
+async function showProblems(): Promise<void> {
+  await vscode.commands.executeCommand('workbench.actions.view.problems');
 }
 
 function failed(error: unknown): void {
