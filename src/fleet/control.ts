@@ -182,13 +182,13 @@ export function fleetControl(database: FleetDatabase): FleetControl {
       const addresses = await named(names);
       return database.atomically(async (statements) => {
         await lockRows(statements, addresses);
-        const skipped = await stoppedAmong(statements, addresses);
-        const refused = skipped.filter((address) => names.includes(address));
+        const skipped = new Set(await stoppedAmong(statements, addresses));
+        const refused = names.filter((name) => skipped.has(name));
         if (refused.length > 0)
           throw new UserError(`skipped, because paused or removed: ${refused.join(', ')}`, {
             hint: 'No run was requested.',
           });
-        const left = addresses.filter((address) => !skipped.includes(address));
+        const left = addresses.filter((address) => !skipped.has(address));
         return decided(addresses, await enterDecision(statements, 'requested', { addresses: left, by }));
       });
     },
@@ -228,5 +228,6 @@ export function fleetControl(database: FleetDatabase): FleetControl {
 }
 
 function decided(addresses: readonly string[], changed: readonly string[]): Decided {
-  return { changed, unchanged: addresses.filter((address) => !changed.includes(address)) };
+  const isChanged = new Set(changed);
+  return { changed, unchanged: addresses.filter((address) => !isChanged.has(address)) };
 }

@@ -9,13 +9,13 @@ import { agent, ref, webhook } from './resources.ts';
 const agentsNamed = (count: number) =>
   Array.from({ length: count }, (_, index) => agent(`a${index}`, { name: `A ${index}` }));
 
-async function benchOn(gather: number, onPost?: (shelf: Shelf) => void): Promise<[Bench, Shelf]> {
+async function benchOn(gather: number, onWrite?: (shelf: Shelf, method: string) => void): Promise<[Bench, Shelf]> {
   const shelf = new Shelf();
   const w = await Bench.open(
     {},
     {
       onRequest({ method }) {
-        if (method === 'POST') onPost?.(shelf);
+        if (method !== 'GET') onWrite?.(shelf, method);
       },
       storeIn: (folder, now) => {
         const timing = { heartbeat: 60_000, takeoverAfter: () => 600_000, gather, poll: 20 };
@@ -82,11 +82,12 @@ it('renews a lock that grew old, and then sends what waited', async () => {
 });
 
 it('keeps no secret with the ids that could not be stored', async () => {
-  const [w] = await benchOn(5, (shelf) => {
-    shelf.held = { ...shelf.held, revision: 'of somebody else' };
+  const [w] = await benchOn(5, (shelf, method) => {
+    if (method === 'PUT') shelf.held = { ...shelf.held, revision: 'of somebody else' };
   });
-  const spec = { name: 'A', llm_config: { api_key: { $secret: 'KEY' } } };
-  await w.apply([manifest('Agent/a', spec)]).catch(() => undefined);
+  const spec = (name: string) => manifest('Agent/a', { name, llm_config: { api_key: { $secret: 'KEY' } } });
+  await w.apply([spec('A')]);
+  await w.apply([spec('B')]).catch(() => undefined);
   const folder = join(dirname(w.statePath), '.voxform', 'rescue');
   const [name = ''] = await readdir(folder);
   const kept = await readFile(join(folder, name), 'utf8');

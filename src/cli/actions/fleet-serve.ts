@@ -22,6 +22,7 @@ import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { snakeCased } from '../../output/json-text.ts';
 import { FleetComparisons } from '../../page/fleet-comparisons.ts';
+import { spared } from '../../page/spared.ts';
 import { pathOf } from '../../page/views/parts.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { proxyFor } from '../../platform/proxy.ts';
@@ -61,7 +62,13 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   await using _database = closing(database);
   let server: FleetServer | undefined;
   const readable = whileStarting(database, () => server !== undefined);
-  const metrics = createFleetMetrics(VERSION, () => fleetFigures(readable));
+  const metrics = createFleetMetrics(
+    VERSION,
+    spared(
+      () => fleetFigures(readable),
+      () => performance.now(),
+    ),
+  );
   const notifications = new FleetNotifications({
     database,
     deliveries: new Deliveries({ clock: systemClock, random: Math.random }),

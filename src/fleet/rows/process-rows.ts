@@ -50,11 +50,29 @@ export async function removeProcess({ ask }: FleetStatements, id: string): Promi
   await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }
 
+/** Rows of a statement, so that none holds locks for long. */
+const BATCH = 5000;
+
 /** Removes runs that are older, and plans that were decided or replaced before. Milliseconds. */
-export async function removeOldRuns({ ask }: FleetStatements, retention: number): Promise<void> {
-  await ask(`DELETE FROM ${S}.runs WHERE started_at < now() - $1 * interval '1 millisecond'`, retention);
-  await ask(
-    `DELETE FROM ${S}.plans WHERE state IN ('rejected', 'stale', 'applied') AND coalesce(decided_at, made_at) < now() - $1 * interval '1 millisecond'`,
-    retention,
-  );
+export async function removeOldRuns(statements: FleetStatements, retention: number): Promise<void> {
+  const before = "now() - $1 * interval '1 millisecond'";
+  await removeInBatches(statements, 'runs', { where: `started_at < ${before}`, value: retention });
+  await removeInBatches(statements, 'plans', {
+    where: `state IN ('rejected', 'stale', 'applied') AND coalesce(decided_at, made_at) < ${before}`,
+    value: retention,
+  });
+}
+
+async function removeInBatches(
+  { ask }: FleetStatements,
+  table: string,
+  { where, value }: { readonly where: string; readonly value: number },
+): Promise<void> {
+  const some = `SELECT ctid FROM ${S}.${table} WHERE ${where} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
+  const removal = `WITH removed AS (DELETE FROM ${S}.${table} WHERE ctid = ANY (ARRAY(${some})) RETURNING 1)
+SELECT count(*)::int AS count FROM removed`;
+  for (let count = BATCH; count === BATCH; ) {
+    const [row] = await ask(removal, value);
+    count = Number(row?.count ?? 0);
+  }
 }
