@@ -7,15 +7,20 @@ import { licencesOf, packageIn } from './licences.ts';
 /*
  * Bundles the sources as JavaScript in chunks, so that a command opens no file that it does not use. Dependencies in package.json stay
  * outside. All other packages are bundled, with their licences.
- *   node scripts/bundle.ts FOLDER [PART...]
+ *   node scripts/bundle.ts FOLDER [--executable | PART...]
  * A part is a file under src/ that is also available by its own name, for tests: `cli/run`.
+ * With --executable, writes the chunks of the one-file executable, which can load only CommonJS: all in one folder, without the library.
  */
 
 const root = path.resolve(import.meta.dirname, '..');
-const [out = 'dist', ...parts] = process.argv.slice(2);
+const [out = 'dist', ...others] = process.argv.slice(2);
+const isExecutable = others[0] === '--executable';
+const parts = isExecutable ? [] : others;
 const folder = path.resolve(root, out);
 const { dependencies, optionalDependencies } = packageIn(root);
-const outside = Object.keys({ ...dependencies, ...optionalDependencies });
+const all = Object.keys({ ...dependencies, ...optionalDependencies });
+// The embedded database and the key store read files of their packages.
+const outside = isExecutable ? all.filter((name) => name !== 'croner') : all;
 
 /**
  * Reads only the used members of Node's own modules. An import reads all members, and some load a dozen more modules: `node:fs` its
@@ -85,6 +90,12 @@ const filesOfPages: Plugin = {
     ),
 };
 
+/** The executable has no folder from which a package could be loaded. */
+const packagesInside: Plugin = {
+  name: 'packages-inside',
+  transform: (code) => code.replaceAll('createRequire(import.meta.url)(', 'require('),
+};
+
 /** All modules that a source loads, by its module id. */
 const loadedWith = new Map<string, ReadonlySet<string>>();
 
@@ -128,11 +139,13 @@ function chunkOf(id: string, chunking: ChunkingContext): string | null {
 const bundle = await rolldown({
   cwd: root,
   input: {
-    ...Object.fromEntries(['main', 'library', ...parts].map((part) => [part, `src/${part}.ts`])),
+    ...(isExecutable
+      ? { start: 'src/cli/start.ts' }
+      : Object.fromEntries(['main', 'library', ...parts].map((part) => [part, `src/${part}.ts`]))),
     'parse-worker': THREAD,
   },
   platform: 'node',
-  plugins: [filesOfPages, leanUndici, leanMcp, onlyUsedMembers],
+  plugins: [filesOfPages, leanUndici, leanMcp, onlyUsedMembers, ...(isExecutable ? [packagesInside] : [])],
   // undici's parser as in Node, without the experimental one.
   transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },
   preserveEntrySignatures: 'allow-extension',
@@ -142,9 +155,10 @@ const bundle = await rolldown({
 const { output } = await bundle.write({
   dir: folder,
   cleanDir: true,
-  format: 'esm',
-  // Node looks for no package.json where the name tells the format.
-  chunkFileNames: 'chunks/[name]-[hash].mjs',
+  ...(isExecutable
+    ? { format: 'cjs', dynamicImportInCjs: false, entryFileNames: '[name].cjs', chunkFileNames: '[name]-[hash].cjs' }
+    : // Node looks for no package.json where the name tells the format.
+      { format: 'esm', chunkFileNames: 'chunks/[name]-[hash].mjs' }),
   comments: false,
   codeSplitting: {
     groups: [{ debugName: 'together', name: chunkOf, includeDependenciesRecursively: false }],
@@ -152,5 +166,5 @@ const { output } = await bundle.write({
   // Classes and functions keep the names that stack traces show.
   keepNames: true,
 });
-chmodSync(path.join(folder, 'main.js'), 0o755);
+if (!isExecutable) chmodSync(path.join(folder, 'main.js'), 0o755);
 writeFileSync(path.join(folder, 'LICENSES.txt'), licencesOf(output));

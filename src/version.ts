@@ -1,18 +1,37 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Absolute path of the folder that voxform is installed in. */
-const PACKAGE_FOLDER = packageFolder();
+/** The files inside of the one-file executable; undefined otherwise. Electron, which runs the extension for VS Code, may lack the module. */
+const inside = executable();
 
-const packageFile = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as {
+/** True in the one-file executable. */
+export const isExecutable = inside !== undefined;
+
+const packageFile = JSON.parse(packageText('package.json')) as {
   readonly version: string;
 };
 
 export const VERSION = packageFile.version;
 
-/** Absolute path of a file or folder of the package. */
-export function packagePath(relative: string): string {
-  return path.join(PACKAGE_FOLDER, relative);
+/** The content of a file of the package. */
+export function packageText(file: string): string {
+  return inside === undefined ? readFileSync(path.join(packageFolder(), file), 'utf8') : inside.getAsset(file, 'utf8');
+}
+
+/** The files in a folder of the package and in its subfolders, by path in the folder. */
+export function packageFiles(folder: string): string[] {
+  if (inside !== undefined) {
+    const files = inside.getAssetKeys().filter((file) => file.startsWith(`${folder}/`));
+    return files.map((file) => file.slice(folder.length + 1));
+  }
+  const root = path.join(packageFolder(), folder);
+  const entries = readdirSync(root, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return entries.map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)).replaceAll(path.sep, '/'));
+}
+
+function executable(): Pick<typeof import('node:sea'), 'getAsset' | 'getAssetKeys'> | undefined {
+  const sea = process.getBuiltinModule('node:sea') as typeof import('node:sea') | undefined;
+  return sea?.isSea() ? sea : undefined;
 }
 
 /** Sources and built chunks are at different depths. */

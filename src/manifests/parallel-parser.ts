@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
 import type { Worker } from 'node:worker_threads';
+import { isExecutable, packageText } from '../version.ts';
 import { type ParsedFile, parseDocuments } from './parse-documents.ts';
 
 export interface ParseRequest {
@@ -101,7 +102,10 @@ export class ParallelParser {
       // Loaded only when it is needed.
       const { Worker } = process.getBuiltinModule('node:worker_threads');
       const limits = { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB };
-      const worker = new Worker(THREAD, { env: {}, execArgv: [], resourceLimits: limits });
+      const settings = { env: {}, execArgv: [], resourceLimits: limits };
+      const worker = isExecutable
+        ? new Worker(packageText('parse-worker'), { ...settings, eval: true })
+        : new Worker(THREAD, settings);
       worker.on('message', (answer: ParseAnswer) => this.#answers.push(answer));
       worker.on('error', () => {
         this.#worker = undefined;

@@ -11,6 +11,7 @@ import { UserError } from '../problems/user-error.ts';
 import { isObject } from '../values/json.ts';
 import { Redactor } from '../values/redactor.ts';
 import { UNSAFE } from '../values/unsafe-text.ts';
+import { isExecutable } from '../version.ts';
 import { durationSeconds } from './duration.ts';
 import { variablesIn } from './env-file.ts';
 import type { SecretSettings } from './secret-settings.ts';
@@ -325,6 +326,11 @@ export class Keychain implements SecretSource {
 
   /** @throws UserError if there is no key store, or it is locked. */
   async #use<T>(work: (keyring: Keyring) => Promise<T>): Promise<T> {
+    if (isExecutable) {
+      throw new UserError('the one-file executable of voxform cannot use the key store of this machine', {
+        hint: 'Set the secrets in the environment or in .env, name a command for them under `secrets`, or install voxform as a package for Node.',
+      });
+    }
     try {
       // Not installed where it has no build for the platform.
       return await work(await import('@napi-rs/keyring'));

@@ -21,11 +21,14 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** All of its input, or `open` for what is written to it later. */
   readonly input?: string | { readonly open: true };
+  /** The command, if it is not the built one on Node. */
+  readonly program?: string;
 }
 
 /** The command in a process of its own, with nothing of this process's environment that it reads. */
-export function start(args: readonly string[], { cwd, env, input }: RunOptions): Running {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+export function start(args: readonly string[], { cwd, env, input, program }: RunOptions): Running {
+  const [file, ...first] = program === undefined ? [process.execPath, MAIN] : [program];
+  const child = spawn(file, [...first, ...args], {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: cwd, XDG_CACHE_HOME: CACHES, XDG_STATE_HOME: STATES, ...env },
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { UserError } from '../../problems/user-error.ts';
-import { packagePath } from '../../version.ts';
+import { packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 
 /** The voxform that the jobs run. It receives the API keys, so each form pins its contents. */
@@ -87,7 +86,7 @@ function suffixOf({ project }: CiProject): string {
 
 function gitlabTemplate({ installation, project }: CiProject): string {
   const suffix = suffixOf({ installation, project });
-  const text = readFileSync(packagePath('ci/gitlab/voxform.gitlab-ci.yml'), 'utf8');
+  const text = packageText('ci/gitlab/voxform.gitlab-ci.yml');
   const selecting = text.replace(
     /^variables:\n/m,
     `variables:\n  # The workspace of voxform.yaml that the jobs plan and apply.\n  VOXFORM_WORKSPACE: ${CI_WORKSPACE}\n`,
@@ -128,7 +127,7 @@ function asOneOfSeveral(template: string, suffix: string): string {
 /** Plans every pull request, and applies every merge. The template installs a package of voxform. */
 export function githubWorkflow({ installation, project }: CiProject): string {
   const suffix = suffixOf({ installation, project });
-  const template = readFileSync(packagePath('ci/github/workflow.yml'), 'utf8');
+  const template = packageText('ci/github/workflow.yml');
   const named = template
     .replace(/^name: voxform|group: voxform-apply/gm, (name) => name + suffix)
     .replace(/^jobs:/m, (jobs) =>

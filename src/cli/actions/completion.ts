@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import { packagePath } from '../../version.ts';
+import { packageText } from '../../version.ts';
 import { answerFor, complete, type Shell, wordsFrom } from '../completion/complete.ts';
 import type { CompletionCursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
@@ -21,7 +20,7 @@ interface CompletionOptions {
 export function completionOf(program: Command) {
   return async (context: Context, { shell, complete: given }: CompletionOptions): Promise<void> => {
     const answer = given && (await answerTo(context, program, { shell, given }).catch(() => ''));
-    context.terminal.out(answer ?? (await readFile(packagePath(`completions/voxform.${shell}`), 'utf8')));
+    context.terminal.out(answer ?? packageText(`completions/voxform.${shell}`));
   };
 }
 

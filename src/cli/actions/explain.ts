@@ -1,11 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
 import { kinds, lookups } from '../../kinds/index.ts';
 import { explain, explanationText, topicsText } from '../../output/explain/explanation.ts';
 import { findTopic, topicsOf } from '../../output/explain/topics.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { misuse } from '../../problems/user-error.ts';
-import { packagePath } from '../../version.ts';
+import { packageFiles, packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
@@ -32,13 +31,14 @@ const SUFFIX = '.schema.json';
 
 /** Prints a JSON Schema. Kinds are found by their name and by that of their file. */
 export async function schema({ terminal }: Context, { name }: { readonly name: string }): Promise<void> {
-  const files = await readdir(packagePath('schemas'));
-  const names = files.filter((file) => file.endsWith(SUFFIX)).map((file) => file.slice(0, -SUFFIX.length));
+  const names = packageFiles('schemas')
+    .filter((file) => file.endsWith(SUFFIX))
+    .map((file) => file.slice(0, -SUFFIX.length));
   const wanted = names.find((each) => plain(each) === plain(name));
   if (wanted === undefined) {
     throw misuse(`unknown schema ${name}${didYouMean(name, names)}`, `Schemas: ${names.sort().join(', ')}.`);
   }
-  terminal.out(await readFile(packagePath(`schemas/${wanted}${SUFFIX}`), 'utf8'));
+  terminal.out(packageText(`schemas/${wanted}${SUFFIX}`));
 }
 
 function plain(name: string): string {

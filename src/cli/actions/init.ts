@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makeFolders } from '../../files/files.ts';
 import { gitEnvironment, runGit } from '../../git/run-git.ts';
@@ -7,7 +7,7 @@ import { reasonOf } from '../../manifests/read-file.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
-import { packagePath } from '../../version.ts';
+import { packageFiles, packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 import {
   askForInstallation,
@@ -91,13 +91,10 @@ export async function init(context: Context, { dir: folder, install }: Given): P
  */
 async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
   const files = new Map<string, string>(await settingsFiles(isShared));
-  const example = packagePath('examples/quickstart');
-  for (const entry of await readdir(example, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || entry.name === 'README.md') continue;
-    const file = path.join(entry.parentPath, entry.name);
-    const name = path.relative(example, file).replaceAll(path.sep, '/');
-    if (name.startsWith('.')) continue;
-    files.set(name, withOwnSchemas(await readFile(file, 'utf8'), name));
+  const example = 'examples/quickstart';
+  for (const name of packageFiles(example)) {
+    if (name.endsWith('README.md') || name.startsWith('.')) continue;
+    files.set(name, withOwnSchemas(packageText(`${example}/${name}`), name));
   }
   const project = files.get(PROJECT_FILE);
   if (isShared && project !== undefined) files.set(PROJECT_FILE, withSharedState(project));
@@ -167,11 +164,10 @@ async function exists(file: string): Promise<boolean> {
  */
 export async function settingsFiles(isShared: boolean): Promise<[path: string, text: string][]> {
   const schemas = ['schemas/manifest.schema.json', 'schemas/project.schema.json'];
-  const texts = await Promise.all(schemas.map((name) => readFile(packagePath(name), 'utf8')));
   return [
     ['.gitignore', gitIgnore(isShared)],
     ['.vscode/settings.json', editorSettings],
-    ...schemas.map((name, index): [string, string] => [name, texts[index] ?? '']),
+    ...schemas.map((name): [string, string] => [name, packageText(name)]),
   ];
 }
 

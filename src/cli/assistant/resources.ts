@@ -1,4 +1,3 @@
-import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type McpServer, ResourceNotFoundError, ResourceTemplate } from '@modelcontextprotocol/server';
 import { readTextFile, realPath } from '../../manifests/read-file.ts';
@@ -8,7 +7,7 @@ import { projectFiles } from '../../project/format-files.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { escapeUnsafe } from '../../values/unsafe-text.ts';
-import { packagePath } from '../../version.ts';
+import { packageFiles, packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 
 /** Files that can be read under addresses of one form. */
@@ -100,11 +99,13 @@ function ofInvalid(error: unknown, folder: string): { readonly root: string; rea
 }
 
 async function ofPackage(folder: string, suffix: string, mimeType: string): Promise<ReadonlyMap<string, ListedFile>> {
-  const files = (await readdir(packagePath(folder))).filter((file) => file.endsWith(suffix)).sort();
+  const files = packageFiles(folder)
+    .filter((file) => file.endsWith(suffix) && !file.includes('/'))
+    .sort();
   return new Map(
     files.map((file) => {
       const name = file.slice(0, -suffix.length);
-      const text = () => readFile(packagePath(path.join(folder, file)), 'utf8');
+      const text = async () => packageText(`${folder}/${file}`);
       return [`voxform://${folder}/${name}`, { name, mimeType, text }];
     }),
   );

@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { readTextFile } from '../../manifests/read-file.ts';
 import { type Address, kindOf } from '../../manifests/resource.ts';
@@ -6,7 +5,7 @@ import type { RunContext } from '../../runs/run-context.ts';
 import type { State } from '../../state/state.ts';
 import type { StateStore } from '../../state/store.ts';
 import { isObject } from '../../values/json.ts';
-import { packagePath, VERSION } from '../../version.ts';
+import { packageFiles, VERSION } from '../../version.ts';
 
 /* A person waits for this code, so each part of voxform is loaded only if needed. */
 
@@ -61,7 +60,7 @@ export function projectSources(context: RunContext) {
       const { callFields } = await import('../../runs/call-selection.ts');
       return callFields.map((field) => plain(`${field}=`));
     },
-    schemas: async () => readdirSync(packagePath('schemas')).map((file) => plain(file.replace(/\.schema\.json$/, ''))),
+    schemas: async () => packageFiles('schemas').map((file) => plain(file.replace(/\.schema\.json$/, ''))),
     async topics() {
       const [{ kinds, lookups }, { topicsOf }] = await Promise.all([
         import('../../kinds/index.ts'),

@@ -14,6 +14,7 @@ import {
 import { isMissing, problemOf } from '../../state/backends/postgres/problems.ts';
 import { requiredText } from '../../state/backends/settings.ts';
 import type { Secret } from '../../values/value.ts';
+import { isExecutable } from '../../version.ts';
 import { keepStatesIn } from '../fleet-state.ts';
 import { type DatabaseUse, lockForProcess, type ProcessLock } from './process-lock.ts';
 
@@ -61,6 +62,11 @@ export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
  * @throws DatabaseInUse
  */
 export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = 'serve'): Promise<FleetDatabase> {
+  if (isExecutable) {
+    throw new UserError('the one-file executable of voxform has no embedded database', {
+      hint: 'Set `database` in the fleet file to the address of a PostgreSQL database, or install voxform as a package for Node.',
+    });
+  }
   const database = await EmbeddedDatabase.open(folder, use);
   const states = keepStatesIn(database);
   return fleetDatabase(database, {

@@ -1,0 +1,14 @@
+import path from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+/** Tests of what takes minutes to build or to start, which `npm test` leaves out: the extension in a real editor, and the executable. */
+export default defineConfig({
+  test: {
+    root: path.resolve(import.meta.dirname, '..'),
+    include: ['test/vscode/*.browser.ts', 'test/*.built.ts'],
+    setupFiles: ['test/own-git.ts'],
+    globalSetup: ['test/temporary-files.ts', 'test/build-command.ts'],
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+  },
+});
