@@ -22,7 +22,7 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 3,
     sequence: { sequencer: LongFilesFirst },
     // Only for a test that hangs: a slow machine takes several times as long as a quick one.
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
 });
