@@ -105,6 +105,13 @@ export function withLock(command: Command): Command {
   return withOlderState(command.addOption(duration('--lock-timeout', 'How long to wait for the lock', '0s')));
 }
 
+export function apiKeyOption(): Option {
+  return new Option(
+    '--api-key-stdin',
+    'Read the API key from stdin: manifests, the state and commands for secrets cannot get it',
+  );
+}
+
 export function outputOption(formats: readonly string[], standard = 'text'): Option {
   return new Option('--output <format>', 'Output format').choices(formats).default(standard);
 }

@@ -10,6 +10,8 @@ interface SelectOptions {
   /** From the command line. */
   readonly name: string | undefined;
   readonly env: Environment;
+  /** The key to use, whatever the environment and the project say. */
+  readonly apiKey?: Secret | undefined;
 }
 
 /**
@@ -17,15 +19,16 @@ interface SelectOptions {
  * environment. Its secrets are not read yet.
  * @throws UserError if none is named or if the name is unknown.
  */
-export function selectWorkspace(project: ProjectConfig, { name, env }: SelectOptions): WorkspaceConfig {
+export function selectWorkspace(project: ProjectConfig, { name, env, apiKey }: SelectOptions): WorkspaceConfig {
   const override = overrides(env);
+  const fromEnv = override.apiKey === undefined ? undefined : new Secret('VOXFORM_API_KEY', override.apiKey);
   const config = named(project, name ?? override.workspace ?? project.defaultWorkspace);
   const overriding = { base_url: override.baseUrl, workspace_id: override.workspaceId };
   const workspace: WorkspaceConfig = {
     ...config,
     baseUrl: override.baseUrl ?? config.baseUrl,
     workspaceId: override.workspaceId ?? config.workspaceId,
-    apiKey: override.apiKey === undefined ? config.apiKey : new Secret('VOXFORM_API_KEY', override.apiKey),
+    apiKey: apiKey ?? fromEnv ?? config.apiKey,
     unset: (config.unset ?? []).filter(({ setting }) => overriding[setting] === undefined),
   };
   checkOverrides(workspace, override);

@@ -198,13 +198,13 @@ export async function openWorkspace(
   context: RunContext,
   { requireKey, requireState = true }: Needs,
 ): Promise<OpenWorkspace> {
-  const { env } = context;
+  const { env, apiKey } = context;
   const project = await openProject(context);
-  const workspace = selectWorkspace(project, { name: context.workspace, env });
+  const workspace = selectWorkspace(project, { name: context.workspace, env, apiKey });
   const signal = context.interrupts.requests;
   if (requireKey) await readCredentials([workspace], signal);
   else if (requireState) await workspace.secrets.read(secretsOfSettings(workspace.state), { signal });
-  if (requireKey) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
+  if (requireKey && apiKey === undefined) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
   await context.begin?.(workspace);
   return new OpenWorkspace(context, { project, workspace });
 }

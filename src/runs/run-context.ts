@@ -10,6 +10,7 @@ import type { LocalPaths } from '../project/local-paths.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
 import type { Redactor } from '../values/redactor.ts';
+import type { Secret } from '../values/value.ts';
 
 /** Receives the messages of a run. */
 export interface RunLog {
@@ -38,6 +39,8 @@ export interface RunContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The requested workspace. By default, the environment or the project selects one. */
   readonly workspace: string | undefined;
+  /** The API key of that workspace, if it comes neither from the environment nor from the project. */
+  readonly apiKey?: Secret | undefined;
   readonly log: RunLog;
   readonly interrupts: RunSignals;
   /** A limit of requests in flight that several runs share; by default, each run has its own. */

@@ -28,7 +28,7 @@ function documented(tool: string): unknown {
 
 /** A project whose workspace looks for secrets in this list. */
 async function workspaceWith(secrets: readonly unknown[]): Promise<TestWorkspace> {
-  const workspace = await testWorkspace({ 'manifests/day.yaml': AGENT });
+  const workspace = await testWorkspace({ 'manifests/day.yaml': AGENT }, { apiKey: API_KEY });
   const more = `secrets: ${JSON.stringify(secrets)}\n`;
   await workspace.folder.write('voxform.yaml', projectFile(workspace.emulator, more));
   return workspace;
@@ -155,6 +155,33 @@ describe('a command for secrets', () => {
     await w.folder.write('voxform.yaml', `${project}state: { ${seal} }\n`);
     const ran = await w.runWith({ VOXFORM_API_KEY: '' }, ...args);
     expect([ran.code, ran.stderr.includes('./gone')], ran.stderr).toEqual([code, code === 1]);
+  });
+});
+
+describe('an API key on stdin', () => {
+  /** Writes down what it gets, and has another key. */
+  const spying = ['sh', '-c', 'env > seen; test {name} = PROVIDER_KEY && printf %s of-the-provider || printf %s other'];
+  const input = `${API_KEY}\n`;
+  const env = { VOXFORM_API_KEY: '' };
+
+  it.each(['plan', 'drift'])('is used by %s, and nothing else gets it', async (name) => {
+    await using w = await workspaceWith(['environment', { command: spying }]);
+    const file = path.join(w.folder.root, 'plan.json');
+    const args = [name, '--api-key-stdin', ...(name === 'plan' ? ['--out', file] : [])];
+    const { code, stdout, stderr } = await w.start(args, { env, input }).ended;
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const seen = readFileSync(path.join(w.folder.root, 'seen'), 'utf8');
+    for (const text of [seen, stdout, stderr]) expect(text).not.toContain(API_KEY);
+  });
+
+  it.each([
+    { args: [], input: '', reason: 'there is none' },
+    { args: ['--all-workspaces'], input, reason: 'it is for one workspace' },
+  ])('is refused if $reason', async ({ args, input }) => {
+    await using w = await workspaceWith(['environment']);
+    const { code, stderr } = await w.start(['plan', '--api-key-stdin', ...args], { env, input }).ended;
+    expect(code, stderr).toBe(64);
+    expect(w.emulator.requests).toEqual([]);
   });
 });
 

@@ -10,6 +10,7 @@ import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/op
 import { type Planning, type PlanSources, planWorkspace, preparedToPlan } from '../../runs/planning.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import type { PlanningOptions } from '../../runs/run-context.ts';
+import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags, WorkspacesFlags } from '../flags.ts';
 
@@ -45,6 +46,7 @@ export function beginWriting(context: Context, writes: number): Progress {
 
 export interface ReportFlags extends FullFlag {
   readonly output: ReportFormatName;
+  readonly apiKeyStdin?: boolean;
 }
 
 /** Plans without a lock for a command that only shows the result, and passes it on with what it was made from. */
@@ -150,8 +152,10 @@ export async function reportEach(
 ): Promise<number> {
   const reportOf = what === 'plan' ? planReport : driftReport;
   const several = severalNamed(context, options);
+  if (several !== undefined && options.apiKeyStdin) throw misuse('--api-key-stdin takes one workspace only');
   if (several === undefined) {
-    const opened = await openWorkspace(context, { requireKey: true });
+    const apiKey = options.apiKeyStdin ? await keyFromStdin(context) : undefined;
+    const opened = await openWorkspace({ ...context, apiKey }, { requireKey: true });
     const document = await look(opened);
     await report(context, { ...options, reach: opened.reach }, reportOf(document));
     return codeFor([document]);
@@ -160,6 +164,13 @@ export async function reportEach(
   const { done: documents, failures } = found;
   await report(context, options, { what, reports: documents.map(reportOf), failures });
   return severalCode(context, found, codeFor(documents));
+}
+
+async function keyFromStdin({ terminal }: Context): Promise<Secret> {
+  const text = await terminal.input(10_000);
+  if (text === '')
+    throw misuse('--api-key-stdin got no key', 'Write it into stdin: printf %s "$KEY" | voxform plan --api-key-stdin');
+  return new Secret('from stdin', text);
 }
 
 /** 1 if a workspace failed, with a message; otherwise the code of the results. */

@@ -4,6 +4,7 @@ import { syncStatuses } from '../../runs/sync-status.ts';
 import { type Installation, installationForms, parseInstallation } from '../actions/ci-workflow.ts';
 import type { CommandTable } from '../context.ts';
 import {
+  apiKeyOption,
   collectItems,
   collectText,
   duration,
@@ -62,6 +63,7 @@ export const mainCommands = {
           'Show what apply would change. Reads the platform and the state, takes no lock, and changes nothing.',
         )
         .addOption(outputOption(reportFormatNames))
+        .addOption(apiKeyOption())
         .option('--out <file>', 'Save the plan, for voxform apply FILE')
         .addOption(duration('--lock-timeout', 'As for apply; plan waits for no lock', '0s'))
         .option('--detailed-exitcode', 'Exit with 2 when there are changes')
@@ -99,6 +101,7 @@ export const mainCommands = {
     define: (command, perform) =>
       withFull(withWorkspaces(withPlatform(withSelection(command))))
         .description('Show what changed on the platform since the last apply. Changes nothing.')
+        .addOption(apiKeyOption())
         .option('--detailed-exitcode', 'Exit with 2 when there is drift', true)
         .option('--no-detailed-exitcode', 'Exit with 0 when there is drift')
         .addOption(outputOption(reportFormatNames))
