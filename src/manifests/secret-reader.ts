@@ -1,4 +1,6 @@
 import path from 'node:path';
+import { entriesOf } from '../files/input-files.ts';
+import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret } from '../values/value.ts';
@@ -104,9 +106,15 @@ export class SecretReader {
     return this.sources.flatMap((source) => source.fileOf?.(name) ?? []);
   }
 
-  /** True if a file, by its real path, belongs to a source. */
-  hasFile(file: string): boolean {
-    return this.filesOf(path.basename(file)).some((each) => realPath(each) === file);
+  /** Real paths of the files that hold secrets, and of the folders whose files do. */
+  get places(): readonly string[] {
+    return this.sources.flatMap((source) => {
+      const { folder } = source;
+      if (folder === undefined)
+        return [source.fileOf?.('')].flatMap((file) => (file === undefined ? [] : realPath(file)));
+      const links = (attempt(() => entriesOf(folder)) ?? []).filter((entry) => entry.isSymbolicLink());
+      return [folder, ...links.map(({ name }) => path.join(folder, name))].map(realPath);
+    });
   }
 
   /** The folders with one file per secret. */

@@ -3,6 +3,7 @@ import { realPathOf } from '../files/input-files.ts';
 import type { Fix } from '../problems/diagnostic.ts';
 import { nearest, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
+import { lazily } from '../values/lazily.ts';
 import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
 import { type LookupNames, nameOnPlatform } from './kind-schema.ts';
@@ -262,6 +263,10 @@ const SECRET_FILE = /(^|\/)\.(env(rc|\.[^/]*)?$|git\/)/i;
 export class Inputs {
   readonly sources: InputSources;
   readonly #files = new Map<string, Result<string>>();
+  readonly #secretPlaces = lazily(() => {
+    const { secrets, allSecrets = [] } = this.sources;
+    return new Set([secrets, ...allSecrets].flatMap(({ places }) => places));
+  });
   #noted = new Set<string>();
 
   constructor(sources: InputSources) {
@@ -299,7 +304,7 @@ export class Inputs {
 
   /** The text of a file without its final newline. The path is relative to `folder`. */
   file(folder: string, relative: string): Result<string> {
-    const { root, secrets, allSecrets = [] } = this.sources;
+    const { root } = this.sources;
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
     const absolute = path.resolve(folder, relative);
     this.#noted.add(absolute);
@@ -311,9 +316,7 @@ export class Inputs {
       try {
         const real = realPathOf(file);
         if (!isInside(real, root)) return outside;
-        const isSecret =
-          SECRET_FILE.test(pathFrom(root, real)) || [secrets, ...allSecrets].some((each) => each.hasFile(real));
-        if (isSecret) {
+        if (SECRET_FILE.test(pathFrom(root, real)) || this.#isWithSecrets(real)) {
           const message = `$file: ${name} may hold secrets; use { $secret: NAME } for a secret, or move the text to another file`;
           return { code: 'secret-file', message };
         }
@@ -324,6 +327,11 @@ export class Inputs {
       if ('text' in read) return { value: withoutFinalNewline(read.text) };
       return { code: read.problem.code, message: `$file: ${name}: ${read.problem.message}` };
     });
+  }
+
+  #isWithSecrets(real: string): boolean {
+    const places = this.#secretPlaces();
+    return places.has(real) || places.has(path.dirname(real));
   }
 }
 

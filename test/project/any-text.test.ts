@@ -1,4 +1,4 @@
-import { symlinkSync, unlinkSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { kinds, lookups } from '../../src/kinds/index.ts';
@@ -200,8 +200,13 @@ describe('a file of a manifest', () => {
     { file: 'team.vars', reason: 'an env_file of another workspace' },
     { file: 'keys/OPENAI', reason: 'a folder of secrets' },
     { file: 'more/keys', reason: 'the secrets_dir' },
-    { file: 'prompts/link.md', reason: 'a link to secrets' },
-  ])('is refused if it may hold secrets: $reason', async ({ file }) => {
+    { file: 'prompts/link.md', links: { 'prompts/link.md': '../team.vars' }, reason: 'a link to secrets' },
+    {
+      file: 'prompts/a.md',
+      links: { 'keys/A': '../prompts/a.md' },
+      reason: 'the target of a link in a folder of secrets',
+    },
+  ])('is refused if it may hold secrets: $reason', async ({ file, links = {} }) => {
     const secret = 'KEY=the-secret-text';
     using project = new TemporaryProject({
       'voxform.yaml': `version: 1
@@ -212,16 +217,14 @@ workspaces:
   two: { base_url: "https://b.example.com", workspace_id: b, secrets: [{ env_file: team.vars }] }
   three: { base_url: "https://c.example.com", workspace_id: c, secrets_dir: more }
 `,
-      [file]: secret,
       'team.vars': secret,
+      'keys/B': secret,
+      ...(!(file in links) && { [file]: secret }),
       'prompts/.envelope.md': 'Dear',
       'manifests/a.yaml': manifest('Agent', 'a', `name: { $file: ../${file} }`),
       'manifests/b.yaml': manifest('Agent', 'b', 'name: { $file: ../prompts/.envelope.md }'),
     });
-    if (file.endsWith('link.md')) {
-      unlinkSync(`${project.root}/${file}`);
-      symlinkSync('../team.vars', `${project.root}/${file}`);
-    }
+    for (const [link, target] of Object.entries(links)) symlinkSync(target, `${project.root}/${link}`);
     const { diagnostics, resources } = await project.load();
     expect(diagnostics).toMatchObject([{ file: 'manifests/a.yaml', line: 6, column: 18, code: 'secret-file' }]);
     expect(diagnostics[0]?.message).toContain('$secret');
