@@ -71,7 +71,7 @@ export class FleetNotifications {
   }
 
   /** Tells webhooks of the fleet that it was frozen or resumed, unless another process does. */
-  async freezeChanged({ receivers, network, link, log }: FreezeReceivers): Promise<void> {
+  async tellFreezes({ receivers, network, link, log }: FreezeReceivers): Promise<void> {
     const { database, deliveries, onResult } = this.#options;
     if (receivers.length === 0) return;
     for (const { event, at, by, because } of await takeFreezeNews(database)) {

@@ -33,8 +33,8 @@ export interface ServeOptions
   readonly retention: number;
   /** The hosts of the sources whose pull requests are planned, by source. */
   readonly pullHosts?: ReadonlyMap<string, PullHost> | undefined;
-  /** Called when the fleet is frozen or resumed, and at the start. */
-  readonly onFreeze?: (() => Promise<void>) | undefined;
+  /** Called when the fleet is frozen or resumed, and again with each heartbeat. */
+  readonly tellFreezes?: (() => Promise<void>) | undefined;
   /** Public address of the page. */
   readonly address?: string | undefined;
 }
@@ -157,7 +157,6 @@ export class FleetServer {
     // Other processes must know its sources before it claims them.
     await enterProcess(database, this.#process, { isEnding: false, runs: [] });
     await this.#checkFreeze();
-    await this.#options.onFreeze?.();
     const fetches = await this.#fetcher.first();
     await this.#beat();
     for (const fetch of fetches) this.#begin(this.#find(fetch));
@@ -241,6 +240,8 @@ export class FleetServer {
       await this.#pulls?.beat();
       await this.#divide();
       this.#onSuccess('beat');
+      // What failed before, and what began and ended between two checks.
+      this.#tellFreezes();
     } catch (error) {
       // Another process may start the runs of this one from here on.
       if (clock.now() - this.#workedAt.beat > this.#timing.heartbeat - this.#timing.beat) {
@@ -258,13 +259,17 @@ export class FleetServer {
   }
 
   #onFreeze(freeze: Freeze | undefined): void {
-    const { log, onFreeze } = this.#options;
-    this.#begin(onFreeze?.() ?? Promise.resolve());
+    const { log } = this.#options;
+    this.#tellFreezes();
     if (freeze === undefined) log.entry('info', 'the fleet was resumed', { event: 'resumed' });
     else {
       log.entry('warning', messageOf(frozenError(freeze)), { event: 'frozen' });
       this.#worker.freeze();
     }
+  }
+
+  #tellFreezes(): void {
+    this.#begin(this.#options.tellFreezes?.() ?? Promise.resolve());
   }
 
   async #keep(): Promise<void> {

@@ -1,6 +1,12 @@
 import { expect, it } from 'vitest';
 import { Interrupts } from '../../src/cli/interrupts.ts';
+import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
+import { FleetNotifications } from '../../src/fleet/notifications.ts';
+import { systemClock } from '../../src/operator/clock.ts';
+import { Deliveries } from '../../src/operator/notifications/deliveries.ts';
+import { Secret } from '../../src/values/value.ts';
 import { projectFile } from '../cli/workspace.ts';
+import { listenHttp } from '../platform/listen.ts';
 import { step } from '../step.ts';
 import { command } from '../trust/in-process.ts';
 import { KEY } from './server-options.ts';
@@ -150,4 +156,31 @@ it('keeps the approval of a plan whose run is stopped by a freeze before its fir
   await control.unfreeze('ann');
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(writesTo(fleet)).toBe(1);
+});
+
+it('tells receivers of a freeze that no process has seen', async () => {
+  const { url, seen } = await listenHttp((_, response) => void response.end());
+  const fleet = await testFleet({ projects: ['acme'], rules: rules('report') });
+  await (await fleet.server()).stop('restart');
+  await step('and of its end', async () => {
+    await fleet.control.freeze(freeze);
+    await fleet.control.unfreeze('bob');
+    const deliveries = new Deliveries({ clock: systemClock, random: Math.random });
+    const database = fleetDatabaseAt(fleet.pg.url);
+    const notifications = new FleetNotifications({ database, deliveries, onResult() {} });
+    const receivers = [{ url: new Secret('hook', `${url}/hook`), shown: 'a receiver' }];
+    const network = () => ({ proxy: undefined, ca: undefined });
+    await fleet.server({
+      tellFreezes: () => notifications.tellFreezes({ receivers, network, link: undefined, log: { entry() {} } }),
+    });
+    await fleet.until(() => seen.length === 2);
+    await fleet.control.freeze(freeze);
+    await fleet.until(() => seen.length === 3);
+    await notifications.end(10_000);
+  });
+  expect(seen.map(({ body }) => JSON.parse(body))).toMatchObject([
+    { event: 'frozen', by: 'ann', because: 'incident 7' },
+    { event: 'resumed', by: 'bob' },
+    { event: 'frozen' },
+  ]);
 });

@@ -60,13 +60,16 @@ interface FreezeNews {
   readonly because: string;
 }
 
-const NEWS = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
+const NOW = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
 
-/** What no process has taken yet to tell it. */
+/** What no process has taken yet to tell it, oldest first. */
 export async function takeFreezeNews({ ask }: FleetStatements): Promise<readonly FreezeNews[]> {
   const rows = await ask(
-    `UPDATE ${S}.freezes SET told = ${NEWS} WHERE told IS DISTINCT FROM ${NEWS}
-RETURNING told AS event, coalesce(ended_at, at) AS at, coalesce(ended_by, by) AS by, because`,
+    `WITH news AS (SELECT * FROM ${S}.freezes WHERE told IS DISTINCT FROM ${NOW} FOR UPDATE),
+taken AS (UPDATE ${S}.freezes SET told = CASE WHEN news.ended_at IS NULL THEN 'frozen' ELSE 'resumed' END
+  FROM news WHERE news.id = freezes.id)
+SELECT 'frozen' AS event, at, by, because FROM news WHERE told IS NULL
+UNION ALL SELECT 'resumed', ended_at, ended_by, because FROM news WHERE ended_at IS NOT NULL ORDER BY at`,
   );
   return rows as readonly unknown[] as readonly FreezeNews[];
 }
