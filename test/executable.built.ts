@@ -1,21 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../src/emulator/start-emulator.ts';
-import { backends } from '../src/state/backends/index.ts';
 import { Secret } from '../src/values/value.ts';
 import { VERSION } from '../src/version.ts';
 import { type Ended, type Running, type RunOptions, start, temporaryFolder } from './cli/voxform-process.ts';
 import { agentManifest, projectFile } from './cli/workspace.ts';
 import { freshDatabase } from './state/backends/postgres/databases.ts';
-import { settingsOf } from './state/backends/settings.ts';
+import { settingsOf, testableBackends } from './state/backends/settings.ts';
 
 const root = path.resolve(import.meta.dirname, '..');
 const target = `${process.platform}-${process.arch}`;
@@ -88,7 +85,7 @@ describe('the one-file executable', () => {
     expect((await succeed(['-C', project.root, 'validate'])).stdout).toContain('40 Agent ');
   });
 
-  it.each(Object.keys(backends))('plans and applies with a sealed state in: %s', async (backend) => {
+  it.each(Object.keys(testableBackends))('plans and applies with a sealed state in: %s', async (backend) => {
     const identity = await generateX25519Identity();
     await using emulator = await startEmulator({ seed: 1 });
     await using project = await temporaryFolder({ 'manifests/a.yaml': agentManifest('day') });
@@ -205,8 +202,6 @@ async function addressOf({ child }: Running): Promise<string> {
   throw new Error(all);
 }
 
-function read(url: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    get(url, (response) => resolve(text(response))).once('error', reject);
-  });
+async function read(url: string): Promise<string> {
+  return (await fetch(url)).text();
 }

@@ -2,14 +2,13 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { FailPoint, StateBackend } from '../../src/state/backends/backend.ts';
-import { backends } from '../../src/state/backends/index.ts';
 import { createStateStore } from '../../src/state/backends/object-store/state-store.ts';
 import { createMarks } from '../../src/state/marks.ts';
 import { moveState } from '../../src/state/move.ts';
 import { openSession, readState } from '../../src/state/session.ts';
 import { MovedState } from '../../src/state/state-errors.ts';
 import { memory } from './backends/memory-backend.ts';
-import { settingsOf } from './backends/settings.ts';
+import { settingsOf, testableBackends } from './backends/settings.ts';
 import { creating, failureOf, saved, sessionOptions, statePath, storeAt } from './temporary-state.ts';
 
 const session = sessionOptions();
@@ -161,7 +160,7 @@ describe('moving a state', () => {
   });
 });
 
-const all: [string, StateBackend][] = Object.entries({ ...backends, memory });
+const all: [string, StateBackend][] = Object.entries({ ...testableBackends, memory });
 
 describe.each(all)('moving a state to %s', (name, backend) => {
   it('and back takes everything along, and refuses where it was', async () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { UserError } from '../../../src/problems/user-error.ts';
 import type { StateBackend, StoreUser } from '../../../src/state/backends/backend.ts';
-import { backends } from '../../../src/state/backends/index.ts';
 import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
 import { emptyDocument } from '../../../src/state/fold.ts';
 import type { JournalEntry } from '../../../src/state/journal-lines.ts';
@@ -16,9 +15,9 @@ import { failureOf, lockRequest, saved, sessionOptions } from '../temporary-stat
 import { hasAzurite } from './azure/azurite.ts';
 import { newSealSettings } from './identity.ts';
 import { memory } from './memory-backend.ts';
-import { settingsOf } from './settings.ts';
+import { settingsOf, testableBackends } from './settings.ts';
 
-const all = Object.entries<StateBackend>({ ...backends, memory }).flatMap(
+const all = Object.entries<StateBackend>({ ...testableBackends, memory }).flatMap(
   ([name, backend]): [string, StateBackend, 'plain' | 'sealed'][] => [
     [name, backend, 'plain'],
     [name, backend, 'sealed'],
@@ -37,10 +36,9 @@ async function filesIn(folder: string): Promise<string[]> {
   return Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), 'utf8')));
 }
 
-const isHere = (name: string): boolean => name !== 'azure' || hasAzurite;
 if (!hasAzurite) it.skip('the backend azure (skipped: there is no azurite-blob)');
 
-describe.each(all.filter(([name]) => isHere(name)))('the backend %s, %3$s', (name, backend, form) => {
+describe.each(all)('the backend %s, %3$s', (name, backend, form) => {
   let root: string;
   let settings: object;
   let clock: number;

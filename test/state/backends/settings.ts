@@ -1,9 +1,16 @@
 import { onTestFinished } from 'vitest';
-import { azuriteContainer } from './azure/azurite.ts';
+import type { StateBackend } from '../../../src/state/backends/backend.ts';
+import { backends } from '../../../src/state/backends/index.ts';
+import { azuriteContainer, hasAzurite } from './azure/azurite.ts';
 import { newRepository } from './git/git-server.ts';
 import { TerraformServer } from './http/terraform-server.ts';
 import { freshPlace } from './postgres/postgres-server.ts';
 import { S3Server } from './s3/s3-server.ts';
+
+/** Those that can be tried on this machine. */
+export const testableBackends: Readonly<Record<string, StateBackend>> = Object.fromEntries(
+  Object.entries(backends).filter(([name]) => name !== 'azure' || hasAzurite),
+);
 
 type Given = (root: string) => object | Promise<object>;
 
