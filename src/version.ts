@@ -1,11 +1,23 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { lazily } from './values/lazily.ts';
 
 /** The files inside of the one-file executable; undefined otherwise. Electron, which runs the extension for VS Code, may lack the module. */
 const inside = executable();
 
 /** True in the one-file executable. */
 export const isExecutable = inside !== undefined;
+
+/** Sources and built chunks are at different depths. */
+const packageFolder = lazily(() => {
+  let folder = import.meta.dirname;
+  while (!existsSync(path.join(folder, 'package.json'))) {
+    const parent = path.dirname(folder);
+    if (parent === folder) throw new Error(`no package.json above ${import.meta.dirname}`);
+    folder = parent;
+  }
+  return folder;
+});
 
 const packageFile = JSON.parse(packageText('package.json')) as {
   readonly version: string;
@@ -32,15 +44,4 @@ export function packageFiles(folder: string): string[] {
 function executable(): Pick<typeof import('node:sea'), 'getAsset' | 'getAssetKeys'> | undefined {
   const sea = process.getBuiltinModule('node:sea') as typeof import('node:sea') | undefined;
   return sea?.isSea() ? sea : undefined;
-}
-
-/** Sources and built chunks are at different depths. */
-function packageFolder(): string {
-  let folder = import.meta.dirname;
-  while (!existsSync(path.join(folder, 'package.json'))) {
-    const parent = path.dirname(folder);
-    if (parent === folder) throw new Error(`no package.json above ${import.meta.dirname}`);
-    folder = parent;
-  }
-  return folder;
 }

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { readErrorBody } from '../platform/error-body.ts';
-import type { AttemptResult } from '../platform/exchange.ts';
-import { isSuccess } from '../platform/exchange.ts';
+import { type AttemptResult, isSuccess } from '../platform/exchange.ts';
 import { failureWords } from '../platform/failure.ts';
 import { backoff, isLasting, MAX_TRIES, MAX_TRIES_THROTTLED, retryAfter, sendWithRetries } from '../platform/retry.ts';
 import { type Network, WebClient } from '../platform/web-client.ts';

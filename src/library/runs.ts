@@ -21,8 +21,7 @@ import type {
 } from '../runs/run-context.ts';
 import { versionedRecord } from '../runs/versioned-record.ts';
 import { VERSION } from '../version.ts';
-import type { CallOptions, Project } from './calls.ts';
-import { calling } from './calls.ts';
+import { type CallOptions, calling, type Project } from './calls.ts';
 
 export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOptions {
   onProgress?(progress: ReadProgress): void;

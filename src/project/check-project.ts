@@ -18,8 +18,13 @@ import { usablePolicies } from './policy-schema.ts';
 import type { Guards, Limits, ProjectConfig, WorkspaceConfig } from './project.ts';
 import { type ProjectDocument, projectSchema, projectSchemaFor } from './project-schema.ts';
 import { windowsFrom } from './watch-schema.ts';
-import type { SettingsPlace } from './workspace-settings.ts';
-import { INHERITED, readSettings, STAND_INS, type WorkspaceSettings } from './workspace-settings.ts';
+import {
+  INHERITED,
+  readSettings,
+  type SettingsPlace,
+  STAND_INS,
+  type WorkspaceSettings,
+} from './workspace-settings.ts';
 
 export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,json}'];
 const defaultLimits: Limits = { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 };

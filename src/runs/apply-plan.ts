@@ -1,6 +1,5 @@
 import { type ApplyReport, type ResourceResult, renamedBy } from '../engine/apply/apply-report.ts';
-import type { ApplyInput } from '../engine/apply/apply-resources.ts';
-import { apply } from '../engine/apply/apply-resources.ts';
+import { type ApplyInput, apply } from '../engine/apply/apply-resources.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { withDashboardLinks } from '../engine/plan/dashboard-links.ts';
 import { approvalDigest } from '../engine/plan/plan-digest.ts';

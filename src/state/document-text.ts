@@ -20,14 +20,15 @@ export const LARGEST = 512_000_000;
 /* The text before the digest, the last key of the document. JSON strings contain no line breaks. */
 const BEFORE_DIGEST = ',\n  "write_digest": ';
 const AFTER_DIGEST = '\n}\n';
-const END_LENGTH = endAfter(Buffer.alloc(0)).length;
+const DIGEST = 'sha256:';
+const END_LENGTH = BEFORE_DIGEST.length + `"${DIGEST}"`.length + 64 + AFTER_DIGEST.length;
 
 /** The document as written: sorted keys, two spaces, a final newline, and the digest of everything before it. */
 export function stateBytes(document: StoredDocument): Buffer {
   const content = contentOf(document);
   const length = Buffer.byteLength(content);
+  refuseTooLarge(length + END_LENGTH);
   const bytes = Buffer.allocUnsafe(length + END_LENGTH);
-  refuseTooLarge(bytes.length);
   bytes.write(content);
   bytes.write(endAfter(bytes.subarray(0, length)), length);
   return bytes;
@@ -66,7 +67,7 @@ function endAfter(content: Uint8Array): string {
 }
 
 function digestAfter(content: Uint8Array): string {
-  return `sha256:${hash('sha256', content)}`;
+  return `${DIGEST}${hash('sha256', content)}`;
 }
 
 /** The maximum depth: far deeper than manifests can nest, and safe for recursive functions. */

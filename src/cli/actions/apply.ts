@@ -7,8 +7,13 @@ import { applyReport, planReport } from '../../output/report.ts';
 import { refuseInvalidWaivers } from '../../policies/waivers.ts';
 import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
 import type { Reach } from '../../problems/workspace-command.ts';
-import type { ApplyPlanInput } from '../../runs/apply-plan.ts';
-import { applyPlan, planInHistory, refuseTrippedGuards, unliftedGuards } from '../../runs/apply-plan.ts';
+import {
+  type ApplyPlanInput,
+  applyPlan,
+  planInHistory,
+  refuseTrippedGuards,
+  unliftedGuards,
+} from '../../runs/apply-plan.ts';
 import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
 import { judgedPlan, refuseDenied, revalidatedPlan } from '../../runs/judged-plan.ts';
 import { openWorkspace, type SessionWanted, withSession } from '../../runs/open-workspace.ts';

@@ -93,7 +93,7 @@ async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
   const files = new Map<string, string>(await settingsFiles(isShared));
   const example = 'examples/quickstart';
   for (const name of packageFiles(example)) {
-    if (name.endsWith('README.md') || name.startsWith('.')) continue;
+    if (path.basename(name) === 'README.md' || name.startsWith('.')) continue;
     files.set(name, withOwnSchemas(packageText(`${example}/${name}`), name));
   }
   const project = files.get(PROJECT_FILE);

@@ -1,6 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
-import type { Splice } from '../editing/change.ts';
-import { spliced } from '../editing/change.ts';
+import { type Splice, spliced } from '../editing/change.ts';
 import {
   behindColon,
   type Collection,

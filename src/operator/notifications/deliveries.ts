@@ -1,5 +1,4 @@
-import type { AttemptResult } from '../../platform/exchange.ts';
-import { isSuccess } from '../../platform/exchange.ts';
+import { type AttemptResult, isSuccess } from '../../platform/exchange.ts';
 import { failureWords } from '../../platform/failure.ts';
 import { backoff, isRefusal, pauseOfRefusal, sendWithRetries } from '../../platform/retry.ts';
 import { type Network, WebClient } from '../../platform/web-client.ts';

@@ -1,8 +1,7 @@
 import type { ProcessEnvironment } from '../../files/run-process.ts';
 import { isRefName, parseGitAddress, remoteServer } from '../../git/git-address.ts';
 import { folderEnvironment, runGit, shortError } from '../../git/run-git.ts';
-import type { HostedRepository } from '../../hosting/index.ts';
-import { type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
+import { type HostedRepository, type HostName, hostKinds, hostNames } from '../../hosting/index.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { ProjectConfig } from '../../project/project.ts';
 

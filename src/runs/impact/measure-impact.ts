@@ -4,8 +4,7 @@ import { isWithin, momentOf } from '../../platform/date-range.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { VERSION } from '../../version.ts';
 import { selectedCalls } from '../call-selection.ts';
-import type { VersionedRecord } from '../versioned-record.ts';
-import { noSuchVersion } from '../versioned-record.ts';
+import { noSuchVersion, type VersionedRecord } from '../versioned-record.ts';
 import {
   type Compared,
   type Difference,

@@ -16,8 +16,7 @@ import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
 import { addToMap, type MappedIds, mapPath, writeMap } from './id-map.ts';
 import { importLive } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
-import type { Preparing } from './prepare.ts';
-import { type PreparedMigration, prepare } from './prepare.ts';
+import { type PreparedMigration, type Preparing, prepare } from './prepare.ts';
 
 export interface MigrationOptions extends PlatformOptions, LockOptions {
   readonly onError: 'continue' | 'stop';
