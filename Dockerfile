@@ -28,7 +28,6 @@ RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates git openssh-client \
   && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production \
-  VOXFORM_HOME=/opt/voxform \
   GIT_CONFIG_COUNT=2 \
   GIT_CONFIG_KEY_0=gc.autoDetach GIT_CONFIG_VALUE_0=false \
   GIT_CONFIG_KEY_1=maintenance.autoDetach GIT_CONFIG_VALUE_1=false

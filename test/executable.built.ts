@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -9,6 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmulator } from '../src/emulator/start-emulator.ts';
 import { Secret } from '../src/values/value.ts';
 import { VERSION } from '../src/version.ts';
+import { GitlabHost } from './ci-kit/gitlab-host.ts';
+import { runGitlabJob, type Template } from './ci-kit/gitlab-runner.ts';
+import { Repository, sha256 } from './ci-kit/repository.ts';
+import { shipped } from './ci-kit/workflow.ts';
 import { type Ended, type Running, type RunOptions, start, temporaryFolder } from './cli/voxform-process.ts';
 import { agentManifest, projectFile } from './cli/workspace.ts';
 import { freshDatabase } from './state/backends/postgres/databases.ts';
@@ -59,8 +62,7 @@ describe('the one-file executable', () => {
   it('has the same bytes when it is built again, and says its version', async () => {
     const again = path.join(folder, 'again');
     build(again);
-    const sha256 = (each: string) => createHash('sha256').update(readFileSync(each)).digest('hex');
-    expect(sha256(again)).toBe(sha256(file));
+    expect(sha256(readFileSync(again))).toBe(sha256(readFileSync(file)));
     expect((await succeed(['--version'])).stdout).toBe(`${VERSION}\n`);
   });
 
@@ -104,6 +106,30 @@ describe('the one-file executable', () => {
     await run('apply', '--auto-approve');
     const { stdout } = await run('plan', '--output', 'json');
     expect(JSON.parse(stdout)).toMatchObject({ summary: { create: 0, update: 0 } });
+  });
+
+  it('plans a merge request in a job that installs it by its SHA-256, and has no Node', async () => {
+    const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
+    await using emulator = await startEmulator({ seed: 1 });
+    await using host = await GitlabHost.start();
+    using repository = new Repository({
+      'voxform.yaml': projectFile(emulator, 'state: { backend: git }\n'),
+      'manifests/day.yaml': agentManifest('day'),
+    });
+    rmSync(path.join(repository.bin, 'voxform'));
+    host.repositories = repository.folder;
+    const variables = {
+      ...template.variables,
+      VOXFORM_PACKAGE: file,
+      VOXFORM_SHA256: sha256(readFileSync(file)),
+      VOXFORM_API_KEY: 'key',
+      CI_MERGE_REQUEST_IID: '7',
+      CI_COMMIT_SHA: repository.git(['rev-parse', 'HEAD']),
+    };
+    const job = { ...template['.voxform'], ...template['voxform:plan'] };
+    const { code, log } = await runGitlabJob(job, { repository, host, variables });
+    expect(code, log).toBe(0);
+    expect(host.notes.map(({ body }) => body)).toEqual([expect.stringContaining('Agent/day')]);
   });
 
   it('watches, and serves the page with its style and its script', async () => {

@@ -9,7 +9,7 @@ fi
 if [[ -n $INPUT_API_KEY ]]; then
   # As VOXFORM_API_KEY it would override the variable that voxform.yaml names, which every run warns about.
   name=$(voxform "${selected[@]}" workspace list --output json 2>/dev/null |
-    node -p 'JSON.parse(fs.readFileSync(0)).find(({ selected }) => selected).api_key' 2>/dev/null) || name=
+    sed -n '/^    "selected": true/,/^  }/s/^    "api_key": "\(.*\)",*$/\1/p') || name=
   [[ $name =~ ^[A-Z_][A-Z0-9_]*$ && -z ${!name:-} ]] || name=VOXFORM_API_KEY
   export "$name=$INPUT_API_KEY"
 fi

@@ -9,10 +9,7 @@ here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 found="$RUNNER_TEMP/voxform-drift.json"
 code=0
 voxform "${selected[@]}" accept --pull-request --auto-approve --output json "${flags[@]}" >"$found" || code=$?
-url=
-if [[ -s $found ]]; then
-  url=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).pull_request?.url ?? ""' "$found")
-fi
+url=$(sed -n '/^  "pull_request": {/,/^  }/s/^    "url": "\(.*\)",*$/\1/p' "$found")
 printf 'pull-request=%s\n' "$url" >>"$GITHUB_OUTPUT"
 if [[ $code -ne 0 ]]; then
   printf '**Drift is in no pull request.** The log of the job says why. %s\n' "$url" >>"$GITHUB_STEP_SUMMARY"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts `voxform` on the path: from this action's own sources and lock file, or the one of the runner.
+# Puts `voxform` on the path: from this action's own sources and lock file, from a file, or the one of the runner.
 set -euo pipefail
 
 bin="$RUNNER_TEMP/voxform-bin"
@@ -19,5 +19,27 @@ source)
   printf '#!/bin/sh\nexec node "%s/dist/main.js" "$@"\n' "$ACTION_PATH" >"$bin/voxform"
   chmod +x "$bin/voxform"
   echo "$bin" >>"$GITHUB_PATH"
+  ;;
+*)
+  source=${INPUT_VOXFORM%#sha256=*} wanted=${INPUT_VOXFORM##*#sha256=}
+  # In a new folder: nothing that an earlier job left can be in the way.
+  file=$(mktemp -d "$RUNNER_TEMP/voxform-XXXXXX")/voxform
+  case ${source%%\?*} in *.tgz) file=$file.tgz ;; esac
+  case $source in
+  https://*) curl --fail --silent --show-error --location --output "$file" "$source" ;;
+  *) cp "$source" "$file" ;;
+  esac
+  sha256=$(sha256sum <"$file")
+  if [[ ${sha256%% *} != "$wanted" ]]; then
+    echo "::error title=voxform::The SHA-256 of the file is ${sha256%% *}, not that of the input voxform. Compare both with SHA256SUMS of the release"
+    exit 1
+  fi
+  case $file in
+  *.tgz) npm install --global --ignore-scripts --no-audit --no-fund "$file" ;;
+  *)
+    chmod +x "$file"
+    dirname "$file" >>"$GITHUB_PATH"
+    ;;
+  esac
   ;;
 esac

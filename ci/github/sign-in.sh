@@ -21,5 +21,6 @@ token="$RUNNER_TEMP/voxform-identity"
 # In a file of settings, because other processes see the arguments.
 curl --config - --fail --silent --show-error --retry 3 --get --data-urlencode "audience=$audience" \
   "$ACTIONS_ID_TOKEN_REQUEST_URL" <<<"header = \"Authorization: bearer $ACTIONS_ID_TOKEN_REQUEST_TOKEN\"" |
-  node -e 'process.stdout.write(JSON.parse(fs.readFileSync(0)).value)' >"$token"
+  sed -n 's/.*"value" *: *"\([^"]*\)".*/\1/p' | tr -d '\n' >"$token"
+[[ -s $token ]] || fail 'GitHub gave this job no token'
 printf '%s=%s\n' "$file" "$token" >>"$GITHUB_ENV"

@@ -1,4 +1,6 @@
+import type { ProcessEnvironment } from '../files/run-process.ts';
 import type { HostClient } from './host-client.ts';
+import type { HostJob } from './host-job.ts';
 import type { PullRequest, PullRequests } from './pull-requests.ts';
 
 export interface HostRequest extends Pick<PullRequest, 'number' | 'url' | 'state' | 'base' | 'head'> {
@@ -31,9 +33,7 @@ export interface HostKind {
   /** The reverse of `apiOf`: the prefix of repository addresses, without a final slash. */
   serverOf(api: URL): string;
   /** The facts that a CI job of the host provides. */
-  inJob(
-    env: Readonly<Record<string, string | undefined>>,
-  ): { readonly api: string; readonly repository: string } | undefined;
+  inJob(env: ProcessEnvironment): { readonly api: string; readonly repository: string } | undefined;
   /** Default name of the secret with the token. */
   readonly token: string;
   /** The user name for a token in git. */
@@ -46,6 +46,11 @@ export interface HostKind {
   isRepository(path: string): boolean;
   /** The part between the repository and the commit in addresses of files. */
   readonly filePath: string;
+  /** The limit on a comment, in characters. */
+  readonly longestComment: number;
+  /** The text without lines that the host would run as commands. */
+  commentSafe(text: string): string;
   open(client: HostClient, repository: string): CodeHost;
   pulls(client: HostClient, repository: string): PullRequests;
+  readonly job: HostJob;
 }

@@ -15,7 +15,8 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
 
   /** True for the records that the user or the app of the credentials wrote. */
   async function ownership(): Promise<(comment: Comment) => boolean> {
-    const { app } = client;
+    const { app, login } = client;
+    if (login !== undefined) return ({ user }) => user?.login === login;
     // People can also act through an app; its own comments are those of its bot.
     if (app !== undefined) {
       return ({ user, performed_via_github_app: via }) => via?.id === app && user?.type === 'Bot';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
+import { githubJob } from './github-job.ts';
 import { githubPulls } from './github-pulls.ts';
 
 /** GitHub: github.com, ghe.com and GitHub Enterprise Server. */
@@ -23,6 +24,8 @@ export const github: HostKind = {
   headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
   isRepository: (path) => /^[\w.-]+\/[\w.-]+$/.test(path),
   filePath: 'blob',
+  longestComment: 65_536,
+  commentSafe: (text) => text,
   open(client, repository) {
     const pulls = `/repos/${repository}/pulls`;
     const isOwn = (name = ''): boolean => name.toLowerCase() === repository.toLowerCase();
@@ -41,6 +44,7 @@ export const github: HostKind = {
     };
   },
   pulls: githubPulls,
+  job: githubJob,
 };
 
 const pullForm = lazyObject(() => ({

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
 import type { HostKind, HostRequest } from './code-host.ts';
+import { withoutQuickActions } from './comment-text.ts';
+import { gitlabJob } from './gitlab-job.ts';
 import { gitlabPulls } from './gitlab-pulls.ts';
 
 /** GitLab: gitlab.com and self-managed servers. */
@@ -16,6 +18,8 @@ export const gitlab: HostKind = {
   pullRights: 'the scope api and the role Developer',
   isRepository: (path) => /^[\w.-]+(\/[\w.-]+)+$/.test(path),
   filePath: '-/blob',
+  longestComment: 1_000_000,
+  commentSafe: withoutQuickActions,
   open(client, repository) {
     const requests = `/projects/${encodeURIComponent(repository)}/merge_requests`;
     return {
@@ -40,6 +44,7 @@ export const gitlab: HostKind = {
     };
   },
   pulls: gitlabPulls,
+  job: gitlabJob,
 };
 
 const requestForm = lazyObject(() => ({

@@ -46,6 +46,8 @@ export interface HostCredentials {
   readonly shown: string;
   /** The id of the GitHub App that writes with these credentials; undefined for a user. */
   readonly app?: number | undefined;
+  /** The name of the user that writes with these credentials, if they cannot ask for it. */
+  readonly login?: string | undefined;
   /** A valid token. @throws HostProblem */
   token(): Promise<Secret>;
   /** Forgets a token that the host rejected. Returns true if `token` can now return another one. */
@@ -100,6 +102,8 @@ interface ListOptions {
   readonly pages?: number;
   /** True to keep the pages in memory, and to read only those that have changed. */
   readonly isKept?: boolean;
+  /** The field of the answer that has the items. By default, the answer is a list. */
+  readonly field?: string;
 }
 
 interface RequestParts {
@@ -141,6 +145,10 @@ export class HostClient {
     return this.#options.credentials.app;
   }
 
+  get login(): string | undefined {
+    return this.#options.credentials.login;
+  }
+
   async close(): Promise<void> {
     await this.#web.close();
   }
@@ -150,25 +158,30 @@ export class HostClient {
     return this.#read(form, await this.#send(method, path, { body }));
   }
 
+  /** A file. @throws HostProblem */
+  async file(path: string): Promise<Buffer> {
+    return (await this.#send('GET', path)).body;
+  }
+
   /**
    * The items of all pages of a list.
    * @throws HostProblem, also for a list of more pages than the maximum.
    */
   async askAll<T>(path: string, form: z.ZodType<T>, options: ListOptions = {}): Promise<readonly T[]> {
-    const { pages = MAX_PAGES, isKept = false } = options;
+    const { pages = MAX_PAGES, isKept = false, field } = options;
     const items: T[] = [];
     let next: string | undefined = path;
     for (let page = 1; next !== undefined; page++) {
       if (page > pages) throw refusal(`${this.#host} lists more than ${pages} pages of ${withoutQuery(path)}`);
-      const read: Page<T> = isKept ? await this.#changedPage(next, form) : await this.#page(next, form);
+      const read: Page<T> = isKept ? await this.#changedPage(next, form) : await this.#page(next, form, field);
       items.push(...read.items);
       next = read.next;
     }
     return items;
   }
 
-  async #page<T>(path: string, form: z.ZodType<T>): Promise<Page<T>> {
-    return this.#readPage(form, await this.#send('GET', path));
+  async #page<T>(path: string, form: z.ZodType<T>, field: string | undefined): Promise<Page<T>> {
+    return this.#readPage(form, await this.#send('GET', path), field);
   }
 
   async #changedPage<T>(path: string, form: z.ZodType<T>): Promise<Page<T>> {
@@ -185,8 +198,11 @@ export class HostClient {
     return page;
   }
 
-  #readPage<T>(form: z.ZodType<T>, answer: Answer): Page<T> {
-    return { items: this.#read(z.array(form), answer), next: this.#nextOf(answer) };
+  #readPage<T>(form: z.ZodType<T>, answer: Answer, field?: string): Page<T> {
+    const list = z.array(form);
+    const items =
+      field === undefined ? this.#read(list, answer) : (this.#read(z.object({ [field]: list }), answer)[field] ?? []);
+    return { items, next: this.#nextOf(answer) };
   }
 
   /** The path of the next page. The token goes to no other server, whatever the host answers. */

@@ -1,11 +1,12 @@
 import { execFile, execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { GithubHost, IDENTITY_REQUEST } from './github-host.ts';
+import { sha256 } from './repository.ts';
 import { copySources } from './source-copy.ts';
-import { action, root, written } from './workflow.ts';
+import { action, linesOf, root, written } from './workflow.ts';
 
 interface Ended {
   readonly code: number;
@@ -80,6 +81,8 @@ describe('the check of the inputs', () => {
     ['PLAN_FILE', 'a/../../b', 'a file outside'],
     ['FLAGS', '--target Agent/a\nAgent/b', 'a line that is no flag'],
     ['VOXFORM', '1.2.3', 'a name in a registry, which anybody may have'],
+    ['VOXFORM', 'voxform-linux-x64', 'a file without its hash'],
+    ['VOXFORM', `$(id)#sha256=${'a'.repeat(64)}`, 'a command'],
     ['COMMENT', 'yes', 'no boolean'],
     ['RETENTION_DAYS', '0', 'no time at all'],
     ['PLAN_RUN_ID', '1;2', 'no id'],
@@ -142,6 +145,24 @@ describe('the installation', () => {
     }
     const calls = readFileSync(path.join(copy.root, 'npm-calls'), 'utf8');
     expect(calls.trim().split('\n')).toEqual([expect.stringMatching(/^ci --ignore-scripts/)]);
+  });
+
+  it('takes an executable with its hash, beside what an earlier job left, and never runs another', async () => {
+    await using place = await temporaryFolder({ 'my tools/exe': '#!/bin/sh\necho ran\n', 'my tools/other': '' });
+    const temp = path.join(place.root, 'my tools');
+    symlinkSync('other', path.join(temp, 'voxform'));
+    const env = { RUNNER_TEMP: temp, GITHUB_PATH: path.join(place.root, 'path'), PATH: '/usr/bin:/bin' };
+    const file = path.join(temp, 'exe');
+    const hash = sha256(readFileSync(file, 'utf8'));
+    await using taken = await run('install.sh', { ...env, INPUT_VOXFORM: `${file}#sha256=${hash}` });
+    expect([taken.code, taken.text]).toEqual([0, '']);
+    const [folder = ''] = linesOf(env.GITHUB_PATH);
+    expect(execFileSync(path.join(folder, 'voxform'), { encoding: 'utf8' })).toBe('ran\n');
+    expect(readFileSync(path.join(temp, 'other'), 'utf8')).toBe('');
+    await using refused = await run('install.sh', { ...env, INPUT_VOXFORM: `${file}#sha256=${'a'.repeat(64)}` });
+    expect(refused.code).toBe(1);
+    expect(refused.text).toMatch(/^::error title=voxform::[^\n]*SHA256SUMS[^\n]*\n$/);
+    expect(linesOf(env.GITHUB_PATH)).toEqual([folder]);
   });
 
   it('says so where the runner was to have one and has none', async () => {

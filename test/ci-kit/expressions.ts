@@ -8,7 +8,7 @@ export interface Status {
 
 type Value = string | number | boolean | object;
 
-const token = /\s+|'(?:[^']|'')*'|\|\||&&|==|!=|[!()]|[A-Za-z_][\w-]*\(\)|[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*|\d+/y;
+const token = /\s+|'(?:[^']|'')*'|\|\||&&|==|!=|[!()]|[A-Za-z_][\w-]*\(\)|[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*|,|\d+/y;
 
 /** The value of an expression in GitHub's language, as far as the kit uses it: its operators are those of JavaScript. Throws for the rest. */
 function evaluate(text: string, contexts: Contexts, { failed }: Status): Value {
@@ -21,6 +21,7 @@ function evaluate(text: string, contexts: Contexts, { failed }: Status): Value {
   const read = (name: string): unknown => {
     const [context = '', ...path] = name.split('.');
     if (name in functions) return functions[name];
+    if (name === 'contains') return (text: string, part: string) => text.toLowerCase().includes(part.toLowerCase());
     if (!(context in contexts)) throw new Error(`there is no context or function ${name}`);
     let value = contexts[context];
     for (const key of path) value = (value as Readonly<Record<string, unknown>> | null | undefined)?.[key];

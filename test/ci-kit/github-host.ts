@@ -10,7 +10,7 @@ const LONGEST = 65_536;
 export interface Comment {
   readonly id: number;
   body: string;
-  readonly user: { readonly login: string };
+  readonly user: { readonly id: number; readonly login: string };
 }
 
 export interface Artifact {
@@ -115,7 +115,7 @@ export class GithubHost extends FakeHost {
     const { body } = (await json(request)) as { body: string };
     if (body.length > LONGEST) return void send(422, { message: 'Body is too long' });
     if (pull !== undefined) {
-      const made = { id: this.nextId(), body, user: { login: 'github-actions[bot]' } };
+      const made = { id: this.nextId(), body, user: { id: 41898282, login: 'github-actions[bot]' } };
       this.commentsOn(Number(pull)).push(made);
       return void send(201, made);
     }

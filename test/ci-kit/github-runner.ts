@@ -4,7 +4,7 @@ import path from 'node:path';
 import { type Contexts, filled, isDue } from './expressions.ts';
 import { type GithubHost, IDENTITY_REQUEST, type Permissions, REPOSITORY, REPOSITORY_ID } from './github-host.ts';
 import type { Repository } from './repository.ts';
-import { action, COPY, root, type Step, type Workflow, written } from './workflow.ts';
+import { action, COPY, linesOf, root, type Step, type Workflow, written } from './workflow.ts';
 
 /** What starts a run. */
 export interface Trigger {
@@ -104,6 +104,8 @@ class RunningJob {
   readonly #permissions: Permissions;
   /** Variables that steps set for the later ones. */
   readonly #set: Record<string, string> = {};
+  /** Folders that steps added to the path, the last one first. */
+  readonly #added: string[] = [];
   #log = '';
 
   constructor(host: JobHost, repository: Repository, { trigger, runId, permissions, onLog }: Start) {
@@ -207,9 +209,11 @@ class RunningJob {
     const place = mkdtempSync(path.join(this.#temp, 'step-'));
     const file = path.join(place, 'script.sh');
     writeFileSync(file, script);
+    const machine = this.#repository.envOf(this.#temp);
+    const PATH = [...this.#added, machine.PATH].join(path.delimiter);
     const child = spawn('bash', ['--noprofile', '--norc', '-e', '-o', 'pipefail', file], {
       cwd: path.join(this.#workspace, folder),
-      env: { ...this.#repository.envOf(this.#temp), ...this.#variables(place), ...this.#set, ...env },
+      env: { ...machine, PATH, ...this.#variables(place), ...this.#set, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr]) {
@@ -220,6 +224,7 @@ class RunningJob {
     }
     const code = await new Promise((resolve, reject) => child.once('close', resolve).once('error', reject));
     Object.assign(this.#set, written(path.join(place, 'env')));
+    this.#added.unshift(...linesOf(path.join(place, 'path')).reverse());
     return { outcome: code === 0 ? 'success' : 'failure', outputs: written(path.join(place, 'output')) };
   }
 

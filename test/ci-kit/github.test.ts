@@ -32,7 +32,7 @@ describe('the workflow for one workspace', () => {
     );
     const { host, repository } = project;
     // Whoever wrote a comment could change it again: one by another person is never taken for ours.
-    const foreign = { body: `${MARKER}nothing changes`, user: { login: 'mallory' } };
+    const foreign = { body: `${MARKER}nothing changes`, user: { id: 13, login: 'mallory' } };
     host.commentsOn(7).push({ id: 1, ...foreign }, { id: 2, ...foreign }, { id: 3, ...foreign });
 
     await step('a request with an invalid manifest: the comment says that the plan failed', async () => {

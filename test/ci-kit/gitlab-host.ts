@@ -6,12 +6,15 @@ export const TOKEN = 'token-of-the-project';
 /** Of a job, which may only read. */
 export const JOB_TOKEN = 'token-of-the-job';
 export const PROJECT_ID = '42';
-const US = 7;
+export const PROJECT = 'acme/voices';
+const US = { id: 7, username: 'project_42_bot' };
 
 export interface Note {
   readonly id: number;
   body: string;
-  readonly author: { readonly id: number };
+  readonly author: { readonly id: number; readonly username: string };
+  readonly system: boolean;
+  readonly created_at: string;
 }
 
 export interface MergedRequest {
@@ -50,8 +53,8 @@ export class GitlabHost extends FakeHost {
     if (request.headers.authorization !== `Bearer ${TOKEN}`) {
       return void send(401, { message: '401 Unauthorized' });
     }
-    const path = decodeURIComponent(url.pathname).replace(`/api/v4/projects/${PROJECT_ID}/`, '');
-    if (path === '/api/v4/user') return void send(200, { id: US });
+    const path = decodeURIComponent(url.pathname).replace(`/api/v4/projects/${PROJECT}/`, '');
+    if (path === '/api/v4/user') return void send(200, US);
     if (request.method !== 'GET') return this.#write(request, path, send);
     const [, job, file] = /^jobs\/(\d+)\/artifacts\/(.+)$/.exec(path) ?? [];
     if (job !== undefined) {
@@ -76,7 +79,7 @@ export class GitlabHost extends FakeHost {
       found.body = body;
       send(200, found);
     } else if (request.method === 'POST' && path === 'merge_requests/7/notes') {
-      this.notes.push({ id: this.nextId(), body, author: { id: US } });
+      this.notes.push({ id: this.nextId(), body, author: US, system: false, created_at: '2026-01-01T00:00:00Z' });
       send(201, this.notes.at(-1));
     } else send(404, { message: '404 Not Found' });
   }

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { type GitlabHost, JOB_TOKEN, PROJECT_ID, TOKEN } from './gitlab-host.ts';
+import { type GitlabHost, JOB_TOKEN, PROJECT, PROJECT_ID, TOKEN } from './gitlab-host.ts';
 import type { Repository } from './repository.ts';
-import { root } from './workflow.ts';
 
 export interface GitlabJob {
   readonly extends?: string;
@@ -50,7 +49,7 @@ export async function runGitlabJob(
   const folder = path.join(home, 'voices');
   mkdirSync(folder);
   // With the token of the job where the runner of today puts it: in a file that rewrites the address.
-  const address = `${host.url}/acme/voices.git`;
+  const address = `${host.url}/${PROJECT}.git`;
   const external = path.join(home, 'external.conf');
   const withToken = address.replace('//', `//gitlab-ci-token:${JOB_TOKEN}@`);
   writeFileSync(external, `[url "${withToken}"]\n\tinsteadOf = ${address}\n`);
@@ -66,13 +65,12 @@ export async function runGitlabJob(
       GITLAB_CI: 'true',
       CI_PROJECT_DIR: folder,
       CI_PROJECT_ID: PROJECT_ID,
-      CI_PROJECT_PATH: 'acme/voices',
+      CI_PROJECT_PATH: PROJECT,
       CI_SERVER_URL: host.url,
       CI_JOB_TOKEN: JOB_TOKEN,
       CI_API_V4_URL: `${host.url}/api/v4`,
       CI_JOB_URL: 'https://gitlab.example/acme/voices/-/jobs/1',
       VOXFORM_GITLAB_TOKEN: TOKEN,
-      VOXFORM_HOME: root,
       ...variables,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -6,12 +6,13 @@ import { agentManifest, projectFile } from '../cli/workspace.ts';
 import { step } from '../step.ts';
 import { GitlabHost, PROJECT_ID, TOKEN } from './gitlab-host.ts';
 import { type GitlabEnd, type GitlabJob, runGitlabJob, startOf, type Template } from './gitlab-runner.ts';
-import { Repository, sha256 } from './repository.ts';
+import { executable, Repository, sha256 } from './repository.ts';
 import { shipped } from './workflow.ts';
 
 const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
 const API_KEY = 'key-of-the-workspace';
 const PACKAGE = 'a package';
+const TAMPERED = '#!/bin/sh\necho tampered with\n';
 
 const onRequest = {
   CI_PIPELINE_SOURCE: 'merge_request_event',
@@ -36,15 +37,22 @@ function job(name: Name): GitlabJob {
 }
 
 describe('the template for GitLab', () => {
-  it('goes from a plan on a branch to an apply of that plan, and of no other', async () => {
+  it('goes from a plan on a branch to an apply of that plan, and of no other, with the executable and without Node', async () => {
     await using emulator = await startEmulator({ seed: 1 });
     await using host = await GitlabHost.start();
     using repository = new Repository({
       'voices/voxform.yaml': projectFile(emulator, 'state: { backend: git }\n'),
       'voices/manifests/day.yaml': agentManifest('day'),
+      'vendor/voxform-linux-x64': executable(),
     });
+    rmSync(path.join(repository.bin, 'voxform'));
     host.repositories = repository.folder;
-    const settings = { VOXFORM_API_KEY: API_KEY, VOXFORM_PACKAGE: '', VOXFORM_PROJECT: 'voices' };
+    const settings = {
+      VOXFORM_API_KEY: API_KEY,
+      VOXFORM_PACKAGE: 'vendor/voxform-linux-x64',
+      VOXFORM_SHA256: sha256(executable()),
+      VOXFORM_PROJECT: 'voices',
+    };
     const run = (name: 'validate' | 'plan' | 'apply', sha: string, variables: Readonly<Record<string, string>>) =>
       runGitlabJob(job(name), {
         repository,
@@ -60,7 +68,12 @@ describe('the template for GitLab', () => {
       host.jobs.push({ id, name: 'voxform:plan', pipeline: id, request: 7, sha, files: end.files });
       return { end, sha };
     };
-    const foreign = { body: '<!-- voxform plan voices  -->\nnothing changes', author: { id: 13 } };
+    const foreign = {
+      body: '<!-- voxform plan voices  -->\nnothing changes',
+      author: { id: 13, username: 'mallory' },
+      system: false,
+      created_at: '2026-01-01T00:00:00Z',
+    };
     host.notes.push({ id: 1, ...foreign }, { id: 2, ...foreign });
 
     const writes = () => emulator.requests.filter(({ method }) => method === 'POST').length;
@@ -154,20 +167,26 @@ describe('the template for GitLab', () => {
   });
 
   it.each([
-    { reason: 'nothing was chosen', chosen: {}, code: 1 },
-    { reason: 'a package', chosen: { VOXFORM_PACKAGE: 'p.tgz', VOXFORM_SHA256: sha256(PACKAGE) }, code: 0 },
+    { reason: 'nothing was chosen', file: '', hash: '', code: 1 },
+    { reason: 'a package', file: 'p.tgz', hash: sha256(PACKAGE), code: 0 },
+    { reason: 'another package', file: 'p.tgz', hash: sha256('other'), code: 1 },
+    { reason: 'a package without its hash', file: 'p.tgz', hash: '', code: 1 },
+    { reason: 'another executable', file: 'tampered', hash: sha256(executable()), code: 1 },
+    { reason: 'an executable without its hash', file: 'tampered', hash: '', code: 1 },
+    { reason: 'an executable with a line end of Windows', file: 'tampered', hash: `${sha256(TAMPERED)}\r`, code: 1 },
     {
-      reason: 'another package',
-      chosen: { VOXFORM_PACKAGE: 'p.tgz', VOXFORM_SHA256: sha256('other') },
+      reason: 'an executable with a line of SHA256SUMS',
+      file: 'tampered',
+      hash: `${sha256(TAMPERED)}  tampered`,
       code: 1,
     },
-    { reason: 'a package without its hash', chosen: { VOXFORM_PACKAGE: 'p.tgz' }, code: 1 },
-  ])('installs only what was chosen: $reason', async ({ chosen, code }) => {
-    using repository = new Repository({ 'p.tgz': PACKAGE });
+  ])('installs only what was chosen: $reason', async ({ file, hash, code }) => {
+    using repository = new Repository({ 'p.tgz': PACKAGE, tampered: TAMPERED });
+    const chosen = { VOXFORM_PACKAGE: file, VOXFORM_SHA256: hash };
     if (code === 1) rmSync(path.join(repository.bin, 'voxform'));
     const installed = repository.recordNpm();
     const ended = await runGitlabJob(
-      { before_script: template['.voxform'].before_script ?? [] },
+      { before_script: template['.voxform'].before_script ?? [], script: ['voxform --version'] },
       {
         repository,
         host: { url: 'http://127.0.0.1:9' },
@@ -176,5 +195,7 @@ describe('the template for GitLab', () => {
     );
     expect(ended.code, ended.log).toBe(code);
     expect(installed()).toEqual(code === 0 ? [PACKAGE] : []);
+    expect(ended.log).not.toContain('tampered with');
+    if (code === 1) expect(ended.log).toMatch(file === '' ? /^Set VOXFORM_PACKAGE/ : /^The SHA-256 .* SHA256SUMS.*\n$/);
   });
 });

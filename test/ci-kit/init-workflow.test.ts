@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { githubWorkflow, parseInstallation } from '../../src/cli/actions/ci-workflow.ts';
@@ -5,7 +7,7 @@ import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { step } from '../step.ts';
 import { GithubProject, type Request, sharedProject } from './github-project.ts';
-import { sha256 } from './repository.ts';
+import { executable, sha256 } from './repository.ts';
 import { COPY, type Workflow } from './workflow.ts';
 
 const PACKAGE = 'a package';
@@ -99,23 +101,33 @@ it.each([
     reason: 'another package',
     install: `p.tgz#sha256=${sha256('other')}`,
     result: 'failure',
-    says: /FAILED/,
+    says: /::error.*SHA256SUMS/,
+  },
+  { reason: 'an executable', install: `exe#sha256=${sha256(executable())}`, result: 'success', says: /^/ },
+  {
+    reason: 'another executable',
+    install: `exe#sha256=${sha256('x')}`,
+    result: 'failure',
+    says: /::error.*SHA256SUMS/,
   },
   { reason: 'the action of a copy', install: COPY, result: 'success', says: /^/ },
 ])('the workflow gives a key only to the voxform that was chosen: $reason', async ({ install, result, says }) => {
   await using project = await GithubProject.open(projectOf);
-  const installed = project.repository.recordNpm();
+  // The action of a copy runs the one on the path.
+  if (install !== COPY) rmSync(path.join(project.repository.bin, 'voxform'));
   const workflow = workflowFor(install);
+  const setsUpNode = JSON.stringify(workflow).includes('actions/setup-node');
+  expect(setsUpNode).toBe(install === '' || install.startsWith('p.tgz'));
   for (const { steps } of Object.values(workflow.jobs)) {
     const installs = steps.findIndex(({ name, uses }) => name === 'Install voxform' || uses === COPY);
     const hasKey = steps.findIndex(({ env }) => JSON.stringify(env ?? {}).includes('secrets.'));
     expect(installs).toBeGreaterThan(0);
     expect(hasKey).toBeGreaterThan(installs);
   }
-  const { plan } = await project.propose(workflow, request, { 'p.tgz': PACKAGE });
+  const { plan } = await project.propose(workflow, request, { 'p.tgz': PACKAGE, exe: executable() });
   expect(plan?.log).toMatch(says);
-  expect(plan?.result).toBe(result);
-  expect(installed()).toEqual([]);
+  expect(plan?.result, plan?.log).toBe(result);
+  expect(plan?.log).not.toContain('no Node here');
   expect(plan?.summary.includes('Agent/day')).toBe(result === 'success');
 });
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { inject } from 'vitest';
 import { CACHES } from '../cli/voxform-process.ts';
 
-/** A repository at its host, a clone of it that a person works in, and `voxform` on the path. */
+/** A repository at its host, a clone of it that a person works in, and a machine with `voxform` on the path, but no Node. */
 export class Repository implements Disposable {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'voxform-ci-'));
   readonly origin = path.join(this.folder, 'acme', 'voices.git');
@@ -15,10 +15,8 @@ export class Repository implements Disposable {
 
   constructor(files: Readonly<Record<string, string>>) {
     mkdirSync(this.bin);
-    const main = path.join(inject('built'), 'main.js');
-    writeFileSync(path.join(this.bin, 'voxform'), `#!/bin/sh\nexec "${process.execPath}" "${main}" "$@"\n`, {
-      mode: 0o755,
-    });
+    this.#program('voxform', executable());
+    for (const name of ['node', 'npm', 'npx']) this.#program(name, '#!/bin/sh\necho "no Node here" >&2; exit 127\n');
     this.git(['init', '-q', '--bare', '-b', 'main', this.origin], this.folder);
     appendFileSync(path.join(this.origin, 'config'), '[receive]\n\tautogc = false\n');
     this.git(['clone', '-q', this.origin, this.clone], this.folder);
@@ -34,7 +32,7 @@ export class Repository implements Disposable {
   /** Of a machine of its own, with nothing of this one's settings. @param home its folder, the only one where it keeps anything. */
   envOf(home: string): Readonly<Record<string, string>> {
     return {
-      PATH: [this.bin, path.dirname(process.execPath), process.env.PATH ?? ''].join(path.delimiter),
+      PATH: [this.bin, process.env.PATH ?? ''].join(path.delimiter),
       HOME: home,
       XDG_CACHE_HOME: path.join(home, '.cache'),
       NODE_COMPILE_CACHE: path.join(CACHES, 'voxform', 'compiled'),
@@ -100,8 +98,10 @@ export class Repository implements Disposable {
   /** Puts an npm on the path that keeps the packages it would install, and gives their contents. */
   recordNpm(): () => string[] {
     const kept = path.join(this.folder, 'installed');
-    const npm = `#!/bin/sh\n[ "$1" = install ] || exit 0\nfor package; do :; done\ncat "$package" >> '${kept}'\n`;
-    writeFileSync(path.join(this.bin, 'npm'), npm, { mode: 0o755 });
+    this.#program(
+      'npm',
+      `#!/bin/sh\n[ "$1" = install ] || exit 0\nfor package; do :; done\ncat "$package" >> '${kept}'\n`,
+    );
     return () => (existsSync(kept) ? [readFileSync(kept, 'utf8')] : []);
   }
 
@@ -115,6 +115,10 @@ export class Repository implements Disposable {
     return Object.keys(this.#stored<{ readonly resources: object }>(workspace, 'state.json').resources);
   }
 
+  #program(name: string, script: string): void {
+    writeFileSync(path.join(this.bin, name), script, { mode: 0o755 });
+  }
+
   #stored<T>(workspace: string, file: string): T {
     return JSON.parse(this.git(['show', `refs/voxform/${workspace}:${file}`], this.origin)) as T;
   }
@@ -124,6 +128,11 @@ export class Repository implements Disposable {
   }
 }
 
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+/** In place of the one-file executable: a script that runs the command. */
+export function executable(): string {
+  return `#!/bin/sh\nexec "${process.execPath}" "${path.join(inject('built'), 'main.js')}" "$@"\n`;
+}
+
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
 }

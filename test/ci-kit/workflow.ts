@@ -50,17 +50,18 @@ export function shipped<T>(file: string): T {
 
 export const action = shipped<ActionFile>('action.yml');
 
-/** The `name=value` lines that a step wrote for the runner. */
+/** The lines that a step wrote for the runner. */
+export function linesOf(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
+}
+
+/** Its lines as `name=value`. */
 export function written(file: string): Record<string, string> {
-  if (!existsSync(file)) return {};
-  const lines = readFileSync(file, 'utf8').split('\n');
   return Object.fromEntries(
-    lines
-      .filter((line) => line !== '')
-      .map((line) => {
-        const at = line.indexOf('=');
-        if (at < 1) throw new Error(`not an output: ${line}`);
-        return [line.slice(0, at), line.slice(at + 1)];
-      }),
+    linesOf(file).map((line) => {
+      const at = line.indexOf('=');
+      if (at < 1) throw new Error(`not an output: ${line}`);
+      return [line.slice(0, at), line.slice(at + 1)];
+    }),
   );
 }

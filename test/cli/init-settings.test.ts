@@ -91,6 +91,7 @@ describe('the source that CI installs from', () => {
     ['acme/tools/voxform@', commit, true],
     ['vendor/voxform-0.1.0.tgz#sha256=', hash, true],
     ['https://files.example.com/voxform.tgz?v=1#sha256=', hash, true],
+    ['https://files.example.com/voxform-linux-x64#sha256=', hash, true],
     ['registry.example.com:5000/voxform@sha256:', hash, true],
     ['voxform@', '0.1.0', false],
     ['acme/voxform@', 'main', false],
@@ -188,7 +189,7 @@ describe('several projects of a repository on GitLab', () => {
       const apply = template[`voxform${suffix}:apply`];
       expect(apply?.extends).toBe(`.voxform${suffix}`);
       expect(apply?.resource_group).toBe(`voxform${suffix}`);
-      expect(apply?.script?.join()).toContain(`--job voxform${suffix}:plan `);
+      expect(apply?.script?.join()).toContain(`reviewed-plan voxform${suffix}:plan `);
       expect(apply?.artifacts?.paths).toEqual(['$VOXFORM_PROJECT/.voxform/rescue']);
       const { variables } = suffix === '' ? template : (template[`.voxform${suffix}`] ?? {});
       expect(variables).toMatchObject({ VOXFORM_PROJECT: project, VOXFORM_WORKSPACE: 'staging' });

@@ -10,7 +10,7 @@ export type Installation =
 
 const FORMS = [
   ['OWNER/REPOSITORY@COMMIT', 'an action: a copy of voxform on GitHub, at a full commit'],
-  ['FILE#sha256=HASH', 'a package file, in this repository or at an https address'],
+  ['FILE#sha256=HASH', 'a package (.tgz) or the executable, in this repository or at an https address'],
   ['IMAGE@sha256:DIGEST', 'a container image'],
 ] as const;
 
@@ -121,7 +121,7 @@ function asOneOfSeveral(template: string, suffix: string): string {
       /^variables:\n([\s\S]*?)\n\.voxform:\n/m,
       (_, variables: string) => `.voxform:\n  variables:\n${variables.replace(/^(?=.)/gm, '  ')}`,
     )
-    .replace(/^(\.voxform|voxform)(?=:)|(?<=extends: |--job |resource_group: )\.?voxform/gm, `$&${suffix}`);
+    .replace(/^(\.voxform|voxform)(?=:)|(?<=extends: |reviewed-plan |resource_group: )\.?voxform/gm, `$&${suffix}`);
 }
 
 /** Plans every pull request, and applies every merge. The template installs a package of voxform. */
@@ -133,8 +133,13 @@ export function githubWorkflow({ installation, project }: CiProject): string {
     .replace(/^jobs:/m, (jobs) =>
       project === '.' ? jobs : `defaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n\n${jobs}`,
     );
-  if (installation === undefined || installation.from === 'package') return withValues(named, packageOf(installation));
-  const variables = /^ {2}# The package of voxform:.*\n(?: {2}VOXFORM_(?:PACKAGE|SHA256): .*\n)+/m;
+  if (installation === undefined) return named;
+  if (installation.from === 'package') {
+    const filled = withValues(named, packageOf(installation));
+    const isExecutable = !/\.tgz(\?|$)/.test(installation.file);
+    return isExecutable ? filled.replace(/^ {6}- uses: actions\/setup-node.*\n.*\n/gm, '') : filled;
+  }
+  const variables = /^ {2}# The package .*\n(?: {2}VOXFORM_(?:PACKAGE|SHA256): .*\n)+/m;
   const steps = /^ {6}- uses: actions\/setup-node[\s\S]*?(?=^ {6}- run: voxform)/gm;
   const withoutPackage = named.replace(variables, '');
   return installation.from === 'action'

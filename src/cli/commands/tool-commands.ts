@@ -81,6 +81,30 @@ export const toolCommands = {
         .option('--behaviour <json>', 'Choices the API leaves open, e.g. {"put":"replace"}', jsonObject)
         .action(perform(async () => (await import('../actions/emulator.ts')).emulator)),
   },
+  ci: {
+    summary: 'Comment and find plans in a CI job',
+    takes: { withoutProject: true },
+    define: (ci, perform) => {
+      ci.description(
+        'Comment and find plans in a job of GitHub Actions or GitLab CI, with the variables and the token of the job. The action and the template of voxform use it.',
+      );
+      ci.command('comment')
+        .description(
+          'Write a plan as the comment of voxform on the pull or merge request of this job, or update it. Does nothing in a job without a request.',
+        )
+        .argument('<file>', 'Plan as Markdown')
+        .option('--project <dir>', 'Project folder in the repository: each has its own comment', '.')
+        .action(perform(async () => (await import('../actions/ci-job.ts')).commentPlan));
+      ci.command('reviewed-plan')
+        .description(
+          'Find the plan that was reviewed on the request which the commit of this job came from. On GitHub, print the run and the artifact for actions/download-artifact. On GitLab, fetch the plan.',
+        )
+        .argument('<name>', 'Job that made the plan; on GitHub, the beginning of the name of its artifact')
+        .option('--path <file>', 'Path of the plan in the repository', 'voxform.plan')
+        .option('--out <file>', 'File to write it into', 'voxform.plan')
+        .action(perform(async () => (await import('../actions/ci-job.ts')).fetchReviewedPlan));
+    },
+  },
   completion: {
     summary: 'Print a shell completion script',
     takes: { withoutProject: true },

@@ -1,13 +1,10 @@
-import { commentText, withoutQuickActions } from '../../../ci/comment-text.js';
 import { planDocument } from '../../engine/plan/plan-schema.ts';
-import type { HostName } from '../../hosting/index.ts';
+import { commentText } from '../../hosting/comment-text.ts';
+import { type HostName, hostKinds } from '../../hosting/index.ts';
 import type { CommitStatus } from '../../hosting/pull-requests.ts';
 import { severalMarkdown } from '../../output/formats/markdown-format.ts';
 import { planReport } from '../../output/report.ts';
 import type { PullPlan, PullResult, PullRow } from '../rows/pull-rows.ts';
-
-/** The limits of the hosts on a comment, in characters. */
-const LIMITS: Readonly<Record<HostName, number>> = { github: 65_536, gitlab: 1_000_000 };
 
 /** Results with which a request must not be merged as it is. */
 const FAILURES: readonly PullResult[] = ['denied', 'invalid', 'failed'];
@@ -48,9 +45,9 @@ export function commentOf(reporting: Reporting, host: HostName): string {
   const link = page === undefined ? '' : ` [Details](<${page}>)`;
   return commentText({
     marker: markerOf(pull.source),
-    text: host === 'gitlab' ? withoutQuickActions(text) : text,
+    text: hostKinds[host].commentSafe(text),
     footer: `<sub>Plan of commit ${pull.head.slice(0, 10)}.${link}</sub>`,
-    limit: LIMITS[host],
+    limit: hostKinds[host].longestComment,
   });
 }
 

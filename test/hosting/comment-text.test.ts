@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commentText, markerOf, withoutQuickActions } from '../../ci/comment-text.js';
+import { commentText, markerOf, withoutQuickActions } from '../../src/hosting/comment-text.ts';
 
 const marker = markerOf('.', 'staging');
 const footer = '<sub>Plan of commit 0123456.</sub>';

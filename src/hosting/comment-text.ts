@@ -1,23 +1,22 @@
-// @ts-check
-
 /** Characters reserved for closing open blocks after a cut, and for a note about it. */
 const RESERVE = 300;
 
-/**
- * The hidden line that identifies a plan's comment: one for each project folder and workspace.
- * @param {string} project
- * @param {string} workspace
- */
-export function markerOf(project, workspace) {
+/** The hidden line that identifies a plan's comment: one for each project folder and workspace. */
+export function markerOf(project: string, workspace: string): string {
   // encodeURIComponent leaves no `>`, so that no name ends the HTML comment.
   return `<!-- voxform plan ${encodeURIComponent(project)} ${encodeURIComponent(workspace)} -->`;
 }
 
-/**
- * The text of a comment of at most `limit` characters. A longer text is cut at the end of a line, and open blocks are closed.
- * @param {{ marker: string, text: string, footer: string, limit: number }} parts
- */
-export function commentText({ marker, text, footer, limit }) {
+interface CommentParts {
+  readonly marker: string;
+  readonly text: string;
+  readonly footer: string;
+  /** In characters. */
+  readonly limit: number;
+}
+
+/** The text of a comment. A longer text than the limit is cut at the end of a line, and open blocks are closed. */
+export function commentText({ marker, text, footer, limit }: CommentParts): string {
   const room = limit - marker.length - footer.length - 4;
   if (text.length <= room) return `${marker}\n${text.trimEnd()}\n\n${footer}\n`;
   const rough = text.slice(0, room - RESERVE);
@@ -27,11 +26,8 @@ export function commentText({ marker, text, footer, limit }) {
   return `${marker}\n${kept}\n${closing(kept)}\n${note}\n\n${footer}\n`;
 }
 
-/**
- * The text without lines that GitLab would run as a command such as /merge. GitLab ignores lines of code.
- * @param {string} text
- */
-export function withoutQuickActions(text) {
+/** The text without lines that GitLab would run as a command such as /merge. GitLab ignores lines of code. */
+export function withoutQuickActions(text: string): string {
   const fence = new Fence();
   return text
     .split('\n')
@@ -39,8 +35,7 @@ export function withoutQuickActions(text) {
     .join('\n');
 }
 
-/** @param {string} text */
-function closing(text) {
+function closing(text: string): string {
   const fence = new Fence();
   let folds = 0;
   for (const line of text.split('\n')) {
@@ -53,11 +48,9 @@ function closing(text) {
 
 /** Tells, line by line, whether it is within a fenced block, the fences included. */
 class Fence {
-  /** @type {string | undefined} */
-  open;
+  open: string | undefined;
 
-  /** @param {string} line */
-  takes(line) {
+  takes(line: string): boolean {
     const [, run = '', rest = ''] = /^ {0,3}(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
     if (this.open === undefined) {
       if (run !== '' && !(run.startsWith('`') && rest.includes('`'))) this.open = run;

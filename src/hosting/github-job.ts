@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { attempt } from '../problems/attempt.ts';
+import { UserError } from '../problems/user-error.ts';
+import { lazyObject } from '../values/described.ts';
+import { parsedJson } from '../values/json.ts';
+import { type HostJob, isCommit, type JobHost, noPlan, variable } from './host-job.ts';
+
+/** A job of GitHub Actions. */
+export const githubJob: HostJob = {
+  token: 'GITHUB_TOKEN',
+  rights: 'pull-requests: write for a comment; actions: read and pull-requests: read for a plan',
+  request(env) {
+    const file = variable(env, 'GITHUB_EVENT_PATH');
+    const text = attempt(() => readFileSync(file, 'utf8'));
+    if (text === undefined) throw new UserError(`cannot read the event of this job in ${file}`);
+    return eventForm().safeParse(parsedJson(text)).data?.pull_request?.number;
+  },
+  author: (env) => env.VOXFORM_COMMENT_AUTHOR || 'github-actions[bot]',
+  commit: (env) => env.VOXFORM_PLAN_COMMIT || env.GITHUB_SHA,
+  address: ({ GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_RUN_ID: run }) =>
+    server && repository && run && `${server}/${repository}/actions/runs/${run}`,
+  async reviewedPlan(host, { name: prefix }) {
+    const { client, repository } = host;
+    const commit = await mergedHead(host);
+    const name = `${prefix}-${commit}`;
+    const path = `/repos/${repository}/actions/artifacts?name=${encodeURIComponent(name)}&per_page=100`;
+    const all = await client.askAll(path, artifactForm(), { field: 'artifacts' });
+    // Runs of forks store artifacts here too, under any name.
+    const own = all.filter(
+      ({ name: given, expired, workflow_run: run }) =>
+        given === name && !expired && run?.head_sha === commit && run.head_repository_id === run.repository_id,
+    );
+    const [newest] = own.sort((a, b) => b.id - a.id);
+    if (!newest?.workflow_run) throw noPlan(`there is no plan ${name}: its job failed, or it has expired`);
+    return { commit, content: undefined, facts: { 'run-id': newest.workflow_run.id, artifact: name } };
+  },
+};
+
+/** The last commit of the pull request that was merged: the one its plan was made of. */
+async function mergedHead({ client, repository, env }: JobHost): Promise<string> {
+  const [branch, commit] = [variable(env, 'GITHUB_REF_NAME'), variable(env, 'GITHUB_SHA')];
+  const path = `/repos/${repository}/commits/${encodeURIComponent(commit)}/pulls?per_page=100`;
+  const pulls = await client.askAll(path, pullForm());
+  const merged = pulls.filter(({ merged_at, base }) => merged_at && base.ref === branch);
+  const [pull] = merged.length > 1 ? merged.filter((each) => each.merge_commit_sha === commit) : merged;
+  if (isCommit(pull?.head.sha)) return pull.head.sha;
+  throw noPlan('this commit came from no merged pull request, so no plan of it was reviewed');
+}
+
+const eventForm = lazyObject(() => ({ pull_request: z.object({ number: z.int().positive() }).optional() }));
+
+const pullForm = lazyObject(() => ({
+  head: z.object({ sha: z.string() }),
+  base: z.object({ ref: z.string() }),
+  merged_at: z.string().nullable(),
+  merge_commit_sha: z.string().nullable(),
+}));
+
+const artifactForm = lazyObject(() => ({
+  id: z.int(),
+  name: z.string(),
+  expired: z.boolean(),
+  workflow_run: z
+    .object({ id: z.int(), head_sha: z.string(), repository_id: z.int(), head_repository_id: z.int() })
+    .nullish(),
+}));
