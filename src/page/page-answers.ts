@@ -9,6 +9,7 @@ import { jsonText } from '../output/json-text.ts';
 import type { UserError } from '../problems/user-error.ts';
 import type { Access, AccessOptions, Visitor } from './access/access.ts';
 import { may } from './access/person.ts';
+import { typedText } from './list-query.ts';
 import type { LiveUpdates } from './live.ts';
 import type { ActionName, FreezeAction, PageSource } from './page-data.ts';
 import type { ViewContext } from './views/parts.ts';
@@ -66,7 +67,8 @@ export class PageAnswers {
 
   context(c: PageContext): ViewContext {
     const { source, now, tokens, signOn } = this.#options;
-    const { pathname, search } = new URL(c.req.url);
+    const { pathname, search, searchParams } = new URL(c.req.url);
+    const searched = pathname === '/search' ? (typedText(searchParams.get('q')) ?? '') : '';
     return {
       title: source.title,
       visitor: c.var.visitor,
@@ -77,7 +79,7 @@ export class PageAnswers {
       signOn: signOn && { host: signOn.host, startUrl: (to) => signOn.startUrl(to) },
       isSingle: source.only() !== undefined,
       hasPulls: source.pulls !== undefined,
-      canSearch: source.search !== undefined,
+      searched: source.search && c.var.visitor.mayRead ? searched : undefined,
       canFreeze: source.freezing !== undefined,
       freeze: c.var.freeze,
     };

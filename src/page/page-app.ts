@@ -161,7 +161,7 @@ export function createPage(options: SiteOptions): Page {
     if (source.search === undefined) return answers.notFound(c);
     const text = typedText(c.req.query('q')) ?? '';
     const result = text.length < LEAST_SEARCHED ? undefined : await source.search(text);
-    return answers.show(c, searchView(text, result), { title: 'Search', section: 'overview' });
+    return answers.show(c, searchView(result), { title: 'Search', section: 'overview' });
   });
   app.get('/pulls', async (c) => {
     const { pulls } = source;

@@ -88,7 +88,7 @@ const FACTS = `({
   thin: [...document.querySelectorAll('.rows bdi')].filter((text) => text.textContent.length > 20 && text.getBoundingClientRect().width < 120).length,
   boxes: [...document.querySelectorAll('main li')].filter((li) => getComputedStyle(li, '::before').borderTopWidth !== '0px').length,
   torn: ${TORN},
-  parted: [...document.querySelectorAll('.bar form')].filter((form) =>
+  parted: [...document.querySelectorAll('.bar form:not(.search)')].filter((form) =>
     form.getBoundingClientRect().bottom < clock.getBoundingClientRect().top || form.getBoundingClientRect().top > clock.getBoundingClientRect().bottom).length,
   cut: [...document.querySelectorAll('dt')].filter((label) => label.scrollWidth > label.clientWidth).length,
   tall: [...document.querySelectorAll('.by')].filter((cell) => cell.getBoundingClientRect().height > 140).length,

@@ -21,7 +21,8 @@ export interface ViewContext {
   readonly isSingle: boolean;
   /** True if the fleet plans pull requests. */
   readonly hasPulls: boolean;
-  readonly canSearch: boolean;
+  /** The text in the search field of the bar; undefined without a search. */
+  readonly searched: string | undefined;
   /** True if the fleet can be frozen. */
   readonly canFreeze: boolean;
   /** The freeze of the fleet, if any. */

@@ -37,7 +37,7 @@ ${others.length === 0 ? '' : html`<section><h2>Merged and closed</h2>${pullsTabl
 function pullsTable(pulls: readonly ListedPull[], now: Date): Html {
   const results = ({ workspaces }: ListedPull) => [...Map.groupBy(workspaces, ({ result }) => result)];
   const row = (pull: ListedPull) => html`<tr>
-<td class="name"><a href="${pullPath(pull)}">${isolated(`${pull.source}#${pull.number}`)}</a></td>
+<td class="name short"><a href="${pullPath(pull)}">${isolated(`${pull.source}#${pull.number}`)}</a></td>
 <td class="text" data-title="Title">${isolated(pull.title)}</td>
 <td data-title="Author">${isolated(pull.author)}</td>
 <td data-title="Since">${moment(new Date(pull.since), now)}</td>

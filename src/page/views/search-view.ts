@@ -3,16 +3,13 @@ import { plural } from '../../output/plural.ts';
 import { LEAST_SEARCHED, type SearchResult } from '../page-data.ts';
 import { addressText, badge, pathOf, resourceLink } from './parts.ts';
 
-export function searchForm(text: string): Html {
-  return html`<form class="filter search" method="get" action="/search" role="search">
-<label>Name, phone number or id<input type="search" name="q" value="${text}" maxlength="255"></label><button>Search</button></form>`;
-}
-
 /** Found workspaces and resources. @param result undefined for a text that is too short. */
-export function searchView(text: string, result: SearchResult | undefined): Html {
-  const found = (shown: Html | string) => html`<h1>Search</h1>${searchForm(text)}${shown}`;
+export function searchView(result: SearchResult | undefined): Html {
+  const found = (shown: Html | string) => html`<h1>Search</h1>${shown}`;
   if (result === undefined)
-    return found(text === '' ? '' : html`<p class="empty">Type at least ${LEAST_SEARCHED} characters.</p>`);
+    return found(
+      html`<p class="empty">Type at least ${LEAST_SEARCHED} characters of a name, a phone number or an id.</p>`,
+    );
   const { hits, isCut } = result;
   if (hits.length === 0)
     return found(

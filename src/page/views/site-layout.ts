@@ -16,7 +16,7 @@ interface View {
 
 /** A whole page: navigation, user, server time, and the view. */
 export function layout({ title, section, live, body }: View, context: ViewContext): Html {
-  const { now, isSingle, hasPulls, visitor } = context;
+  const { now, isSingle, hasPulls, searched, visitor } = context;
   const iso = now.toISOString();
   const follow =
     live === undefined
@@ -40,7 +40,8 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <header class="bar"><div class="bar-inner">
 <a class="brand" href="/">voxform</a> <span class="faint wide">${context.title}</span>
 ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}${hasPulls ? entry('/pulls', 'Requests', section === 'pulls') : ''}</nav>`}
-<span class="clock faint">as of <time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
+${searched === undefined ? '' : searchForm(searched)}
+<span class="clock faint"><span class="wide">as of </span><time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
 <div id="who" data-live>${whoIs(context)}</div>
 </div>
 <p id="connection" role="status" hidden></p>
@@ -60,6 +61,12 @@ ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section =
     const out = html`<form method="post" action="/sign-out"><input type="hidden" name="form" value="${formToken}"><button>Sign out</button></form>`;
     return html`<span class="who" title="${person.name}">${isolated(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
   }
+}
+
+function searchForm(text: string): Html {
+  const label = 'Name, phone number or id';
+  return html`<form class="search" method="get" action="/search" role="search" aria-label="Workspaces and resources">
+<input type="search" name="q" value="${text}" maxlength="255" placeholder="${label}" aria-label="${label}"><button>Search</button></form>`;
 }
 
 /** On every page: who froze the fleet, since when and why. */

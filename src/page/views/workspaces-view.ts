@@ -27,7 +27,6 @@ import {
   statusWords,
   type ViewContext,
 } from './parts.ts';
-import { searchForm } from './search-view.ts';
 import { problemPanel } from './workspace-view.ts';
 
 /** The number of workspaces by status, with links; those that need attention; stale ones. */
@@ -45,7 +44,6 @@ export function overviewView(
   const some = workspaceStatuses.filter((status) => (counts.get(status) ?? 0) > 0);
   const none = workspaceStatuses.filter((status) => !some.includes(status));
   return html`<div class="head"><div><h1>Overview</h1></div><div id="actions" data-live>${freezeButton(context)}</div></div>
-${context.canSearch && searchForm('')}
 <div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
 ${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
 ${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((status) => statusWords[status].word).join(', ')}</p>`}
