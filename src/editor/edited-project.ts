@@ -90,7 +90,11 @@ export class EditedProject {
     } catch (error) {
       if (!(error instanceof UserError) || signal.aborted) throw error;
       // No workspace is selected, or the selected one is unknown.
-      const { workspaces, defaultWorkspace } = await loadProject({ cwd, env });
+      const { workspaces, defaultWorkspace } = await loadProject({
+        cwd,
+        env,
+        readsElsewhere: this.#options.readsSecrets,
+      });
       const [first = defaultWorkspace] = defaultWorkspace === undefined ? Object.keys(workspaces) : [];
       if (first === undefined) throw error;
       const validated = await validate(first);

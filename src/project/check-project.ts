@@ -6,7 +6,7 @@ import { repeated } from '../manifests/check-resources.ts';
 import { type DocumentPath, type Finding, findingOf, type Problem } from '../manifests/finding.ts';
 import { problemsIn } from '../manifests/issue-messages.ts';
 import { lookupNamesIn, NAME_SETTINGS } from '../manifests/kind-schema.ts';
-import { readTextFile } from '../manifests/read-file.ts';
+import { isInside, readTextFile, realPath } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import { suggestion } from '../problems/suggest.ts';
 import { backendOf, placeOf, type StateLocation, type StateSettings, stateSchema } from '../state/state-location.ts';
@@ -33,6 +33,8 @@ const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 interface ProjectContext extends Pick<SettingsPlace, 'root' | 'local' | 'env' | 'settingsRoot'> {
   /** Relative to the root. */
   readonly file: string;
+  /** False for a project that is not trusted: certificates elsewhere are not read. */
+  readonly readsElsewhere?: boolean | undefined;
 }
 
 interface CheckedProject {
@@ -96,9 +98,12 @@ function withSettings(raw: Json, settings: Settings): unknown {
 /** For a version from Git, the file must be part of the version. */
 function certificatesOf(
   file: string | undefined,
-  { root, settingsRoot = root, local }: ProjectContext,
+  { root, settingsRoot = root, local, readsElsewhere = true }: ProjectContext,
 ): ReturnType<typeof readCertificates> | undefined {
-  return file === undefined ? undefined : readCertificates(path.resolve(settingsRoot, file), local && settingsRoot);
+  if (file === undefined) return undefined;
+  const absolute = path.resolve(settingsRoot, file);
+  if (!readsElsewhere && local === undefined && !isInside(realPath(absolute), settingsRoot)) return undefined;
+  return readCertificates(absolute, local && settingsRoot);
 }
 
 /** @param raw also contains workspaces that are invalid and not in the document. */

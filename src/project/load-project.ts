@@ -24,6 +24,8 @@ interface LoadProjectOptions {
   readonly cacheFolder?: string | undefined;
   /** Settings of this version hold in place of those in the file. */
   readonly trusted?: TrustedProject | undefined;
+  /** False for a project that is not trusted: nothing outside of its folder is read. */
+  readonly readsElsewhere?: boolean | undefined;
 }
 
 /**
@@ -32,14 +34,14 @@ interface LoadProjectOptions {
  * @throws UserError if there is neither.
  */
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
-  const { cwd, env, local, cacheFolder, trusted } = options;
+  const { cwd, env, local, cacheFolder, trusted, readsElsewhere } = options;
   const root = realFolder(cwd);
   const settings = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, path.join(root, PROJECT_FILE));
   const file = projectFileIn(root);
   if (file !== undefined) {
     const read = readTextFile(path.join(root, file), root);
     if ('text' in read)
-      return await parseProject(read.text, { root, file, env, local, cacheFolder, settings, trusted });
+      return await parseProject(read.text, { root, file, env, local, cacheFolder, settings, trusted, readsElsewhere });
     throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
@@ -93,7 +95,7 @@ interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
  * @throws InvalidProject
  */
 export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {
-  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted } = place;
+  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted, readsElsewhere } = place;
   const key = documentKey(text);
   const known = settings?.get(key)?.documents[0];
   const { value, findings } = known
@@ -104,7 +106,7 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
   const checked =
     given === undefined
       ? undefined
-      : checkProject(given, { root, settingsRoot: trusted?.project.root, local, env, file });
+      : checkProject(given, { root, settingsRoot: trusted?.project.root, local, env, file, readsElsewhere });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
   if (project === undefined || all.length > 0) {

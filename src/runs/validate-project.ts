@@ -41,9 +41,10 @@ interface ValidatedProject {
  * @throws UserError for an unknown workspace.
  */
 export async function validateProject(options: ValidateProject): Promise<ValidatedProject> {
-  const { cwd, env, cacheFolder, names, signal, policies, local } = options;
+  const { cwd, env, cacheFolder, names, signal, policies, local, mode } = options;
   try {
-    const project = await loadProject({ cwd, env, cacheFolder, local });
+    const readsElsewhere = mode !== 'without-secrets';
+    const project = await loadProject({ cwd, env, cacheFolder, local, readsElsewhere });
     const selected = selectWorkspaces(project, { names, env });
     const read = await readDeclarations(project, options);
     const strays = strayManifests(project);

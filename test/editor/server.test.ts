@@ -2,7 +2,8 @@ import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { start, voxform } from '../cli/voxform-process.ts';
+import { WorkspacesRequest } from '../../src/editor/extension-requests.ts';
+import { start, temporaryFolder, voxform } from '../cli/voxform-process.ts';
 import { agentManifest } from '../cli/workspace.ts';
 import { agent, editedProject, misspelt, projectText } from './edited-project.ts';
 import { TestEditor, told } from './test-editor.ts';
@@ -302,6 +303,23 @@ describe('voxform lsp', () => {
     await editor.show('manifests/a.yaml', await readFile(path.join(folder.root, 'manifests/a.yaml'), 'utf8'));
     await editor.diagnostics('manifests/a.yaml', some);
     expect(editor.messages).toEqual([]);
+  });
+
+  it.each([
+    { args: [], problems: 1 },
+    { args: ['--no-secrets'], problems: 0 },
+  ])('reads certificates outside of the folder with $args: $problems problems', async ({ args, problems }) => {
+    await using elsewhere = await temporaryFolder({ 'a.txt': 'no certificate' });
+    await using folder = await editedProject({
+      'voxform.yaml': `${projectText}    ca_file: ${path.join(elsewhere.root, 'a.txt')}\n`,
+      'manifests/a.yaml': misspelt,
+    });
+    await using editor = await TestEditor.open(folder.root, { args });
+    await editor.show('manifests/a.yaml', misspelt);
+    await editor.diagnostics('manifests/a.yaml', some);
+    // The answer follows all diagnostics of the load.
+    await editor.connection.sendRequest(WorkspacesRequest, { textDocument: { uri: editor.uri('voxform.yaml') } });
+    expect(editor.shown('voxform.yaml')).toHaveLength(problems);
   });
 
   it('names no secret in what it tells, logs or answers', async () => {
