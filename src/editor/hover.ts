@@ -4,7 +4,7 @@ import { isForm, sourceText } from '../manifests/layers.ts';
 import { escapeControls } from '../output/escape-controls.ts';
 import { explain } from '../output/explain/explanation.ts';
 import { ANY_KEY, type Topic } from '../output/explain/topics.ts';
-import { fenced } from '../output/markdown.ts';
+import { codeSpan, fenced } from '../output/markdown.ts';
 import { valueText } from '../output/value-text.ts';
 import { isObject, type Json, jsonEqual } from '../values/json.ts';
 import { isSpecial, Join, mapSpecials, Reference, Secret, toForms, type Value } from '../values/value.ts';
@@ -74,7 +74,7 @@ function ofAddress(snapshot: ProjectSnapshot, file: string, offset: number): str
   const found = snapshot.declarations.find(({ address }) => address === `${place?.kind}/${place?.name}`);
   return found === undefined || place?.is === 'declaration'
     ? []
-    : [`\`${found.address}\`: ${sourceText(found.source)}`];
+    : [`${codeSpan(found.address)}: ${codeSpan(sourceText(found.source))}`];
 }
 
 interface HoverSubject {
@@ -197,7 +197,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     const { depth, value: joined } = follow(resource.spec, spec.path);
     return depth === spec.path.length ? `In ${snapshot.workspace?.name}: ${shown(joined as Value)}` : undefined;
   },
-  $secret: ({ argument }) => `The secret ${String(argument)}. Its value is never shown.`,
+  $secret: ({ argument }) => `The secret ${codeSpan(String(argument))}. Its value is never shown.`,
 };
 
 const MAX_LINES = 12;
@@ -212,8 +212,7 @@ function shown(value: Value): string {
     return typeof text === 'string' ? shown(text) : valueText(toForms(value));
   }
   if (typeof value === 'string' && value.includes('\n')) return `\n\n${block(value)}`;
-  const line = valueText(toForms(value));
-  return line.includes('`') ? `\`\` ${line} \`\`` : `\`${line}\``;
+  return codeSpan(valueText(toForms(value)));
 }
 
 function block(text: string): string {

@@ -33,6 +33,7 @@ import type { TextDocument } from 'vscode-languageserver-textdocument';
 import { type ZodType, z } from 'zod';
 import { FLEET_FILE } from '../fleet/fleet-file.ts';
 import { realPath } from '../manifests/read-file.ts';
+import { withoutLinks } from '../values/unsafe-text.ts';
 import { type Suggestion, suggestionsAt } from './completion-items.ts';
 import { NOT_LOADED } from './edited-project.ts';
 import { documentOf, type EditorSession, rangeOf, shownDiagnostic } from './editor-session.ts';
@@ -163,7 +164,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
     at({ none: null }, ({ snapshot, file, offset, document }) => {
       const name = renamableAt(snapshot, file, offset);
       if (name === undefined) return null;
-      if ('refused' in name) return new ResponseError(REQUEST_FAILED, redact(name.refused));
+      if ('refused' in name) return new ResponseError(REQUEST_FAILED, withoutLinks(redact(name.refused)));
       return { range: rangeIn(document, name.range), placeholder: name.name };
     }),
   );
@@ -173,7 +174,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
     at({ none: noProject, schema: forRename }, async (found, { newName }) => {
       const before = versionsIn(session);
       const renaming = await renameAt(found.snapshot, { ...found, newName });
-      if ('refused' in renaming) return new ResponseError(REQUEST_FAILED, redact(renaming.refused));
+      if ('refused' in renaming) return new ResponseError(REQUEST_FAILED, withoutLinks(redact(renaming.refused)));
       if (versionsIn(session) !== before) return new ResponseError(CONTENT_MODIFIED, 'a file changed; rename again');
       const changes: Record<string, TextEdit[]> = {};
       for (const [file, edits] of Map.groupBy(renaming.edits, (each) => each.file)) {

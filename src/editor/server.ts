@@ -33,6 +33,7 @@ import { type ZodType, z } from 'zod';
 import { errorMessage } from '../problems/error-code.ts';
 import { defaultManifests } from '../project/check-project.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
+import { withoutLinks } from '../values/unsafe-text.ts';
 import { VERSION } from '../version.ts';
 import { EditorSession, type EditorSessionOptions } from './editor-session.ts';
 import { MessageReader } from './message-reader.ts';
@@ -91,7 +92,7 @@ class EditorServer {
         ),
       loaded: (snapshot) => this.#offerFormatting(snapshot),
       notice: (text) => {
-        const message = this.#redacted(text);
+        const message = withoutLinks(this.#redacted(text));
         const type = MessageType.Warning;
         void this.#send(() => this.#connection.sendNotification(ShowMessageNotification.type, { type, message }));
       },

@@ -115,11 +115,24 @@ export function tableLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** A fenced block of safe lines. Its fence is longer than any run of backticks in them. */
+/** The same in backticks, for readers that show no tags. Nothing in it is a link or an image. */
+export function codeSpan(text: string): string {
+  const line = escapeControls(text);
+  const fence = fenceFor([line], 1);
+  const gap = /^`|`$|^ .* $|^$/.test(line) ? ' ' : '';
+  return fence + gap + line + gap + fence;
+}
+
+/** A fenced block of safe lines. */
 export function fenced(language: string, lines: readonly string[]): string {
-  const longest = lines.flatMap((line) => line.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
-  const fence = '`'.repeat(longest + 1);
+  const fence = fenceFor(lines, 3);
   return [fence + language, ...lines, fence].join('\n');
+}
+
+/** Longer than any run of backticks in the lines. */
+function fenceFor(lines: readonly string[], shortest: number): string {
+  const runs = lines.flatMap((line) => line.match(/`+/g) ?? []);
+  return '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), shortest));
 }
 
 /** A link to the dashboard, named by its host; empty without an http or https address. */

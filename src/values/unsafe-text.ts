@@ -18,6 +18,11 @@ export function escapeUnsafe(json: string): string {
   return json.replace(UNSAFE_WITHIN_LINES, unicodeEscape);
 }
 
+/** For messages in VS Code, which makes links out of Markdown, also such that run its commands. */
+export function withoutLinks(text: string): string {
+  return text.replaceAll('](', '] (');
+}
+
 /** By UTF-16 units, as JSON and JavaScript spell it. */
 export function unicodeEscape(character: string): string {
   let escaped = '';

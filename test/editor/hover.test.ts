@@ -34,8 +34,15 @@ prompt_config: { prompt: { $file: ../day.md }, welcome_message: { $join: [Hi, { 
 
 const env = { COMPANY: 'hush-hush', KEY: 'quiet-please' };
 
-async function hover(file: string, word: string): Promise<string> {
-  using project = new TemporaryProject(FILES);
+async function hover(
+  file: string,
+  word: string,
+  more: Readonly<Record<string, string | undefined>> = {},
+): Promise<string> {
+  const files = Object.entries({ ...FILES, ...more }).flatMap(([name, text]) =>
+    text === undefined ? [] : [[name, text]],
+  );
+  using project = new TemporaryProject(Object.fromEntries(files));
   const snapshot = await openSnapshot(project.root, { workspace: 'test', env });
   const offset = (snapshot.textOf(file) ?? '').indexOf(word) + word.length - 1;
   return hoverAt(snapshot, file, offset)?.paragraphs.join('\n\n') ?? '';
@@ -61,7 +68,7 @@ describe('hover', () => {
     ],
     ['a join has what it comes to', 'manifests/a.yaml', '$jo', ['In test: `Acme line`']],
     ['a file has its beginning', 'manifests/a.yaml', '../day', ['````\nLine 0 of ``` code', '… 8 more lines\n````']],
-    ['a reference has where it leads', 'manifests/n.yaml', 'Agent/d', ['`Agent/day`: manifests/a.yaml:1']],
+    ['a reference has where it leads', 'manifests/n.yaml', 'Agent/d', ['`Agent/day`: `manifests/a.yaml:1`']],
     ['a patch has the field of the kind', 'voxform.yaml', 'temper', ['`Agent.llm_config.temperature`: number']],
     [
       'a setting has its text',
@@ -91,6 +98,26 @@ describe('hover', () => {
     expect(text).toContain(expected);
     expect(text).not.toMatch(/hush|kept|root:/);
     if (expected === '') expect(text).toMatch(/^`Agent/);
+  });
+
+  it.each([
+    ['the name of a file', 'manifests/n.yaml', 'Agent/d'],
+    ['the name of a secret', 'manifests/n.yaml', '$secret: "'],
+    ['a variable', 'manifests/n.yaml', '$var: compa'],
+  ])('shows no image or link of the project: %s', async (_, file, word) => {
+    const image = '![x](https:&#47;&#47;example.com)';
+    const text = await hover(file, word, {
+      'voxform.yaml': FILES['voxform.yaml'].replace('Acme', JSON.stringify(`\`\` ${image} \`\``)),
+      'manifests/a.yaml': undefined,
+      [`manifests/${image}.yaml`]: manifest('Agent', 'day', 'name: Day'),
+      'manifests/n.yaml': manifest(
+        'PhoneNumber',
+        'main',
+        `number: { $secret: "${image}" }\nname: { $var: company }\ninbound_agent_id: { $ref: Agent/day }`,
+      ),
+    });
+    expect(text).toContain('![x]');
+    expect(text.replaceAll(/(?<!`)(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/!?\[x/);
   });
 
   it('never shows the value of a secret', async () => {

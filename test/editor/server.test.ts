@@ -221,6 +221,14 @@ describe('voxform lsp', () => {
       messages: ['unknown workspace "none": the editor shows test. The project has 2 workspaces: other, test.'],
       reason: 'no such workspace, which is said once',
     },
+    {
+      args: ['-w', '[here](command:x)'],
+      env: {},
+      given: undefined,
+      skipped: true,
+      messages: [expect.stringContaining('[here] (command:x)')],
+      reason: 'a message has no link, which could run a command of the editor',
+    },
   ])('checks for the workspace that is asked for: $reason', async ({ args, env, given, skipped, messages = [] }) => {
     const project = `${projectText}    skip: [Agent/day]\n  other:\n    base_url: http://127.0.0.1:9\n    workspace_id: 01JEMV1AT0RW0RKSPACE000002\n    api_key: { $secret: KEY }\ndefault_workspace: test\n`;
     await using folder = await editedProject({
