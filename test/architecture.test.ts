@@ -119,7 +119,7 @@ describe('the layers', () => {
 
   it('exports only what another file uses', () => {
     const root = path.join(source, '..');
-    const texts = ['src', 'test', 'scripts'].flatMap((folder) =>
+    const texts = ['src', 'editors', 'test', 'scripts'].flatMap((folder) =>
       readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts'))
         .map((file) => ({

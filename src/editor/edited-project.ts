@@ -48,6 +48,11 @@ export class EditedProject {
     this.#options = options;
   }
 
+  /** With `.env`, as it was at the last load. */
+  get env(): Environment {
+    return this.#env ?? this.#options.env;
+  }
+
   /** Makes the next load read the disk again: all files, or those that one file affects. */
   forget(file?: string): void {
     this.#view.forget(file);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { DiagnosticSeverity, type Diagnostic as Shown } from 'vscode-languageserver-protocol';
@@ -12,11 +13,12 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { findProjectFolder } from '../project/find-project.ts';
 import { InvalidProject } from '../project/invalid-project.ts';
+import { selectWorkspaces } from '../project/select-workspace.ts';
 import { EditedProject, type EditedProjectOptions } from './edited-project.ts';
 import type { ShownWorkspaces } from './extension-requests.ts';
 import { type OpenFile, OpenFiles } from './open-files.ts';
-import type { ProjectSnapshot, TextRange } from './snapshot.ts';
-import { withTextFiles } from './text-files.ts';
+import { knownFile, type ProjectSnapshot, type TextRange } from './snapshot.ts';
+import { usesOfText, withTextFiles } from './text-files.ts';
 
 export interface EditorSessionOptions extends Omit<EditedProjectOptions, 'folder' | 'workspace' | 'onNotice'> {
   /** The user's id; undefined on systems without one. */
@@ -87,15 +89,19 @@ export class EditorSession {
   async workspacesAt(file: string | undefined): Promise<ShownWorkspaces | undefined> {
     const loads = this.projectOf({ file });
     if (loads?.latest === undefined) loads?.changed();
-    const { project, workspace } = (await loads?.current()) ?? {};
-    if (project === undefined) return undefined;
+    const snapshot = await loads?.current();
+    if (loads === undefined || snapshot?.project === undefined) return undefined;
+    const { project, workspace } = snapshot;
     const workspaces = [];
-    for (const { name, apiKey, secrets } of Object.values(project.workspaces)) {
+    for (const each of selectWorkspaces(project, { names: 'all', env: loads.project.env })) {
+      const { name, apiKey, secrets, baseUrl, workspaceId, ca } = each;
       const isKnown = this.#options.readsSecrets && secrets.isLocal;
       if (isKnown && apiKey.name !== '') await secrets.read([apiKey.name]);
-      workspaces.push({ name, lacksKey: isKnown && !apiKey.isSet });
+      const certificates = ca === undefined ? null : hash('sha256', ca);
+      workspaces.push({ name, lacksKey: isKnown && !apiKey.isSet, baseUrl, workspaceId, certificates });
     }
-    return { selected: workspace?.name, workspaces };
+    const used = this.files.all().filter((opened) => this.projectOf(opened) === loads && isUsed(snapshot, opened));
+    return { selected: workspace?.name, workspaces, openFiles: used.map(({ document }) => document.uri) };
   }
 
   /** The projects of all files opened so far. */
@@ -242,6 +248,12 @@ export class EditorSession {
       this.#notifications.diagnostics(uri, this.files.get(uri)?.document.version, all);
     }
   }
+}
+
+/** True for a file that a run of the project reads. */
+function isUsed(snapshot: ProjectSnapshot, { file = '' }: OpenFile): boolean {
+  const name = path.relative(snapshot.folder, file).replaceAll(path.sep, '/');
+  return knownFile(snapshot, name) !== undefined || (usesOfText(snapshot, name)?.users.length ?? 0) > 0;
 }
 
 /** A fleet file has its own checks, and needs no project. */

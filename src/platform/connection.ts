@@ -24,10 +24,15 @@ function invalidBaseUrl(problem: string): UserError {
   });
 }
 
+/** True if a text can be sent as an API key. */
+export function isApiKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
+}
+
 /** The value of the `Authorization` header. Throws `UserError`, which does not show the key, if the key is not valid in a header. */
 export function bearer(apiKey: Secret): string {
   const key = apiKey.reveal();
-  if (!/^[\x21-\x7e]+$/.test(key)) {
+  if (!isApiKey(key)) {
     throw new UserError(
       `the API key ${apiKey.name} ${key === '' ? 'is empty' : 'contains spaces, line breaks or invalid characters'}`,
       { hint: 'Set it to the key as the dashboard shows it, and nothing else.' },

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CodeLensRequest } from 'vscode-languageserver-protocol/node';
 import { TopicRequest, WorkspacesRequest } from '../../src/editor/extension-requests.ts';
+import { selfSigned } from '../platform/connect-proxy.ts';
 import { editedProject, projectText } from './edited-project.ts';
 import { TestEditor, told } from './test-editor.ts';
 
@@ -50,37 +51,88 @@ describe('a text that manifests name with $file', () => {
 });
 
 describe('requests of the extension for VS Code', () => {
+  const variables = 'base_url: { $env: PLACE }\n    workspace_id: { $env: ID }\n    api_key: { $secret: OTHER }';
+  const project = projectText.replace('VOXFORM_API_KEY', 'KEY');
+  /** Two workspaces: one with plain settings, and one with variables. */
+  const workspaces = async (more: {
+    readonly sources?: string;
+    readonly args?: readonly string[];
+    readonly env?: Readonly<Record<string, string>>;
+    readonly files?: Readonly<Record<string, string>>;
+  }) => {
+    await using folder = await editedProject({
+      ...files,
+      'voxform.yaml': `${project}  other:\n    ${variables}\ndefault_workspace: test\nsecrets: ${more.sources ?? '[environment]'}\n`,
+      'keys/OTHER': 'topsecret',
+      '.env': 'PLACE=https://Example.com:443/\nID=from-a-file\n',
+      ...more.files,
+    });
+    await using editor = await TestEditor.open(folder.root, {
+      args: more.args ?? [],
+      env: { KEY: 'topsecret', ...more.env },
+    });
+    const textDocument = { uri: editor.uri('voxform.yaml') };
+    return (await editor.connection.sendRequest(WorkspacesRequest, { textDocument })) ?? undefined;
+  };
+
   it.each([
-    { sources: '[environment]', args: [], lacksKey: [false, true], reason: 'the environment has one of them' },
-    {
-      sources: '[environment, { folder: keys }]',
-      args: [],
-      lacksKey: [false, false],
-      reason: 'a folder has the other',
-    },
+    { sources: '[environment]', lacksKey: [false, true], reason: 'the environment has one of them' },
+    { sources: '[environment, { folder: keys }]', lacksKey: [false, false], reason: 'a folder has the other' },
     {
       sources: '[environment, { command: ["false", "{name}"] }]',
-      args: [],
       lacksKey: [false, false],
       reason: 'commands are not run',
     },
-    { sources: '[environment]', args: ['--no-secrets'], lacksKey: [false, false], reason: 'no secret is read' },
-  ])('tell which workspaces lack a key: $reason', async ({ sources, args, lacksKey }) => {
-    const other = `  other:\n    base_url: http://127.0.0.1:9\n    workspace_id: x\n    api_key: { $secret: OTHER }\n`;
-    await using folder = await editedProject({
-      ...files,
-      'voxform.yaml': `${projectText}${other}default_workspace: test\nsecrets: ${sources}\n`,
-      'keys/OTHER': 'topsecret',
+    { env: { VOXFORM_API_KEY: 'topsecret' }, lacksKey: [false, false], reason: 'a variable is for each of them' },
+    { args: ['--no-secrets'], lacksKey: [false, false], reason: 'no secret is read' },
+  ])('tell which workspaces lack a key: $reason', async ({ lacksKey, ...more }) => {
+    const { selected, workspaces: found } = (await workspaces(more)) ?? {};
+    expect(selected).toBe('test');
+    expect(found?.map((each) => [each.name, each.lacksKey])).toEqual([
+      ['test', lacksKey[0]],
+      ['other', lacksKey[1]],
+    ]);
+  });
+
+  it.each([
+    { env: {}, expected: ['https://example.com', 'from-a-file'], reason: '.env' },
+    {
+      env: { PLACE: 'http://127.0.0.1:1' },
+      expected: ['http://127.0.0.1:1', 'from-a-file'],
+      reason: 'the environment',
+    },
+    {
+      env: { VOXFORM_BASE_URL: 'http://[::1]:2/' },
+      expected: ['http://[::1]:2', 'from-a-file'],
+      reason: 'VOXFORM_BASE_URL',
+    },
+    { env: {}, args: ['--no-env-file'], expected: ['', ''], reason: 'nothing' },
+  ])('tell where the key of a workspace goes: by $reason', async ({ expected, ...more }) => {
+    const found = (await workspaces(more))?.workspaces[1];
+    expect([found?.baseUrl, found?.workspaceId, found?.certificates]).toEqual([...expected, null]);
+  });
+
+  it('tell which certificates a workspace trusts', async () => {
+    const withFile = `${project}    ca_file: ca.pem\n`;
+    const digests = ['one.example.com', 'other.example.com'].map(async (host) => {
+      const found = await workspaces({ files: { 'voxform.yaml': withFile, 'ca.pem': selfSigned(host).cert } });
+      return found?.workspaces[0]?.certificates;
     });
-    await using editor = await TestEditor.open(folder.root, { args, env: { VOXFORM_API_KEY: 'topsecret' } });
+    const [one, other] = await Promise.all(digests);
+    expect(one).toMatch(/^[0-9a-f]{64}$/);
+    expect(other).not.toBe(one);
+  });
+
+  it('tell which open files a run reads', async () => {
+    await using folder = await editedProject({ ...files, 'README.md': '', 'nested/voxform.yaml': projectText });
+    await using editor = await TestEditor.open(folder.root);
+    const used = ['manifests/all.yaml', 'prompts/shared.md', 'voxform.yaml'];
+    for (const name of [...used, 'README.md', 'nested/voxform.yaml']) {
+      await editor.show(name, await readFile(path.join(folder.root, name), 'utf8'));
+    }
     const textDocument = { uri: editor.uri('voxform.yaml') };
-    expect(await editor.connection.sendRequest(WorkspacesRequest, { textDocument })).toEqual({
-      selected: 'test',
-      workspaces: [
-        { name: 'test', lacksKey: lacksKey[0] },
-        { name: 'other', lacksKey: lacksKey[1] },
-      ],
-    });
+    const found = await editor.connection.sendRequest(WorkspacesRequest, { textDocument });
+    expect(found?.openFiles).toEqual(used.map((name) => editor.uri(name)));
   });
 
   it('name the topic at a place', async () => {

@@ -4,12 +4,11 @@ import { commandEnvironment } from '../../editors/vscode/src/command-environment
 const own = { HOME: '/home/ann', PATH: '/bin', OPENAI_API_KEY: 'topsecret', EMPTY: undefined };
 
 describe('the environment of the command', () => {
-  it('is that of the editor, with the stored key', () => {
-    expect(commandEnvironment(own, { isTrusted: true, apiKey: 'key' })).toEqual({
+  it('is that of the editor', () => {
+    expect(commandEnvironment(own, { isTrusted: true })).toEqual({
       HOME: '/home/ann',
       PATH: '/bin',
       OPENAI_API_KEY: 'topsecret',
-      VOXFORM_API_KEY: 'key',
       ELECTRON_RUN_AS_NODE: '1',
     });
   });

@@ -28,6 +28,7 @@ const SETTINGS = {
   'editor.autoIndent': 'none',
   'editor.autoClosingBrackets': 'never',
   'editor.minimap.enabled': false,
+  'files.autoSave': 'off',
 };
 
 /** VS Code in a browser, with the extension in an empty profile, on a machine without Node and voxform in the PATH. */
@@ -136,6 +137,13 @@ export class VsCode implements AsyncDisposable {
   /** Picks an item of the list that is shown. */
   async pick(label: string): Promise<void> {
     await this.shown('.quick-input-list .monaco-list-row', label).click();
+  }
+
+  /** Waits for a question with this text. */
+  async question(text: string): Promise<string> {
+    const message = this.shown('.quick-input-widget:has(input[type=password]) .quick-input-message', text);
+    await message.waitFor();
+    return message.innerText();
   }
 
   /** Answers a question. */

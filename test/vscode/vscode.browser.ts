@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startEmulator } from '../../src/emulator/start-emulator.ts';
@@ -27,6 +27,7 @@ spec:
   outbound_agent_id: { $ref: Agent/d }
 `;
 const API_KEY = 'the-key-that-a-person-types';
+const IN_ENVIRONMENT = 'the-key-in-the-environment';
 
 describe('VS Code', () => {
   it.skipIf(missing !== undefined)(
@@ -39,8 +40,9 @@ describe('VS Code', () => {
     api_key: { $secret: THE_KEY }
     dashboard: { agent: "https://app.example.com/agents/{id}" }
 `;
+      const project = `version: 1\ndefault_workspace: staging\nworkspaces:\n${workspace('staging')}${workspace('production')}`;
       await using folder = await editedProject({
-        'voxform.yaml': `version: 1\ndefault_workspace: staging\nworkspaces:\n${workspace('staging')}${workspace('production')}`,
+        'voxform.yaml': project,
         '.env': 'not an assignment',
         'other.yaml': 'a:   {}\n',
         'prompts/day.md': 'Be kind.\n',
@@ -50,7 +52,7 @@ describe('VS Code', () => {
       });
       const files = await readdir(folder.root);
       const manifest = (name: string) => readFile(path.join(folder.root, 'manifests', name), 'utf8');
-      await using code = await VsCode.open(folder.root, { OPENAI_API_KEY: API_KEY });
+      await using code = await VsCode.open(folder.root, { OPENAI_API_KEY: IN_ENVIRONMENT });
       const written = () => filesWith(API_KEY, [code.home, folder.root]);
 
       await step('a folder that is not trusted: problems, but no secret, no command and no request', async () => {
@@ -62,7 +64,7 @@ describe('VS Code', () => {
         expect(await code.notifications()).toEqual([]);
         const [[id, args] = []] = code.runs();
         expect([code.runs().size, args]).toEqual([1, ['lsp', '--no-secrets']]);
-        expect(readFileSync(`/proc/${id}/environ`, 'utf8')).not.toContain(API_KEY);
+        expect(readFileSync(`/proc/${id}/environ`, 'utf8')).not.toContain(IN_ENVIRONMENT);
         await folder.write('.env', '');
         await code.trust();
       });
@@ -130,20 +132,33 @@ describe('VS Code', () => {
       await step('a plan is cancelled', async () => {
         expect(emulator.requests).toEqual([]);
         emulator.faults.add({ times: 1000, fault: { delayMs: 3_600_000 } });
+        await code.show('other.yaml');
+        await code.type('# unsaved ');
+        await code.show('day.md');
+        await code.type('Hello. ');
         await code.run('voxform: Plan');
         await code.pick('staging');
+        await code.question(`${emulator.url} for the workspace id ${emulator.workspaceId}`);
+        await code.answer(' ');
+        await code.question('no spaces');
         await code.answer(API_KEY);
         await expect.poll(() => emulator.requests.length, { timeout: 60_000 }).toBeGreaterThan(0);
         expect([...code.runs().values()].map((words) => words.find((word) => !word.startsWith('--'))).sort()).toEqual([
           'lsp',
           'plan',
         ]);
+        const environments = [...code.runs().keys()].map((id) => readFileSync(`/proc/${id}/environ`, 'utf8'));
+        expect(environments.join()).not.toContain(API_KEY);
         await code.shown('.notification-list-item .monaco-button', 'Cancel').click();
         await expect.poll(() => code.runs().size, { timeout: 60_000 }).toBe(1);
         await code.shown('.notification-list-item', 'Planning').waitFor({ state: 'hidden' });
         expect(await code.notifications()).toEqual([]);
         expect(await readdir(path.join(code.home, 'data/User/globalStorage/voxform.voxform'))).toEqual([]);
         expect(await readdir(folder.root)).toEqual(files);
+        expect(await readFile(path.join(folder.root, 'prompts/day.md'), 'utf8')).toContain('Hello. ');
+        expect(await readFile(path.join(folder.root, 'other.yaml'), 'utf8')).not.toContain('unsaved');
+        await code.show('other.yaml');
+        await code.run('File: Revert File');
         emulator.faults.clear();
         emulator.clearRequests();
       });
@@ -151,8 +166,8 @@ describe('VS Code', () => {
         'plan, after a reload of the window, without another question for the key, and what it says above the resource',
         async () => {
           await code.page.reload();
-          await code.shown('.tab.active', 'agent.yaml').waitFor();
           await code.shown('.statusbar-item', 'staging').waitFor();
+          await code.show('agent.yaml');
           await code.run('voxform: Plan');
           await code.pick('staging');
           await code.report('voxform plan: staging').getByText('Agent/noon').first().waitFor();
@@ -160,6 +175,20 @@ describe('VS Code', () => {
           expect(await written()).toEqual([]);
         },
       );
+      await step('the stored key is not for another address', async () => {
+        await using elsewhere = await startEmulator({ seed: 2 });
+        await folder.write('voxform.yaml', project.replaceAll(emulator.url, elsewhere.url));
+        await folder.write('manifests/broken.yaml', 'kind: Agent\n');
+        await code.shown('.statusbar-item', /staging +\d/).waitFor();
+        await code.run('voxform: Drift');
+        await code.pick('staging');
+        expect(await code.question('CHANGED')).toContain(elsewhere.url);
+        await code.press('Escape');
+        expect(elsewhere.requests).toEqual([]);
+        await folder.write('voxform.yaml', project);
+        await rm(path.join(folder.root, 'manifests/broken.yaml'));
+        await code.shown('.statusbar-item', /staging *$/).waitFor();
+      });
       await step('drift, without another question', async () => {
         await code.run('voxform: Drift');
         await code.pick('staging');

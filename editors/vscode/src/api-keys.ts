@@ -1,10 +1,6 @@
 import type { SecretStorage } from 'vscode';
 import * as vscode from 'vscode';
-
-interface KeyOwner {
-  readonly folder: string;
-  readonly workspace: string;
-}
+import { isForWorkspace, type KeyOwner, keyName, keyProblem, keyQuestion } from './key-owner.ts';
 
 /** API keys that a person typed, in the editor's secret storage: never in settings, nor in a file of the project. */
 export class ApiKeys {
@@ -15,24 +11,24 @@ export class ApiKeys {
   }
 
   async stored(owner: KeyOwner): Promise<string | undefined> {
-    return this.#secrets.get(nameOf(owner));
+    return this.#secrets.get(keyName(owner));
   }
 
   /** Undefined if the person types none. */
   async ask(owner: KeyOwner): Promise<string | undefined> {
+    const names = await this.#secrets.keys();
     const typed = await vscode.window.showInputBox({
-      title: `API key of the workspace ${owner.workspace}`,
-      prompt: "Kept in the editor's secret storage. Leave it empty to forget a stored key.",
+      ...keyQuestion(owner, names),
       password: true,
       ignoreFocusOut: true,
+      validateInput: keyProblem,
     });
     if (typed === undefined) return undefined;
-    if (typed !== '') await this.#secrets.store(nameOf(owner), typed);
-    else await this.#secrets.delete(nameOf(owner));
-    return typed || undefined;
+    if (typed !== '') {
+      await this.#secrets.store(keyName(owner), typed);
+      return typed;
+    }
+    for (const name of names) if (isForWorkspace(name, owner)) await this.#secrets.delete(name);
+    return undefined;
   }
-}
-
-function nameOf({ folder, workspace }: KeyOwner): string {
-  return JSON.stringify(['apiKey', folder, workspace]);
 }

@@ -6,13 +6,12 @@ const HARMLESS = ['HOME', 'USERPROFILE', 'LOCALAPPDATA', 'SystemRoot', 'TEMP', '
 /** The environment of the command, which runs on the editor's own Node. In a folder that is not trusted, variables may be secrets. */
 export function commandEnvironment(
   own: Environment,
-  { isTrusted, apiKey }: { readonly isTrusted: boolean; readonly apiKey?: string | undefined },
+  { isTrusted }: { readonly isTrusted: boolean },
 ): Record<string, string> {
   const names = isTrusted ? Object.keys(own) : HARMLESS;
   const taken = names.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
   return {
     ...Object.fromEntries(taken),
-    ...(apiKey !== undefined && { VOXFORM_API_KEY: apiKey }),
     ELECTRON_RUN_AS_NODE: '1',
   };
 }

@@ -8,12 +8,13 @@ import type { PlanDocument } from '../../../src/engine/plan/plan-document.ts';
 import { errorMessage } from '../../../src/problems/error-code.ts';
 import { ApiKeys } from './api-keys.ts';
 import { commandEnvironment } from './command-environment.ts';
+import type { KeyOwner } from './key-owner.ts';
 import { languageClient, SHOW_LOCATIONS } from './language-server.ts';
 import { lastPlan } from './last-plan.ts';
 import { chooseProject, projectAround, projectFile, projectFolders } from './projects.ts';
 import { ReportPanels } from './report-panels.ts';
 import { ResultLenses } from './result-lenses.ts';
-import { runVoxform, withoutWarnings } from './run-voxform.ts';
+import { failureText, runVoxform } from './run-voxform.ts';
 
 let extension: Extension | undefined;
 
@@ -26,10 +27,15 @@ export async function deactivate(): Promise<void> {
   await extension?.stop();
 }
 
-/** A workspace of a project, and the key for it, if it is not among the secrets of the project. */
-interface Chosen {
-  readonly folder: string;
-  readonly workspace: string;
+/** A workspace of a project. */
+interface Picked extends KeyOwner {
+  readonly lacksKey: boolean;
+  /** The URIs of the open files of the project. */
+  readonly openFiles: readonly string[];
+}
+
+interface Chosen extends Picked {
+  /** The key that a person typed, if any. */
   readonly apiKey: string | undefined;
 }
 
@@ -139,12 +145,12 @@ class Extension {
   async #chooseWorkspace(): Promise<void> {
     const picked = await this.#pick();
     if (picked === undefined) return;
-    await this.#context.workspaceState.update(WORKSPACE, picked.workspace);
+    await this.#context.workspaceState.update(WORKSPACE, picked.name);
     await this.#restart();
   }
 
   /** A workspace of a project, the selected one first. */
-  async #pick(): Promise<(Omit<Chosen, 'apiKey'> & { readonly lacksKey: boolean }) | undefined> {
+  async #pick(): Promise<Picked | undefined> {
     const folder = await chooseProject();
     if (folder === undefined) return undefined;
     const known = await this.#workspaces(folder);
@@ -154,19 +160,20 @@ class Extension {
     }
     const names = known.workspaces.map(({ name }) => name);
     const sorted = names.sort((a, b) => Number(b === known.selected) - Number(a === known.selected));
-    const workspace = sorted.length < 2 ? sorted[0] : await vscode.window.showQuickPick(sorted, { title: 'Workspace' });
-    const chosen = known.workspaces.find(({ name }) => name === workspace);
-    return chosen && { folder, workspace: chosen.name, lacksKey: chosen.lacksKey };
+    const picked = sorted.length < 2 ? sorted[0] : await vscode.window.showQuickPick(sorted, { title: 'Workspace' });
+    const chosen = known.workspaces.find(({ name }) => name === picked);
+    return chosen && { ...chosen, folder, openFiles: known.openFiles };
   }
 
   async #choose(): Promise<Chosen | undefined> {
     const picked = await this.#pick();
     if (picked === undefined) return undefined;
-    const { folder, workspace, lacksKey } = picked;
-    const stored = await this.#keys.stored({ folder, workspace });
-    if (stored !== undefined || !lacksKey) return { folder, workspace, apiKey: stored };
-    const apiKey = await this.#keys.ask({ folder, workspace });
-    return apiKey === undefined ? undefined : { folder, workspace, apiKey };
+    // Without an address, the command says which variable is missing.
+    const { lacksKey, baseUrl } = picked;
+    const stored = await this.#keys.stored(picked);
+    if (stored !== undefined || !lacksKey || baseUrl === '') return { ...picked, apiKey: stored };
+    const apiKey = await this.#keys.ask(picked);
+    return apiKey === undefined ? undefined : { ...picked, apiKey };
   }
 
   async #setApiKey(): Promise<void> {
@@ -174,20 +181,27 @@ class Extension {
     if (picked !== undefined) await this.#keys.ask(picked);
   }
 
+  /** False if a file could not be saved; the editor says so. */
+  async #save({ openFiles }: Picked): Promise<boolean> {
+    const uris = new Set(openFiles.map((uri) => vscode.Uri.parse(uri, true).toString()));
+    const unsaved = vscode.workspace.textDocuments.filter(({ isDirty, uri }) => isDirty && uris.has(uri.toString()));
+    const saved = await Promise.all(unsaved.map((document) => document.save()));
+    return saved.every(Boolean);
+  }
+
   async #plan(): Promise<void> {
     const chosen = await this.#choose();
-    if (chosen === undefined) return;
-    const { folder, workspace } = chosen;
+    if (chosen === undefined || !(await this.#save(chosen))) return;
+    const { folder, name: workspace } = chosen;
     const scratch = this.#context.globalStorageUri.fsPath;
     const file = path.join(scratch, `${randomUUID()}.json`);
     await mkdir(scratch, { recursive: true });
-    await vscode.workspace.saveAll(false);
     await this.#withProgress(`Planning ${workspace}`, async (progress) => {
       try {
         const html = await this.#report(['plan', '--out', file, '--output', 'html'], chosen, progress);
         if (html === undefined) return;
         this.#panels.show(`plan ${folder}`, `Plan: ${workspace}`, html);
-        const json = await this.#report(['show', file, '--output', 'json'], chosen, progress);
+        const json = await this.#report(['show', file, '--output', 'json'], { ...chosen, apiKey: undefined }, progress);
         if (json !== undefined)
           await this.#lenses.remember(folder, lastPlan(JSON.parse(json) as PlanDocument, Date.now()));
       } finally {
@@ -199,7 +213,7 @@ class Extension {
   async #drift(): Promise<void> {
     const chosen = await this.#choose();
     if (chosen === undefined) return;
-    const { folder, workspace } = chosen;
+    const { folder, name: workspace } = chosen;
     await this.#withProgress(`Looking for drift in ${workspace}`, async (progress) => {
       const html = await this.#report(['drift', '--output', 'html'], chosen, progress);
       if (html !== undefined) this.#panels.show(`drift ${folder}`, `Drift: ${workspace}`, html);
@@ -209,19 +223,27 @@ class Extension {
   /** The output of a command for a workspace; undefined, with a message, if it failed or was cancelled. */
   async #report(
     args: readonly string[],
-    { folder, workspace, apiKey }: Chosen,
+    chosen: Chosen,
     { signal, onProgress }: Progress,
   ): Promise<string | undefined> {
-    const env = commandEnvironment(process.env, { isTrusted: true, apiKey });
-    const run = { command: this.#command, cwd: folder, env, signal, onProgress };
+    const { folder: cwd, name, baseUrl, workspaceId, apiKey } = chosen;
+    // The project may have changed since the person agreed to send the key to this workspace.
+    const destination = apiKey === undefined ? {} : { VOXFORM_BASE_URL: baseUrl, VOXFORM_WORKSPACE_ID: workspaceId };
+    const env = { ...commandEnvironment(process.env, { isTrusted: true }), ...destination };
+    const keyFlag = apiKey === undefined ? [] : ['--api-key-stdin'];
+    const run = { command: this.#command, cwd, env, input: apiKey, signal, onProgress };
     try {
-      const { stdout, complaint } = await runVoxform([...args, '--workspace', workspace], run);
+      const { stdout, messages } = await runVoxform([...args, '--workspace', name, ...keyFlag], run);
+      for (const { level, message } of messages) this.#log.appendLine(`${level}: ${message}`);
       if (stdout !== '') return stdout;
-      this.#log.append(complaint);
-      const ways = { 'Show problems': showProblems, 'Change API key': () => this.#keys.ask({ folder, workspace }) };
+      const ways = {
+        'Show problems': showProblems,
+        'Show log': () => this.#log.show(),
+        'Change API key': () => this.#keys.ask(chosen),
+      };
       const names = Object.keys(ways) as (keyof typeof ways)[];
       void vscode.window
-        .showErrorMessage(withoutWarnings(complaint).trim(), ...names)
+        .showErrorMessage(failureText(messages), ...names)
         .then((picked): unknown => picked && ways[picked]());
     } catch (error) {
       if (!signal.aborted) throw error;

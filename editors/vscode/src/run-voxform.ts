@@ -1,41 +1,76 @@
 import { startProcess } from '../../../src/files/run-process.ts';
+import { isObject, parsedJson } from '../../../src/values/json.ts';
+import { withoutLinks } from '../../../src/values/unsafe-text.ts';
 
 interface Run {
   /** The file of the command. */
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly input?: string | undefined;
   /** Ends the process. */
   readonly signal: AbortSignal;
-  /** Called with each line of progress. */
-  readonly onProgress?: (line: string) => void;
+  /** Called with each message of progress. */
+  readonly onProgress?: (message: string) => void;
+}
+
+/** Without links. */
+export interface Message {
+  /** `output` for a line that is no message of the command. */
+  readonly level: string;
+  readonly message: string;
 }
 
 interface Ended {
   readonly code: number;
   readonly stdout: string;
-  /** The end of what it wrote to stderr. */
-  readonly complaint: string;
+  readonly messages: readonly Message[];
 }
 
 /** Runs the command on the editor's own Node. Rejects with the reason of the signal if aborted. */
 export async function runVoxform(
   args: readonly string[],
-  { command, cwd, env, signal, onProgress }: Run,
+  { command, cwd, env, input = '', signal, onProgress }: Run,
 ): Promise<Ended> {
-  const { child, ended } = await startProcess(process.execPath, [command, '--no-color', ...args], { cwd, env, signal });
-  child.stdin.end();
+  const words = [command, ...args, '--no-color', '--log-format', 'json'];
+  const { child, ended } = await startProcess(process.execPath, words, { cwd, env, signal });
+  child.stdin.end(input);
   const chunks: string[] = [];
   child.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    const line = withoutWarnings(text).trimEnd().split('\n').at(-1);
-    if (line) onProgress?.(line);
+  const messages: Message[] = [];
+  let begun = '';
+  child.stderr.on('data', (text: string) => {
+    const lines = (begun + text).split('\n');
+    begun = lines.pop() ?? '';
+    for (const each of lines.map(messageIn)) {
+      messages.push(each);
+      if (each.level === 'info') onProgress?.(each.message);
+    }
   });
-  const { code, complaint } = await ended;
-  return { code, stdout: chunks.join(''), complaint };
+  const { code } = await ended;
+  if (begun !== '') messages.push(messageIn(begun));
+  return { code, stdout: chunks.join(''), messages };
 }
 
-/** Without warnings and their further lines, which say neither how far a command is nor why it failed. */
-export function withoutWarnings(text: string): string {
-  return text.replace(/^warning: .*\n(?: {9}.*\n)*/gm, '');
+function messageIn(line: string): Message {
+  const entry = parsedJson(line);
+  return isObject(entry) && typeof entry.level === 'string' && typeof entry.message === 'string'
+    ? { level: entry.level, message: withoutLinks(entry.message) }
+    : { level: 'output', message: withoutLinks(line) };
+}
+
+/** Of many problems, a notification shows the first ones and the number. */
+const MOST_SHOWN = 3;
+
+/** Why a command failed, for a notification, which has one paragraph. */
+export function failureText(messages: readonly Message[]): string {
+  const errors = messages.filter(({ level }) => level === 'error');
+  const texts = (errors.length === 0 ? messages : errors).map(({ message }) =>
+    message
+      .replace(/^(?:error|hint): +/, '')
+      .replaceAll(/\s+/g, ' ')
+      .replace(/\.?\s*$/, '.'),
+  );
+  const shown = texts.length <= MOST_SHOWN + 1 ? texts : [...texts.slice(0, MOST_SHOWN), ...texts.slice(-1)];
+  return shown.length === 0 ? 'voxform failed without a message.' : shown.join(' ');
 }

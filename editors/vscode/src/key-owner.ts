@@ -1,0 +1,43 @@
+import type { ShownWorkspace } from '../../../src/editor/extension-requests.ts';
+import { isApiKey } from '../../../src/platform/connection.ts';
+import { parsedJson } from '../../../src/values/json.ts';
+import { withoutLinks } from '../../../src/values/unsafe-text.ts';
+
+/** A workspace of a project. A key is stored for all of this, so that a project that changes it does not get the key. */
+export interface KeyOwner extends Pick<ShownWorkspace, 'name' | 'baseUrl' | 'workspaceId' | 'certificates'> {
+  /** Of the project. */
+  readonly folder: string;
+}
+
+const KIND = 'apiKey';
+
+/** The name of the stored key. */
+export function keyName({ folder, name, baseUrl, workspaceId, certificates }: KeyOwner): string {
+  return JSON.stringify([KIND, folder, name, baseUrl, workspaceId, certificates]);
+}
+
+/** True for the names of all keys that were stored for a workspace of this name in this project. */
+export function isForWorkspace(stored: string, { folder, name }: KeyOwner): boolean {
+  const parts = parsedJson(stored);
+  return Array.isArray(parts) && parts[0] === KIND && parts[1] === folder && parts[2] === name;
+}
+
+/** @param stored names of all stored keys. */
+export function keyQuestion(
+  owner: KeyOwner,
+  stored: readonly string[],
+): { readonly title: string; readonly prompt: string } {
+  const { name, baseUrl, workspaceId } = owner;
+  const hasChanged = !stored.includes(keyName(owner)) && stored.some((each) => isForWorkspace(each, owner));
+  const warning = 'The address, id or certificates of this workspace have CHANGED since its key was stored. ';
+  const use = `The key is sent to ${baseUrl} for the workspace id ${workspaceId}, and kept in the editor's secret storage.`;
+  return {
+    title: `API key of the workspace ${name}`,
+    prompt: withoutLinks(`${hasChanged ? warning : ''}${use} Leave it empty to forget a stored key.`),
+  };
+}
+
+/** Why a text cannot be a key. An empty one removes the key. */
+export function keyProblem(typed: string): string | undefined {
+  return typed === '' || isApiKey(typed) ? undefined : 'A key has no spaces and no special characters.';
+}

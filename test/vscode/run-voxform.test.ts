@@ -1,0 +1,46 @@
+import path from 'node:path';
+import { describe, expect, inject, it } from 'vitest';
+import { failureText, runVoxform } from '../../editors/vscode/src/run-voxform.ts';
+import { agent, editedProject, projectText } from '../editor/edited-project.ts';
+
+const command = path.join(inject('built'), 'main.js');
+
+async function failureIn({
+  key,
+  ...files
+}: {
+  readonly key: string;
+  readonly [file: string]: string;
+}): Promise<string> {
+  await using folder = await editedProject({ 'voxform.yaml': projectText.replace('VOXFORM_API_KEY', key), ...files });
+  const env = { HOME: folder.root, PATH: process.env.PATH ?? '', KEY: 'any' };
+  const { signal } = new AbortController();
+  const { stdout, messages } = await runVoxform(['plan'], { command, cwd: folder.root, env, signal });
+  expect(stdout).toBe('');
+  return failureText(messages);
+}
+
+describe('a failed command', () => {
+  it('is one paragraph, as wide as the editor shows it', async () => {
+    const text = await failureIn({ key: 'A'.repeat(60) });
+    expect(text).toMatch(/^the API key of the workspace test is not set: A+\. Set A+ in the environment \S.*\.$/);
+    expect(text).not.toMatch(/\s\s|\n/);
+  });
+
+  it('shows the first problems of many, and their number', async () => {
+    const text = await failureIn({ key: 'KEY', 'manifests/bad.yaml': 'a: 1\n---\nb: 2\n---\nc: 3\n' });
+    expect(text.match(/manifests\/bad.yaml:/g)).toHaveLength(3);
+    expect(text).toMatch(/errors in 1 file\.$/);
+  });
+
+  it('has no link, which could run a command of the editor', async () => {
+    const manifest = agent.replace('  prompt_config', '  "[here](command:x)": 1\n  prompt_config');
+    const text = await failureIn({ key: 'KEY', 'manifests/a.yaml': manifest });
+    expect(text).toContain('[here] (command:x)');
+  });
+
+  it('that says nothing is reported all the same', () => {
+    expect(failureText([])).not.toBe('');
+    expect(failureText([{ level: 'output', message: 'Killed' }])).toBe('Killed.');
+  });
+});
