@@ -138,9 +138,9 @@ export class PageAnswers {
    * A page between the provider and the rest. A browser neither sends strict cookies after a redirect from another site, nor follows a
    * redirect of a form to one.
    */
-  landing(c: PageContext, { heading, text, to, link }: Landing): Promise<Response> {
+  landing(c: PageContext, { heading, text, to, link, status }: Landing): Promise<Response> {
     c.header('refresh', `0; url=${to}`);
-    return this.show(c, noteView(heading, text, { back: to, link }), { title: heading });
+    return this.show(c, noteView(heading, text, { back: to, link }), { title: heading, status });
   }
 
   /** @param to the address that ends the session at the provider. */
@@ -230,6 +230,7 @@ interface Note {
 
 interface Landing extends Required<Pick<Note, 'heading' | 'text' | 'link'>> {
   readonly to: string;
+  readonly status?: ErrorStatus;
 }
 
 /** True for the API, and for a sender that prefers JSON: errors are JSON. */

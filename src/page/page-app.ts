@@ -20,7 +20,7 @@ import {
   setCookie,
 } from './page-answers.ts';
 import { LEAST_SEARCHED } from './page-data.ts';
-import { addSignOnRoutes } from './sign-on-routes.ts';
+import { addSignOnRoutes, LATE } from './sign-on-routes.ts';
 import { assetPath, assets } from './views/assets.ts';
 import { pathOf } from './views/parts.ts';
 import { pullsView, pullView } from './views/pulls-view.ts';
@@ -96,7 +96,8 @@ export function createPage(options: SiteOptions): Page {
   });
   app.get('/sign-in', async (c) => {
     const target = ownPath(c.req.query('to'));
-    return c.var.visitor.person === undefined ? answers.signIn(c, target, 200) : c.redirect(target, 302);
+    if (c.var.visitor.person !== undefined) return c.redirect(target, 302);
+    return answers.signIn(c, target, 200, c.req.query('late') === undefined ? undefined : LATE.text);
   });
   app.post('/sign-in', async (c) => {
     const form = await formOf(c);

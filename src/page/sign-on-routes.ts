@@ -1,8 +1,14 @@
 import type { Hono } from 'hono';
 import { UserError } from '../problems/user-error.ts';
 import type { Access } from './access/access.ts';
-import { ATTEMPT_SECONDS, type SingleSignOn } from './access/single-sign-on.ts';
+import { ATTEMPT_SECONDS, MOST_ATTEMPTS, type SingleSignOn, stateIn } from './access/single-sign-on.ts';
 import { ownPath, type PageAnswers, type PageContext, type PageEnv, setCookie } from './page-answers.ts';
+
+/** Of a callback without its attempt. */
+export const LATE = {
+  heading: 'Not signed in',
+  text: 'This sign-in took too long, or was started in another browser.',
+} as const;
 
 interface SignOnRoutes {
   readonly signOn: SingleSignOn;
@@ -17,7 +23,9 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, answers, o
     const to = ownPath(c.req.query('to'));
     const begun = await signOn.begin(to, c.req.query('again') !== undefined).catch((error) => away(c, to, error));
     if (begun instanceof Response) return begun;
-    setAttempt(c, begun.cookie, ATTEMPT_SECONDS);
+    const { incoming } = c.env;
+    for (const name of access.attemptNames(incoming).slice(0, 1 - MOST_ATTEMPTS)) setAttempt(c, name);
+    setAttempt(c, access.attemptName(incoming, begun.state), begun.cookie);
     return c.redirect(begun.url.href, 302);
   });
   app.get('/sign-in/callback', async (c) => {
@@ -31,7 +39,10 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, answers, o
       const text = `Too many failed attempts. Try again in ${result.seconds} s.`;
       return answers.note(c, 429, { heading: 'Not signed in', text });
     }
-    setAttempt(c, '', 0);
+    // Any site can send a browser here, and a strict cookie is missing then: only the next page knows who is signed in.
+    if (result.type === 'unknown')
+      return answers.landing(c, { ...LATE, to: '/sign-in?late', link: 'Continue', status: 403 });
+    setAttempt(c, access.attemptName(c.env.incoming, stateIn(search)));
     if (result.type === 'refused') {
       if (result.cause !== undefined) onError(result.cause);
       const { text } = result;
@@ -54,8 +65,9 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, answers, o
     return c.var.visitor.isSecure || signOn.isSecure;
   }
 
-  function setAttempt(c: PageContext, value: string, maxAge: number): void {
-    const name = access.attemptName(c.env.incoming);
+  /** Removes the cookie if it gets no value. */
+  function setAttempt(c: PageContext, name: string, value = ''): void {
+    const maxAge = value === '' ? 0 : ATTEMPT_SECONDS;
     // A strict cookie would be missing when the provider sends the person back.
     setCookie(c, { name, value, maxAge, isSecure: isSecure(c), sameSite: 'Lax' });
   }

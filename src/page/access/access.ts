@@ -5,7 +5,7 @@ import type { Role } from '../../operator/roles.ts';
 import type { Tokens } from './access-tokens.ts';
 import type { Person } from './person.ts';
 import { newSessionId, type Sessions } from './sessions.ts';
-import type { SignInResult, SingleSignOn } from './single-sign-on.ts';
+import { isState, type SignInResult, type SingleSignOn, stateIn } from './single-sign-on.ts';
 
 export interface AccessOptions extends Listening {
   readonly tokens: Tokens;
@@ -143,7 +143,8 @@ export class Access {
     wrongTokens.add(address);
     let isWrong = false;
     try {
-      const result = await signOn.finish(search, this.#cookie(request, this.attemptName(request)));
+      const name = this.attemptName(request, stateIn(search));
+      const result = await signOn.finish(search, this.#cookie(request, name));
       isWrong = result.type === 'refused' && result.cause !== undefined;
       if (result.type === 'signed-in') await this.signOut(request);
       return result;
@@ -174,9 +175,16 @@ export class Access {
     return /^[\w-]{43}$/.test(id) ? id : undefined;
   }
 
-  /** The cookie of an attempt to sign in with a provider. */
-  attemptName(request: IncomingMessage): string {
-    return `${this.#prefix(request)}voxform_sign_in_${this.#port(request)}`;
+  /** The cookie of an attempt to sign in with a provider. Attempts in other tabs have others. */
+  attemptName(request: IncomingMessage, state: string): string {
+    return `${this.#prefix(request)}voxform_sign_in_${this.#port(request)}_${state}`;
+  }
+
+  /** The cookies of all attempts of this browser, oldest first: browsers send them in this order. */
+  attemptNames(request: IncomingMessage): string[] {
+    const start = this.attemptName(request, '');
+    const names = cookiesOf(request).map((each) => each.split('=', 1)[0] ?? '');
+    return names.filter((name) => name.startsWith(start) && isState(name.slice(start.length)));
   }
 
   /** Behind TLS, browsers accept the cookie from this host alone: another subdomain cannot set it. */
@@ -188,8 +196,8 @@ export class Access {
     return this.#options.proxy.includes(socket.remoteAddress) && lastOf(headers['x-forwarded-proto']) === 'https';
   }
 
-  #cookie({ headers }: IncomingMessage, name: string): string | undefined {
-    const found = (headers.cookie ?? '').split(/; */).find((each) => each.startsWith(`${name}=`));
+  #cookie(request: IncomingMessage, name: string): string | undefined {
+    const found = cookiesOf(request).find((each) => each.startsWith(`${name}=`));
     return found?.slice(name.length + 1);
   }
 
@@ -211,6 +219,10 @@ export class Access {
 
 function formTokenOf(secret: string, of: string): string {
   return createHmac('sha256', secret).update(of).digest('base64url');
+}
+
+function cookiesOf({ headers }: IncomingMessage): string[] {
+  return (headers.cookie ?? '').split(/; */);
 }
 
 /** The value of the nearest proxy. */

@@ -21,13 +21,17 @@ interface SingleSignOnOptions {
 export type SignInResult =
   | { readonly type: 'signed-in'; readonly session: string; readonly person: Person; readonly to: string }
   | { readonly type: 'no-role'; readonly name: string; readonly to: string }
+  /** The browser has no such attempt, or has it no longer. */
+  | { readonly type: 'unknown' }
   | { readonly type: 'refused'; readonly text: string; readonly cause?: Error };
 
 /** Seconds that a person has at the provider. */
 export const ATTEMPT_SECONDS = 900;
 /** Characters of an ID token that fit into an address. */
 const MOST_HINT = 4096;
-const MOST_TARGET = 2000;
+/** Cookies of this many attempts fit into the headers of a request. */
+export const MOST_ATTEMPTS = 5;
+const MOST_TARGET = 1000;
 
 /**
  * Signs people in with an OpenID Connect provider: authorization code with PKCE. An attempt is in a cookie of the browser and a session in
@@ -65,19 +69,22 @@ export class SingleSignOn {
   }
 
   /** Begins an attempt of the browser that gets the cookie. @throws UserError if the provider cannot be reached. */
-  async begin(to: string, isAgain: boolean): Promise<{ readonly url: URL; readonly cookie: string }> {
+  async begin(
+    to: string,
+    isAgain: boolean,
+  ): Promise<{ readonly url: URL; readonly state: string; readonly cookie: string }> {
     const { url, checks } = await this.#options.provider.begin(isAgain);
     const target = Buffer.from(to.length > MOST_TARGET ? '/' : to).toString('base64url');
-    return { url, cookie: [checks.state, checks.nonce, checks.verifier, target].join('.') };
+    return { url, state: checks.state, cookie: [checks.nonce, checks.verifier, target].join('.') };
   }
 
-  /** Ends an attempt. @throws UserError if the provider cannot be reached. */
+  /** Ends an attempt. @param cookie that of its state. @throws UserError if the provider cannot be reached. */
   async finish(search: string, cookie: string | undefined): Promise<SignInResult> {
     const { settings, provider, sessions } = this.#options;
     const attempt = attemptIn(cookie);
-    if (attempt === undefined || new URLSearchParams(search).get('state') !== attempt.checks.state)
-      return { type: 'refused', text: 'This sign-in took too long, or was started in another browser or tab.' };
-    const { checks, to } = attempt;
+    if (attempt === undefined) return { type: 'unknown' };
+    const checks = { ...attempt, state: stateIn(search) };
+    const { to } = attempt;
     try {
       const wanted = [settings.nameClaim, settings.groupsClaim];
       const { claims, idToken } = await provider.finish(search, checks, wanted);
@@ -125,11 +132,20 @@ export class SingleSignOn {
   }
 }
 
-function attemptIn(cookie = ''): { readonly checks: SignInChecks; readonly to: string } | undefined {
-  const [, state, nonce, verifier, target = ''] =
-    /^([\w-]{43})\.([\w-]{43})\.([\w-]{43})\.([\w-]*)$/.exec(cookie) ?? [];
-  if (state === undefined || nonce === undefined || verifier === undefined) return undefined;
-  return { checks: { state, nonce, verifier }, to: Buffer.from(target, 'base64url').toString() };
+/** The state in an answer of the provider; empty if it has no valid one. */
+export function stateIn(search: string): string {
+  const state = new URLSearchParams(search).get('state') ?? '';
+  return isState(state) ? state : '';
+}
+
+export function isState(text: string): boolean {
+  return /^[\w-]{43}$/.test(text);
+}
+
+function attemptIn(cookie = ''): (Omit<SignInChecks, 'state'> & { readonly to: string }) | undefined {
+  const [, nonce, verifier, target = ''] = /^([\w-]{43})\.([\w-]{43})\.([\w-]*)$/.exec(cookie) ?? [];
+  if (nonce === undefined || verifier === undefined) return undefined;
+  return { nonce, verifier, to: Buffer.from(target, 'base64url').toString() };
 }
 
 /** Encrypts with the id of the session, which only the browser has. */

@@ -146,6 +146,21 @@ sign_in:
         .toBe(1);
       await expect.poll(contents, { timeout: 60_000 }).toContain('ann@example.com (sub ann)');
     });
+    await step('a page of another site that goes to the callback finds the person signed in', async () => {
+      await ann.goto(`${provider.url}/.well-known/openid-configuration`);
+      await ann.evaluate(`location.href = '${address}/sign-in/callback?state=x'`);
+      await ann.waitForURL(`${address}/`);
+      expect(await ann.textContent('#who')).toContain('ann@example.com');
+    });
+    await step('two tabs of one browser sign in', async () => {
+      const first = await open();
+      const second = await first.context().newPage();
+      for (const tab of [first, second]) await goToProvider(tab, '/workspaces');
+      for (const tab of [second, first]) {
+        await enter(tab, 'ann');
+        await tab.waitForURL(`${address}/workspaces`);
+      }
+    });
     const eve = await open();
     await step('a person without a role is told so, and may use another account', async () => {
       await goToProvider(eve);

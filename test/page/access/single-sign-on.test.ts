@@ -137,22 +137,75 @@ it('gives no session to answers that belong to another attempt', async () => {
   const own = await attempt(page);
   const other = await attempt(page);
   const codeOf = (path: string) => new URLSearchParams(path.split('?')[1]).get('code') ?? '';
-  const [state = '', nonce = '', verifier = '', target = ''] = own.cookie.split('=')[1]?.split('.') ?? [];
-  const [, otherNonce = '', otherVerifier = ''] = other.cookie.split('.');
-  const name = own.cookie.split('=')[0];
+  const parts = ({ cookie }: { readonly cookie: string }) => cookie.split(/[=.]/);
+  const [name = '', nonce, , target] = parts(own);
+  const [, otherNonce, otherVerifier] = parts(other);
+  const state = name.slice(-43);
+  const third = await attempt(page);
   const rows: readonly (readonly [reason: string, cookie: string, path: string])[] = [
     ['no attempt', '', own.path],
     ['the attempt of another browser', other.cookie, own.path],
-    ['a damaged attempt', own.cookie.slice(0, 80), own.path],
-    ['the nonce of another', `${name}=${[state, otherNonce, verifier, target].join('.')}`, (await attempt(page)).path],
+    ['a damaged attempt', own.cookie.slice(0, 120), own.path],
+    ['the attempt of another under its own name', `${name}=${parts(other).slice(1).join('.')}`, own.path],
+    ['the nonce of another', `${parts(third)[0]}=${[otherNonce, ...parts(third).slice(2)].join('.')}`, third.path],
     ['the code of another', own.cookie, own.path.replace(codeOf(own.path), codeOf(other.path))],
-    ['the verifier of another', `${name}=${[state, nonce, otherVerifier, target].join('.')}`, own.path],
+    ['the verifier of another', `${name}=${[nonce, otherVerifier, target].join('.')}`, own.path],
     ['no code', own.cookie, own.path.replace('code=', 'c=')],
     ['two states', own.cookie, `${own.path}&state=${state}`],
     ['an error', own.cookie, `/sign-in/callback?error=access_denied&state=${state}`],
   ];
   for (const [reason, cookie, path] of rows)
     expect([reason, ...problemIn(await page.ask(path, from(cookie)))]).toEqual([reason, 403, '']);
+});
+
+it('signs in in two tabs, in any order, and sends a late answer on', async () => {
+  await using provider = await startForgingProvider();
+  await using page = await start(provider.url);
+  for (const order of [
+    [0, 1],
+    [1, 0],
+  ]) {
+    const tabs = [await attempt(page, '/workspaces?q=0'), await attempt(page, '/workspaces?q=1')];
+    const jar = new Map(tabs.map(({ cookie }) => [cookie.split('=')[0] ?? '', cookie]));
+    for (const tab of order) {
+      const answer = await page.ask(tabs[tab]?.path ?? '', from(...jar.values()));
+      expect([answer.status, answer.headers.refresh]).toEqual([200, `0; url=/workspaces?q=${tab}`]);
+      for (const set of answer.headers['set-cookie'] ?? []) {
+        const name = set.split('=')[0] ?? '';
+        if (set.includes('Max-Age=0')) jar.delete(name);
+        else jar.set(name, set.split(';')[0] ?? '');
+      }
+    }
+    expect([...jar.keys()]).toEqual([expect.stringContaining('voxform_session')]);
+    const late = await page.ask(tabs[0]?.path ?? '', from(...jar.values()));
+    expect([late.status, late.headers.refresh]).toEqual([403, '0; url=/sign-in?late']);
+    expect((await page.ask('/sign-in?late', from(...jar.values()))).headers.location).toBe('/');
+  }
+  expect((await page.ask('/sign-in?late', from())).text).toContain('took too long');
+});
+
+it.each(['state=x', `state=${'x'.repeat(43)}`, 'state=', 'code=a', ''])(
+  'ends no sign-in in progress when another site sends the browser to the callback with "%s"',
+  async (query) => {
+    await using provider = await startForgingProvider();
+    await using page = await start(provider.url);
+    const { cookie, path } = await attempt(page);
+    const planted = await page.ask(`/sign-in/callback?${query}`, from(cookie));
+    expect([planted.status, planted.headers['set-cookie']]).toEqual([403, undefined]);
+    expect((await page.ask(path, from(cookie))).status).toBe(200);
+  },
+);
+
+it('keeps few attempts of a browser, the latest, and none that is long', async () => {
+  await using provider = await startForgingProvider();
+  await using page = await start(provider.url);
+  const to = `/workspaces?q=${'a'.repeat(980)}`;
+  const cookies: string[] = [];
+  for (let tab = 0; tab < 5; tab += 1) cookies.push((await attempt(page, to)).cookie);
+  expect(cookies.join('; ').length).toBeLessThan(8192);
+  const sixth = await page.ask('/sign-in/provider', from(...cookies));
+  const removed = (sixth.headers['set-cookie'] ?? []).filter((each) => each.includes('Max-Age=0'));
+  expect(removed).toEqual([expect.stringContaining(`${cookies[0]?.split('=')[0]}=;`)]);
 });
 
 it('refuses the answer of another provider', async () => {
