@@ -45,7 +45,7 @@ interface LoadingOptions {
   readonly trusted?: TrustedProject | undefined;
 }
 
-/** The manifests of a version with all secrets read, or their problems. Throws only for bugs. */
+/** The manifests of a version with all secrets read, or their problems. Throws only for bugs, and if it is interrupted. */
 export async function loadVersion(
   context: RunContext,
   { version, local, last, trusted }: LoadingOptions,
@@ -78,6 +78,8 @@ export async function loadVersion(
       return { inputs, invalid: { diagnostics, error: undefined } };
     return { inputs, loaded: { version, opened, resources, warnings: diagnostics } };
   } catch (error) {
+    // An interrupted load says nothing about the manifests.
+    if (context.interrupts.requests.aborted) throw error;
     if (error instanceof InvalidProject)
       return { inputs, invalid: { diagnostics: error.diagnostics, error: undefined } };
     if (error instanceof UserError) return { inputs, invalid: { diagnostics: [], error } };

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
@@ -43,6 +45,25 @@ it('keeps the last valid manifests in force after a restart', async () => {
   await step('a project that is too large to be read', () =>
     restartWith('manifests/large.yaml', '#'.repeat(1_100_000), 'more than 1 MiB'),
   );
+});
+
+it('keeps the status of a workspace whose load is stopped', async () => {
+  const fleet = await testFleet({ projects: ['acme'], rules: APPLY });
+  const { folder, told } = fleet;
+  const emulator = fleet.emulators.get('acme');
+  if (emulator === undefined) throw new Error('no platform');
+  const file = await readFile(path.join(folder.root, 'fleet.yaml'), 'utf8');
+  await folder.write('fleet.yaml', file.replace('projects:', 'allow_commands: true, projects:'));
+  const server = await fleet.server();
+  await fleet.until(async () => (await fleet.status(acme)) === 'in-sync');
+  const started = path.join(folder.root, 'started');
+  const slow = JSON.stringify(['sh', '-c', `touch ${started}; exec sleep 600`, '{name}']);
+  await folder.write('acme/voxform.yaml', projectFile(emulator, `secrets: [{ command: ${slow} }]\n`));
+  await fleet.until(() => existsSync(started));
+  await server.stop('restart');
+  expect(told.at(-1)?.report).toMatchObject({ result: 'interrupted', invalid: undefined });
+  const { workspaces } = await fleet.control.status({ address: acme });
+  expect(workspaces).toMatchObject([{ status: 'in-sync', last: { problems: [] } }]);
 });
 
 it('tells a receiver at least once, and nothing again that was delivered', async () => {

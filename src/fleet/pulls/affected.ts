@@ -209,7 +209,7 @@ async function loadedAt(
     if (loaded.length === 1 && loaded[0]?.[0] === '') return { ...none, problems: loaded[0][1].diagnostics };
     return { project, document: document ?? null, problems: [], workspaces: new Map(loaded) };
   } catch (error) {
-    if (!(error instanceof UserError)) throw error;
+    if (signal.aborted || !(error instanceof UserError)) throw error;
     return unusable(error.message);
   }
 }

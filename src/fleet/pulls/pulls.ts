@@ -315,9 +315,10 @@ export class Pulls {
       return await planAtHead(planning, affected);
     } catch (error) {
       signal.throwIfAborted();
+      if (late.aborted) return failedPlan(`the plan took longer than ${timeout / 1000} s`);
       if (error instanceof StateLocked) return error;
       if (!isExpected(error)) throw error;
-      return failedPlan(late.aborted ? `the plan took longer than ${timeout / 1000} s` : messageOf(error));
+      return failedPlan(messageOf(error));
     } finally {
       free();
     }

@@ -96,6 +96,7 @@ class GitSource implements ManifestSource {
     try {
       return { ...(await this.#checkOut(commit, signal)), problem };
     } catch (error) {
+      signal.throwIfAborted();
       const good = error instanceof UserError ? await this.lastGood() : undefined;
       if (good === undefined || good.commit === commit) throw error;
       return { ...good, problem: error };
