@@ -4,7 +4,7 @@ import type { FleetFile, SignInSettings } from '../fleet/fleet-file.ts';
 import { addIdentitySession, identityOfSession, removeIdentitySession } from '../fleet/rows/identity-rows.ts';
 import { addSession, formKey, personOfSession, removeSession } from '../fleet/rows/session-rows.ts';
 import { personOfToken } from '../fleet/rows/token-rows.ts';
-import type { WrongTokens } from '../operator/health/admission.ts';
+import { WrongTokens } from '../operator/health/admission.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Tokens } from '../page/access/access-tokens.ts';
 import { OpenIdProvider } from '../page/access/openid-provider.ts';
@@ -111,5 +111,6 @@ export function singleSignOn(
       identity: (digest) => identityOfSession(database, { digest, issuer }),
       end: (digest) => removeIdentitySession(database, digest),
     },
+    wrongAnswers: new WrongTokens({ now: () => performance.now() }),
   });
 }

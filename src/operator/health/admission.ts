@@ -131,7 +131,7 @@ const MILLISECONDS = 10 * 60_000;
 const MAX_ADDRESSES = 10_000;
 const ALL = '';
 
-/** Limits attempts to guess a token. */
+/** Limits wrong tokens, or other failed attempts, of each address. */
 export class WrongTokens {
   readonly #limits: Required<WrongTokenLimits>;
   readonly #counts = new Map<string, { count: number; readonly until: number }>();

@@ -131,26 +131,16 @@ export class Access {
     return person;
   }
 
-  /** Ends an attempt to sign in with a provider, and the session before it. Wrong answers count as wrong tokens do. @throws UserError */
+  /** Ends an attempt to sign in with a provider, and the session before it. @throws UserError */
   async finishSignOn(
     signOn: SingleSignOn,
     request: IncomingMessage,
     { search, address }: { readonly search: string; readonly address: string | undefined },
-  ): Promise<SignInResult | { readonly type: 'wait'; readonly seconds: number }> {
-    const { wrongTokens } = this.#options;
-    const seconds = wrongTokens.wait(address);
-    if (seconds > 0) return { type: 'wait', seconds };
-    wrongTokens.add(address);
-    let isWrong = false;
-    try {
-      const name = this.attemptName(request, stateIn(search));
-      const result = await signOn.finish(search, this.#cookie(request, name));
-      isWrong = result.type === 'refused' && result.cause !== undefined;
-      if (result.type === 'signed-in') await this.signOut(request);
-      return result;
-    } finally {
-      if (!isWrong) wrongTokens.remove(address);
-    }
+  ): Promise<SignInResult> {
+    const cookie = this.#cookie(request, this.attemptName(request, stateIn(search)));
+    const result = await signOn.finish(search, { cookie, address });
+    if (result.type === 'signed-in') await this.signOut(request);
+    return result;
   }
 
   /** Ends the session. @returns its ID token, if a provider began it. */

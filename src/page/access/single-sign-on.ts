@@ -1,4 +1,5 @@
 import type { SignInSettings } from '../../fleet/fleet-file.ts';
+import type { WrongTokens } from '../../operator/health/admission.ts';
 import { type Identity, identityOf, roleOf } from './identity.ts';
 import { NotConfirmed, type OpenIdProvider, type SignInChecks } from './openid-provider.ts';
 import type { Person } from './person.ts';
@@ -16,6 +17,8 @@ interface SingleSignOnOptions {
   readonly settings: Pick<SignInSettings, 'address' | 'nameClaim' | 'groupsClaim' | 'roles' | 'session'>;
   readonly provider: OpenIdProvider;
   readonly sessions: IdentitySessions;
+  /** Limits answers that the provider does not confirm: each costs a request to it. */
+  readonly wrongAnswers: WrongTokens;
 }
 
 export type SignInResult =
@@ -23,7 +26,9 @@ export type SignInResult =
   | { readonly type: 'no-role'; readonly name: string; readonly to: string }
   /** The browser has no such attempt, or has it no longer. */
   | { readonly type: 'unknown' }
-  | { readonly type: 'refused'; readonly text: string; readonly cause?: Error };
+  /** Too many answers from this address were wrong. */
+  | { readonly type: 'wait'; readonly seconds: number }
+  | { readonly type: 'refused'; readonly text: string; readonly cause?: NotConfirmed };
 
 /** Seconds that a person has at the provider. */
 export const ATTEMPT_SECONDS = 900;
@@ -78,13 +83,30 @@ export class SingleSignOn {
     return { url, state: checks.state, cookie: [checks.nonce, checks.verifier, target].join('.') };
   }
 
-  /** Ends an attempt. @param cookie that of its state. @throws UserError if the provider cannot be reached. */
-  async finish(search: string, cookie: string | undefined): Promise<SignInResult> {
-    const { settings, provider, sessions } = this.#options;
-    const attempt = attemptIn(cookie);
+  /** Ends an attempt. @param sent with the cookie of its state. @throws UserError if the provider cannot be reached. */
+  async finish(
+    search: string,
+    sent: { readonly cookie: string | undefined; readonly address: string | undefined },
+  ): Promise<SignInResult> {
+    const { wrongAnswers } = this.#options;
+    const attempt = attemptIn(sent.cookie);
     if (attempt === undefined) return { type: 'unknown' };
+    const seconds = wrongAnswers.wait(sent.address);
+    if (seconds > 0) return { type: 'wait', seconds };
+    wrongAnswers.add(sent.address);
+    let isWrong = false;
+    try {
+      const result = await this.#confirmed(search, attempt);
+      isWrong = result.type === 'refused' && result.cause?.isDeclined === false;
+      return result;
+    } finally {
+      if (!isWrong) wrongAnswers.remove(sent.address);
+    }
+  }
+
+  async #confirmed(search: string, { to, ...attempt }: Attempt): Promise<SignInResult> {
+    const { settings, provider, sessions } = this.#options;
     const checks = { ...attempt, state: stateIn(search) };
-    const { to } = attempt;
     try {
       const wanted = [settings.nameClaim, settings.groupsClaim];
       const { claims, idToken } = await provider.finish(search, checks, wanted);
@@ -142,7 +164,11 @@ export function isState(text: string): boolean {
   return /^[\w-]{43}$/.test(text);
 }
 
-function attemptIn(cookie = ''): (Omit<SignInChecks, 'state'> & { readonly to: string }) | undefined {
+interface Attempt extends Omit<SignInChecks, 'state'> {
+  readonly to: string;
+}
+
+function attemptIn(cookie = ''): Attempt | undefined {
   const [, nonce, verifier, target = ''] = /^([\w-]{43})\.([\w-]{43})\.([\w-]*)$/.exec(cookie) ?? [];
   if (nonce === undefined || verifier === undefined) return undefined;
   return { nonce, verifier, to: Buffer.from(target, 'base64url').toString() };

@@ -465,8 +465,23 @@ it('stops answers of one address that are wrong, and tells the log why', async (
   for (let count = 0; count < 10; count += 1) expect((await signIn(page)).status).toBe(403);
   provider.forgery = {};
   expect((await signIn(page)).status).toBe(429);
+  expect(provider.asked).toHaveLength(10);
   expect(page.logged).toHaveLength(10);
   expect(JSON.stringify(page.logged.map(String))).not.toContain('client-secret');
+  expect(await page.signIn('viewer-token')).not.toBe('');
+});
+
+it('signs in from an address that sent wrong tokens, or whose people declined', async () => {
+  await using provider = await startForgingProvider();
+  await using page = await start(provider.url);
+  for (let count = 0; count < 10; count += 1) expect(await page.signIn('wrong')).toBe('');
+  expect((await page.ask('/sign-in', { form: { token: 'viewer-token' } })).status).toBe(429);
+  for (let count = 0; count < 10; count += 1) {
+    const { cookie, path } = await attempt(page);
+    const { status } = await page.ask(path.replace(/code=[^&]*/, 'error=access_denied'), from(cookie));
+    expect(status).toBe(403);
+  }
+  expect((await signIn(page)).status).toBe(200);
 });
 
 it('has no routes without single sign-on', async () => {
