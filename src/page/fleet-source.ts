@@ -53,7 +53,7 @@ import { detailOf, MOST_RUNS, rowOf } from './workspace-detail.ts';
 /** Rows per list. */
 const MOST_SHOWN = 10;
 /** Terms that a search reads. */
-const MOST_FOUND = 200;
+const MOST_FOUND = 1000;
 
 /** Why a workspace needs attention, most urgent first. A possible duplicate costs money until somebody resolves it. */
 const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
@@ -75,7 +75,9 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
     needyWorkspaces(database, { ...Object.fromEntries(most), stale: MOST_SHOWN }),
   ]);
   const listed = (by: Attention['by']): Attention => {
-    const { found, rows } = needy.get(keyOf(by)) ?? { found: 0, rows: [] };
+    const { found, rows: all } = needy.get(keyOf(by)) ?? { found: 0, rows: [] };
+    // Many manual steps are a fact of a fleet, not news.
+    const rows = by.needs === 'steps' && all.length < found ? [] : all;
     return { by, rows: rows.map(rowOf), found, isCut: rows.length < found };
   };
   return {

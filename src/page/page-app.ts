@@ -162,7 +162,8 @@ export function createPage(options: SiteOptions): Page {
     if (source.search === undefined) return answers.notFound(c);
     const text = typedText(c.req.query('q')) ?? '';
     const result = text.length < LEAST_SEARCHED ? undefined : await source.search(text);
-    return answers.show(c, searchView(result), { title: 'Search', section: 'overview' });
+    const { page } = listQuery(new URL(c.req.url).searchParams);
+    return answers.show(c, searchView(text, page, result), { title: 'Search', section: 'overview' });
   });
   app.get('/pulls', async (c) => {
     const { pulls } = source;

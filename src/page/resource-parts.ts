@@ -99,7 +99,9 @@ function runsOf({ address, kept, past }: KnownResource): ListedRun[] {
   return runs
     .flatMap(({ resources, ...run }) => {
       const own = resources.find((each) => each.address === address);
-      return own === undefined || own.result === 'planned' ? [] : [{ ...run, result: own.result, summary: own.detail }];
+      return own === undefined || own.result === 'planned'
+        ? []
+        : [{ ...run, result: own.result, summary: own.detail || own.action }];
     })
     .sort((a, b) => b.began.getTime() - a.began.getTime())
     .slice(0, MOST_RUNS);

@@ -38,12 +38,24 @@ it('finds workspaces and resources by name, phone number and id, as the last run
     ['+49 (30) 12', [number]],
     ['0049 30 123456', [number]],
     ['030 123456', [number]],
+    ['3456', [number]],
+    ['agent/agent-of-acme', [agent]],
+    ['PhoneNumber/agent', []],
     [id.toLowerCase(), [agent]],
     ['agent-of-b', ['voices/beta:test Agent/agent-of-beta']],
     ['%', []],
     ['cme', []],
   ] as const)
     expect([text, (await find(text)).sort()]).toEqual([text, [...found].sort()]);
+  await step('lists what was found, exact names and urgent workspaces first', async () => {
+    const found = async (text: string) => (await searchTerms(database, text, 200)).hits;
+    expect(await found('3456')).toMatchObject([{ match: '4930123456' }]);
+    const first = async (text: string) => (await found(text))[0]?.address;
+    expect(await first('voices')).toBe(ADDRESS);
+    await database.ask(`UPDATE voxform_fleet.workspaces SET status = 'failed' WHERE address = $1`, 'voices/beta:test');
+    expect(await first('voices')).toBe('voices/beta:test');
+    expect(await first(ADDRESS)).toBe(ADDRESS);
+  });
   await step('counts the runs of this hour', async () => {
     const day = await lastDay(database);
     expect(day).toHaveLength(24);

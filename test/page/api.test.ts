@@ -120,7 +120,10 @@ describe('the API', () => {
     const { items, cut } = documentOf(await page.ask('/api/v1/search?q=client-00000'), 'search');
     const workspace = source.rows[0]?.address;
     expect([items, cut]).toEqual([
-      [null, 'PhoneNumber/hotline'].map((resource) => ({ workspace, status: 'in-sync', resource })),
+      [
+        [null, workspace],
+        ['PhoneNumber/hotline', '4930123456'],
+      ].map(([resource, match]) => ({ workspace, match, status: 'in-sync', resource })),
       false,
     ]);
     for (const query of ['', '?q=', '?q=c', '?q=client&sort=address'])

@@ -385,6 +385,7 @@ it('shows 10,000 workspaces in pages of less than 100 kB', async () => {
   await needs('{"result": "refused", "hold": "policy"}', '%03___:%');
   expect(await statuses()).toEqual(['pending', 'failed', 'waiting', 'drifted']);
   expect(await attention()).toContain('refused by a policy');
+  expect(await attention()).not.toContain('1 with manual steps');
   const links = [...(await attention()).matchAll(/href="([^"]+)">All ([\d,]+) ([^<]+)</g)];
   expect(links.map(([, , count, words]) => `${count} ${words}`)).toEqual([
     '1,010 with unconfirmed or missing records',

@@ -104,6 +104,9 @@ describe('the page of a resource', () => {
     expect(text).toContain(`href="https://github.com/acme/voices/blob/${COMMIT}/manifests/agents.yaml#L31"`);
     expect(text).toContain('href="https://app.example.com/agents/01JAGENT');
     expect(text).toMatch(/id="history"[\s\S]*runs\/run-2"/);
+    expect(values).toContain('<details class="more" open>');
+    const approver = { headers: { cookie: await page.signIn('approver-token') } };
+    expect((await page.ask(path, approver)).text).toMatch(/waits for approval[\s\S]*actions\/approve\?of=plan-1"/);
     const number = await page.ask(pathOf(ADDRESS, 'resources', 'PhoneNumber/hotline'));
     expect(number.text).toMatch(/Refers to<[\s\S]*Agent\/billing"/);
     const agent = await page.ask(pathOf(ADDRESS, 'resources', 'Agent/billing'));

@@ -280,8 +280,8 @@ export class SampleSource implements PageSource {
   async search(text: string) {
     const found = this.rows.filter(({ address }) => address.toLowerCase().includes(text.toLowerCase())).slice(0, 60);
     const hits = found.flatMap(({ address, status }, index) => [
-      { address, status, resource: undefined },
-      ...(index === 0 ? [{ address, status, resource: 'PhoneNumber/hotline' }] : []),
+      { address, status, resource: undefined, match: address },
+      ...(index === 0 ? [{ address, status, resource: 'PhoneNumber/hotline', match: '4930123456' }] : []),
     ]);
     return { hits, isCut: hits.length > 50 };
   }

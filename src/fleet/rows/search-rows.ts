@@ -1,4 +1,5 @@
-import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
+import { kinds } from '../../kinds/index.ts';
+import { type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { SHOWN } from './status-rows.ts';
@@ -11,13 +12,16 @@ export interface SearchHit {
   readonly status: WorkspaceStatus;
   /** Undefined if the workspace itself was found. */
   readonly resource: string | undefined;
+  /** The found name, number or id in lower case. */
+  readonly match: string;
 }
 
 /** The greatest character: an upper bound for all texts with a prefix. */
 const LAST = '\u{10ffff}';
 
 /**
- * Workspaces and resources with a name, an id or a natural key that begins with this text, or with a part of it that does.
+ * Workspaces and resources with a name, an id or a natural key that begins with this text, or with a part of it that does: exact ones
+ * first, then the most urgent.
  * @param most the maximum number of terms to read.
  */
 export async function searchTerms(
@@ -25,21 +29,37 @@ export async function searchTerms(
   text: string,
   most: number,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly isCut: boolean }> {
-  const prefixes = [...new Set([text.toLowerCase(), ...phoneNumberIn(text)])];
+  const { kind, name } = resourceIn(text);
+  const prefixes = [...new Set([name.toLowerCase(), ...phoneNumberIn(name)])];
   const rows = await ask(
     `WITH found AS MATERIALIZED (SELECT f.* FROM unnest($1::text[]) AS prefix, LATERAL (
-  SELECT address, resource FROM ${S}.search_terms WHERE term ~>=~ prefix AND term ~<~ (prefix || '${LAST}') ORDER BY term USING ~<~ LIMIT $2) AS f)
-SELECT DISTINCT f.address, f.resource, ${SHOWN} AS status, (SELECT count(*) FROM found) AS number
-FROM found f JOIN ${S}.workspaces w ON w.address = f.address ORDER BY f.address, f.resource`,
+  SELECT address, resource, term, term = prefix AS is_whole FROM ${S}.search_terms
+  WHERE term ~>=~ prefix AND term ~<~ (prefix || '${LAST}') ORDER BY term USING ~<~ LIMIT $2) AS f),
+hits AS (SELECT address, resource, min(term) AS term, bool_or(is_whole) AS is_whole FROM found
+  WHERE $3::text = '' OR starts_with(resource, $3 || '/') GROUP BY address, resource)
+SELECT address, resource, status, (SELECT count(*) FROM found) AS number, (SELECT t.term FROM ${S}.search_terms t
+  WHERE t.address = h.address AND t.resource = h.resource AND right(t.term, length(h.term)) = h.term ORDER BY length(t.term) DESC LIMIT 1) AS match
+FROM hits h JOIN (SELECT address, ${SHOWN} AS status FROM ${S}.workspaces w) AS w USING (address)
+ORDER BY is_whole DESC, array_position($4::text[], status), address, resource`,
     prefixes,
     most,
+    kind,
+    workspaceStatuses,
   );
-  const hits = rows.map(({ address, resource, status }) => ({
+  const hits = rows.map(({ address, resource, status, match }) => ({
     address: String(address),
     status: status as WorkspaceStatus,
     resource: resource === '' ? undefined : String(resource),
+    match: String(match),
   }));
   return { hits, isCut: Number(rows[0]?.number ?? 0) >= most };
+}
+
+/** The kind and the name in the address of a resource; no kind in another text. */
+function resourceIn(text: string): { readonly kind: string; readonly name: string } {
+  const [, prefix = '', name = ''] = /^([a-z]+)\/(.+)$/i.exec(text) ?? [];
+  const kind = [...kinds.keys()].find((each) => each.toLowerCase() === prefix.toLowerCase());
+  return kind === undefined ? { kind: '', name: text } : { kind, name };
 }
 
 /** `4930123456` in `+49 (30) 123456` and `0049 30 123456`; `30123456` in `030 123456`. */

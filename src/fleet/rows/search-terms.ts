@@ -53,10 +53,10 @@ FROM json_to_recordset($1::json) AS t (address text, resource text, term text) O
   );
 }
 
-/** The text from the beginning of each of its words; a phone number also without its country code. */
+/** The text from the beginning of each of its words; a phone number from each digit on, up to its last four. */
 function termsOf(text: string): string[] {
   const lower = text.toLowerCase();
   const words = [...lower.matchAll(/[/:\-_.@]/g)].map(({ index }) => index + 1);
-  const parts = /^\d{7,}$/.test(lower) ? [1, 2, 3] : words;
+  const parts = /^\d{7,}$/.test(lower) ? Array.from({ length: lower.length - 4 }, (_, index) => index + 1) : words;
   return [...new Set([0, ...parts].map((start) => lower.slice(start)).filter((term) => term !== ''))];
 }

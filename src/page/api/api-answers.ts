@@ -12,8 +12,8 @@ import type { ApiDocument } from './api-documents.ts';
 
 type Item<Name extends 'search' | 'workspaces' | 'resources' | 'runs' | 'pulls'> = ApiDocument<Name>['items'][number];
 
-export function searchHitJson({ address, status, resource }: SearchHit): Item<'search'> {
-  return { workspace: address, status, resource: resource ?? null };
+export function searchHitJson({ address, status, resource, match }: SearchHit): Item<'search'> {
+  return { workspace: address, status, resource: resource ?? null, match };
 }
 
 export function workspaceRowJson(row: WorkspaceRow): Item<'workspaces'> {

@@ -128,6 +128,7 @@ const apiDocuments = {
       workspace: z.string().describe('Its address.'),
       status: z.enum(workspaceStatuses).describe('Of the workspace.'),
       resource: z.string().nullable().describe('Null if the workspace itself was found.'),
+      match: z.string().describe('The found name, number or id in lower case.'),
     }),
     { cut: z.boolean().describe('True if there may be more than `found`: use a longer text.') },
   ),

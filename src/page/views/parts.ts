@@ -5,7 +5,8 @@ import { addressHtml } from '../../output/html/resource-html.ts';
 import { plural } from '../../output/plural.ts';
 import { UNSAFE } from '../../values/unsafe-text.ts';
 import type { Visitor } from '../access/access.ts';
-import type { ActionName, Fact, ListedRun, WorkspaceRow } from '../page-data.ts';
+import { may } from '../access/person.ts';
+import type { ActionName, Fact, ListedRun, WorkspaceDetail, WorkspaceRow } from '../page-data.ts';
 
 export interface ViewContext {
   readonly title: string;
@@ -159,6 +160,15 @@ export function resourceLink(workspace: string, address: string, part?: string):
 export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
   const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
+}
+
+/** Links to approve and reject a waiting plan. */
+export function decisions({ address, saved, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
+  if (saved === undefined || !actions.includes('approve')) return html``;
+  if (visitor.person === undefined && missingTokens === undefined)
+    return html`<p class="actions">${actionLink(address, 'approve', 'Sign in to approve', saved.id)}</p>`;
+  if (!may(visitor.person, 'approve')) return html``;
+  return html`<p class="actions">${actionLink(address, 'approve', 'Approve', saved.id)}${actions.includes('reject') ? actionLink(address, 'reject', 'Reject', saved.id) : ''}</p>`;
 }
 
 /** The prefix of a commit or a plan, enough to distinguish it. */

@@ -12,6 +12,7 @@ import {
   actionLink,
   addressText,
   checked,
+  decisions,
   facts,
   isolated,
   moment,
@@ -30,6 +31,7 @@ export function resourceView(detail: WorkspaceDetail, address: string, context: 
   const { now } = context;
   const { left, checkedAt, reach, dashboard, resource: parts } = detail;
   const planned = left?.resources.find((each) => each.address === address);
+  const isWaiting = detail.saved?.plan.resources.some((each) => each.address === address && each.action !== 'noop');
   const hasPlan = planned !== undefined && planned.action !== 'noop';
   const asOf = checkedAt === undefined ? html`` : html` <small>as of ${moment(checkedAt, now)}</small>`;
   // For an unknown create, the list in which a person looks for it.
@@ -50,11 +52,11 @@ ${facts(
   ],
   now,
 )}
-<section><h2>Plan${asOf}</h2>${left === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`<div class="plan">${changesHtml(only(left, planned), { reach })}</div>`}</section></div>
+<section><h2>Plan${asOf}</h2>${left === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">A part of the plan that waits for approval.</p>${decisions(detail, context)}` : ''}<div class="plan">${changesHtml(only(left, planned), { reach })}</div>`}</section></div>
 ${row.id === null ? '' : valuesSection(detail, parts, asOf)}
 ${referencesSection(detail, address)}
 ${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No run that is kept changed it.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
-${callsSection(detail, address, context)}`;
+${row.id === null ? '' : callsSection(detail, address, context)}`;
 }
 
 /** The place of its manifest, as a link if its repository is on a known host. */

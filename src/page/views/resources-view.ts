@@ -6,6 +6,7 @@ import { MOST_UNFOLDED } from '../../output/html/html-report.ts';
 import { dashboardLink } from '../../output/html/resource-html.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
+import { linkHost } from '../../project/dashboard-address.ts';
 import { type ResourceQuery, type ResourceRow, ROWS_PER_PAGE, UNREAD, type WorkspaceDetail } from '../page-data.ts';
 import {
   choice,
@@ -43,7 +44,6 @@ type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'reach'>
 export interface SaidRow extends ResourceRow {
   /** The dashboard link, if a person has something to do there. */
   readonly url: string | undefined;
-  readonly isPlanned: boolean;
   readonly lines: readonly string[];
 }
 
@@ -122,15 +122,14 @@ ${choice('Status', { name: 'status', chosen: status, values: statuses })}
 /** The maximum bytes of all rows of groups, each of which gets a fair part; the filter finds others. */
 const ROOM = 24_000;
 
-/** The first groups are open while they are short. Those in the plan stay folded. */
+/** The first groups are open while they are short. */
 function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
   const { address, isOld } = detail;
   let unfolded = MOST_UNFOLDED;
   let spare = 0;
   return html`${groupsOf(rows).map((group, _, all) => {
     const { status, shared, rows: members } = group;
-    const isNew = urgency[status] < urgency.recorded && members.some(({ isPlanned }) => !isPlanned);
-    const isOpen = isNew && members.length <= unfolded;
+    const isOpen = urgency[status] < urgency.recorded && members.length <= unfolded;
     if (isOpen) unfolded -= members.length;
     const shown: Html[] = [];
     spare += ROOM / all.length;
@@ -175,8 +174,15 @@ function rowHtml({ address: workspace, isOld }: Tabled, row: SaidRow, group?: Re
   return html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td>
 ${group === undefined ? html`<td data-title="Status">${word(status, isOld)}</td>` : ''}
-<td data-title="Id">${id === null ? '' : html`<code>${id}</code>`} ${dashboardLink(url)}</td>
+<td data-title="Id">${recordLink(id, url)}</td>
 ${said.length > 0 ? html`<td class="text" data-title="Detail">${said.slice(0, MOST_LINES).map((line) => html`<div>${isolated(clipped(line))}</div>`)}</td>` : ''}</tr>`;
+}
+
+/** The id as a link to the dashboard; for an unknown create, the list in which a person looks for it. */
+function recordLink(id: string | null, url: string | undefined): Html {
+  if (id === null) return dashboardLink(url);
+  const shown = html`<code>${id}</code>`;
+  return linkHost(url) === undefined ? shown : html`<a href="${url}" rel="noopener noreferrer">${shown}</a>`;
 }
 
 /** The number of lines of a row. The page of the resource has all. */
@@ -197,7 +203,7 @@ export function foundResources(
       const { url, steps = [] } = known.get(address) ?? {};
       const open = isPlanned ? [] : steps;
       const lines = [detail, ...open.map((step) => stepText(step, reach))].filter((line) => line !== '');
-      return { ...row, url, isPlanned, lines };
+      return { ...row, url, lines };
     })
     .filter((row) => {
       const text = [row.address, row.id, row.status, ...row.lines].join('\n').toLowerCase();

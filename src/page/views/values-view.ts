@@ -20,19 +20,19 @@ export function valuesSection({ reach, outside }: WorkspaceDetail, parts: Resour
       : html`<p class="where">Only fields that differ are known here: the page cannot read the state ${isolated(outside)}. ${all} shows records as the platform has them.</p>`;
   if (fields.length === 0 && isWhole) return html``;
   return html`<section id="values" data-live><h2>Values${asOf}</h2>${isWhole ? '' : missing}
-${differing.length === 0 ? html`<p class="empty">${isWhole ? 'Declared and live values are equal.' : 'No field differs.'}</p>` : fieldsTable(differing)}
+${differing.length === 0 ? html`<p class="empty">${isWhole ? 'Declared and live values are equal.' : 'No field differs.'}</p>` : fieldsTable(differing, true)}
 ${same.length === 0 ? '' : html`<details class="group"><summary><strong>${same.length} ${differing.length === 0 ? '' : 'other '}${same.length === 1 ? 'field' : 'fields'}</strong> <span class="faint">in sync</span></summary>${fieldsTable(same)}</details>`}</section>`;
 }
 
 const whoMoved = { manifest: 'manifest', drift: 'platform', both: 'both' } as const;
 
-/** The last column is left out where nothing has changed. */
-function fieldsTable(fields: readonly ComparedField[]): Html {
+/** The last column is left out where nothing has changed. @param isOpen true to show long values. */
+function fieldsTable(fields: readonly ComparedField[], isOpen = false): Html {
   const isMoved = fields.some(({ moved }) => moved !== undefined);
   const row = ({ path, declared, live, moved, applied, notes }: ComparedField) => html`<tr>
 <td><code class="path">${path}</code>${notes.map((note) => html`<div class="note">${note}</div>`)}</td>
-<td class="text" data-title="Declared">${sideHtml(declared)}${applied && html`<div class="faint">last applied: ${sideHtml(applied)}</div>`}</td>
-<td class="text" data-title="Live">${live === undefined ? html`<span class="faint">equal</span>` : sideHtml(live)}</td>
+<td class="text" data-title="Declared">${sideHtml(declared, isOpen)}${applied && html`<div class="faint">last applied: ${sideHtml(applied)}</div>`}</td>
+<td class="text" data-title="Live">${live === undefined ? html`<span class="faint">equal</span>` : sideHtml(live, isOpen)}</td>
 ${isMoved && html`<td data-title="Changed by">${moved && html`<span class="badge change">${whoMoved[moved]}</span>`}</td>`}</tr>`;
   return html`<table class="rows values"><thead><tr><th scope="col">Field</th><th scope="col">Declared</th><th scope="col">Live</th>${isMoved && html`<th scope="col">Changed by</th>`}</tr></thead>
 <tbody>${fields.map(row)}</tbody></table>`;
@@ -43,13 +43,13 @@ const MOST = 20_000;
 /** Characters of a value on one line. */
 const MOST_ON_LINE = 200;
 
-function sideHtml(side: FieldSide): Html {
+function sideHtml(side: FieldSide, isOpen = false): Html {
   if ('words' in side) return html`<span class="faint">${side.words}</span>`;
   const text = clipped(textOf(side.value), MOST);
   if (!text.includes('\n') && text.length <= MOST_ON_LINE) return html`<code>${text}</code>`;
   const lines = escapedLines(text);
   const head = typeof side.value === 'string' ? clipped(lines[0] ?? '', 60) : 'value';
-  return html`<details class="more"><summary>${head} <span class="faint">${lines.length > 1 ? `${lines.length} lines` : `${text.length} characters`}</span></summary><pre tabindex="0">${lines.map((line) => html`<span class="line">${line}</span>`)}</pre></details>`;
+  return html`<details class="more"${isOpen && html` open`}><summary>${head} <span class="faint">${lines.length > 1 ? `${lines.length} lines` : `${text.length} characters`}</span></summary><pre tabindex="0">${lines.map((line) => html`<span class="line">${line}</span>`)}</pre></details>`;
 }
 
 /** A text as it is, and other values on one line, or as YAML if that is too long. */

@@ -22,6 +22,7 @@ import {
   addressText,
   badge,
   checked,
+  decisions,
   facts,
   isolated,
   moment,
@@ -87,14 +88,6 @@ function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const age = saved === undefined ? html`as of ${moment(checkedAt, now)}` : html`made ${moment(saved.madeAt, now)}`;
   const plan = saved?.plan ?? left;
   return html`<h2>Plan <small>${age}</small></h2>${decisions(detail, context)}${heldPart(detail)}${leftIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { reach, fold: 'groups', room: ROOM, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
-}
-
-function decisions({ address, saved, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
-  if (saved === undefined || !actions.includes('approve')) return html``;
-  if (visitor.person === undefined && missingTokens === undefined)
-    return html`<p class="actions">${actionLink(address, 'approve', 'Sign in to approve', saved.id)}</p>`;
-  if (!may(visitor.person, 'approve')) return html``;
-  return html`<p class="actions">${actionLink(address, 'approve', 'Approve', saved.id)}${actions.includes('reject') ? actionLink(address, 'reject', 'Reject', saved.id) : ''}</p>`;
 }
 
 function outsideHistory({ outside, reach }: WorkspaceDetail): Html {
