@@ -54,6 +54,11 @@ export class SecretReader {
     return secret;
   }
 
+  /** Those named so far. */
+  get all(): Iterable<Secret> {
+    return this.#named.values();
+  }
+
   /** True if every secret is known without `read`. */
   get isComplete(): boolean {
     return this.sources.every(({ known }) => known !== undefined);

@@ -94,7 +94,7 @@ export class FleetComparisons {
     };
     const opened = await openWorkspace(ofWorkspace, { requireKey: true });
     // Loads the project's secrets, so that they are redacted from texts of the platform.
-    await opened.declared('offline');
+    await opened.declared('lenient');
     return opened;
   }
 }

@@ -27,8 +27,8 @@ export interface LoadDesiredOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly env: Environment;
-  /** `offline` allows unset secrets and variables, and `without-secrets` reads none. */
-  readonly mode: 'without-secrets' | 'offline' | 'offline-with-secrets' | 'live';
+  /** `offline` and `lenient` allow unset secrets and variables. Commands are not run `offline`, and `without-secrets` reads none. */
+  readonly mode: 'without-secrets' | 'offline' | 'lenient' | 'offline-with-secrets' | 'live';
   /** Declarations that were read before, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;

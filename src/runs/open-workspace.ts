@@ -62,8 +62,11 @@ export class OpenWorkspace extends StateAccess {
     return desired;
   }
 
-  /** The same, with all problems. `offline` also allows missing variables and secrets. */
-  async declared(mode: 'live' | 'offline', listener?: LoadListener): Promise<Desired> {
+  /**
+   * The same, with all problems. `offline` and `lenient` also allow missing variables and secrets. `lenient` runs commands for secrets, so
+   * that all are redacted from texts of the platform.
+   */
+  async declared(mode: 'live' | 'lenient' | 'offline', listener?: LoadListener): Promise<Desired> {
     const { project, workspace } = this;
     const { env } = this.context;
     const declarations = await this.#declarations?.();
@@ -85,6 +88,7 @@ export class OpenWorkspace extends StateAccess {
   know({ resources, sources }: Desired): void {
     this.sources = sources;
     this.manifests = new Set(resources.map(({ source }) => source.file));
+    for (const secret of this.workspace.secrets.all) this.keepSecret(secret);
     for (const { spec } of resources) {
       for (const special of specials(spec)) if (special instanceof Secret) this.keepSecret(special);
     }

@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
@@ -119,6 +119,34 @@ describe('docs/secrets.md', () => {
 });
 
 describe('a command for secrets', () => {
+  it('gives secrets that no command shows, where the platform returns them', async () => {
+    await using w = await workspaceWith(['environment', { command: ['sh', '-c', `echo ${PROVIDER_KEY} # {name}`] }]);
+    expect((await w.run('apply', '--auto-approve')).code).toBe(0);
+    const [id = ''] = w.emulator.world.agents.keys();
+    w.emulator.dashboard.edit('agents', id, { name: `key ${PROVIDER_KEY}` });
+    w.emulator.dashboard.publishAgent(id);
+    w.emulator.dashboard.recordCall({ agent_id: id, end_reason: PROVIDER_KEY });
+    await w.folder.write('ids.csv', `address,id\nAgent/day,${PROVIDER_KEY}\n`);
+    const commands = [
+      ...['get agents', `get agents ${id} -o yaml`, 'get calls -o csv', `get versions ${id}`, 'versions Agent/day 1'],
+      ...[
+        'versions Agent/day --diff published',
+        'impact Agent/day',
+        'recover -o json',
+        'import -f ids.csv',
+        'export out',
+      ],
+    ];
+    for (const line of commands) {
+      const { stdout, stderr } = await w.run(...line.split(' '));
+      expect(stdout + stderr, line).not.toContain(PROVIDER_KEY);
+      expect(stdout + stderr, line).not.toBe('');
+    }
+    for (const file of globSync('**/*', { cwd: path.join(w.folder.root, 'out') }))
+      if (file.endsWith('.yaml'))
+        expect(readFileSync(path.join(w.folder.root, 'out', file), 'utf8')).not.toContain(PROVIDER_KEY);
+  });
+
   it('ends with the run that a signal ends', async () => {
     await using w = await workspaceWith([{ command: ['./hang', '{name}'], timeout: '5m' }]);
     await w.folder.write('hang', '#!/bin/sh\necho $$ > pid\nmkfifo held\ncat held\n');

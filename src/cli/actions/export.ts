@@ -90,7 +90,7 @@ function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): G
 
 /** The parts of the project's manifests that an export needs. The manifests are not kept in memory. */
 async function rememberManifests(opened: OpenWorkspace) {
-  const { resources } = await opened.declared('offline');
+  const { resources } = await opened.declared('lenient');
   const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => specials(spec))].filter(
     (special): special is Secret => special instanceof Secret && special.isSet,
   );

@@ -42,7 +42,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   checkVersion(recordType, version);
   const opened = await openWorkspace(context, { requireKey: true });
   // Loads the project's secrets, so that they are redacted from texts of the platform.
-  await opened.declared('offline');
+  await opened.declared('lenient');
   await using client = opened.connect(options, 'kept');
   const { log } = context;
   const given = filters.filter((each) => holdsIds(recordType, each)).map(({ value }) => value);

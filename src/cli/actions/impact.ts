@@ -30,7 +30,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   const conditions = failIf.map(conditionOf);
   const opened = await openWorkspace(context, { requireKey: true });
   // Loads the project's secrets, so that they are redacted from texts of the platform.
-  await opened.declared('offline');
+  await opened.declared('lenient');
   const state = await stateToRead(opened);
   const { id, versions } = versionedRecord(address, state);
   const { workspace } = opened;

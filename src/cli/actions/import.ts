@@ -35,7 +35,7 @@ async function importRecord(
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   // Loads the secrets before any text of the platform is shown.
-  const { resources } = await opened.declared('offline');
+  const { resources } = await opened.declared('lenient');
   const outcome = await withSession(opened, { operation: 'import', options }, ({ session, client }) =>
     importById({ address, id, kind, client, workspaceId, session, now: context.now }),
   );
@@ -54,7 +54,7 @@ async function importFile(context: Context, file: string, options: ImportOptions
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId, name: workspace } = opened.workspace;
   const { rows, problems } = readRows(text, { file, workspace });
-  const { resources } = await opened.declared('offline');
+  const { resources } = await opened.declared('lenient');
   const fresh = await withSession(opened, { operation: 'import', options }, async ({ session, client }) => {
     const concurrency = opened.concurrency(options);
     const taking: RowsImport = { session, client, workspaceId, concurrency, now: context.now };

@@ -22,8 +22,8 @@ interface RecoverOptions extends PlatformOptions, LockOptions, DiscoveryFlags, J
 export async function recover(context: Context, options: RecoverOptions): Promise<number> {
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Offline: no secret is used, so none has to be set.
-  const { resources } = validOnly(await opened.declared('offline'));
+  // Loads the secrets before any text of the platform is shown. None has to be set.
+  const { resources } = validOnly(await opened.declared('lenient'));
   const backups = await opened.store.backups();
   const { state, loss } = await recoverableState(opened, backups);
   if (loss !== undefined) context.log.warn(loss.message);

@@ -35,7 +35,7 @@ export async function versions(context: Context, options: VersionsOptions): Prom
   refuseConflicts(options);
   const opened = await openWorkspace(context, { requireKey: true });
   // Loads the project's secrets, so that they are redacted from texts of the platform.
-  await opened.declared('offline');
+  await opened.declared('lenient');
   const state = await stateToRead(opened);
   const { terminal, log } = context;
   return opened.withClient(options, async (client) => {
