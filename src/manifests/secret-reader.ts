@@ -30,12 +30,20 @@ interface ReadOptions {
   readonly offline?: boolean | undefined;
 }
 
+interface Kept {
+  /** The end of a sentence about a secret that was not read before. */
+  readonly lacks: string;
+  /** Why a source could not be asked. */
+  readonly failure?: UserError | undefined;
+}
+
 /** The secrets of one workspace, each from the first source that has it. `read` asks the sources, before a load. */
 export class SecretReader {
   readonly sources: readonly SecretSource[];
   readonly #found = new Map<string, Result<string>>();
   readonly #unread = new Set<string>();
   readonly #named = new Map<string, Secret>();
+  #kept: Kept | undefined;
 
   constructor(sources: readonly SecretSource[]) {
     this.sources = sources;
@@ -79,6 +87,8 @@ export class SecretReader {
    * @throws UserError if a source cannot be asked.
    */
   async read(names: Iterable<string> = this.#unread, { signal, offline = false }: ReadOptions = {}): Promise<void> {
+    if (this.#kept?.failure !== undefined) throw this.#kept.failure;
+    if (this.#kept !== undefined) return;
     const wanted = [...new Set(names)];
     const sources = offline ? this.sources.filter(({ isLocal }) => isLocal) : this.sources;
     const read = await Promise.allSettled(wanted.map((name) => found(sources, name, signal)));
@@ -98,6 +108,11 @@ export class SecretReader {
     for (const each of this.#found.values()) if ('value' in each) redactor.add(each.value);
     const message = redactor.redact([...failed.keys()].join('\n'));
     throw new UserError(message, first.advice === undefined ? {} : { hint: first.advice });
+  }
+
+  /** From now on, no source is asked: `read` has no effect, or throws the failure. */
+  keep(kept: Kept): void {
+    this.#kept = kept;
   }
 
   /** Why a secret has no text; undefined if it has one. */
@@ -140,6 +155,7 @@ export class SecretReader {
   }
 
   #missing(name: string): Result<string> {
+    if (this.#kept !== undefined) return { code: 'unread-secret', message: `the secret ${name} ${this.#kept.lacks}` };
     const parts = this.sources.flatMap((source) => source.lacks(name) ?? []);
     const reason = parts.length === 0 ? 'is in none of its sources' : parts.join(', and ');
     return { code: 'missing-secret', message: `the secret ${name} ${reason}` };

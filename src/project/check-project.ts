@@ -30,7 +30,7 @@ export const defaultManifests: readonly string[] = ['manifests/**/*.{yaml,yml,js
 const defaultLimits: Limits = { concurrency: 'auto', requestsPerSecond: null, timeoutSeconds: 30 };
 const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 
-interface ProjectContext extends Pick<SettingsPlace, 'root' | 'local' | 'env' | 'settingsRoot'> {
+interface ProjectContext extends Pick<SettingsPlace, 'root' | 'local' | 'env' | 'settingsRoot' | 'secrets'> {
   /** Relative to the root. */
   readonly file: string;
   /** False for a project that is not trusted: certificates elsewhere are not read. */

@@ -9,6 +9,7 @@ import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
 import { PROJECT_FILE, projectFileIn } from './find-project.ts';
 import { InvalidProject } from './invalid-project.ts';
+import type { KeptProject } from './kept-project.ts';
 import type { LocalPaths } from './local-paths.ts';
 import type { ProjectConfig } from './project.ts';
 import { overrides } from './select-workspace.ts';
@@ -26,6 +27,8 @@ interface LoadProjectOptions {
   readonly trusted?: TrustedProject | undefined;
   /** False for a project that is not trusted: nothing outside of its folder is read. */
   readonly readsElsewhere?: boolean | undefined;
+  /** Used in place of reading again. */
+  readonly kept?: Pick<KeptProject, 'secrets' | 'check'> | undefined;
 }
 
 /**
@@ -34,14 +37,13 @@ interface LoadProjectOptions {
  * @throws UserError if there is neither.
  */
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
-  const { cwd, env, local, cacheFolder, trusted, readsElsewhere } = options;
+  const { cwd, env, local, cacheFolder, kept } = options;
   const root = realFolder(cwd);
   const settings = cacheFolder === undefined ? undefined : new ParseCache(cacheFolder, path.join(root, PROJECT_FILE));
   const file = projectFileIn(root);
   if (file !== undefined) {
     const read = readTextFile(path.join(root, file), root);
-    if ('text' in read)
-      return await parseProject(read.text, { root, file, env, local, cacheFolder, settings, trusted, readsElsewhere });
+    if ('text' in read) return await parseProject(read.text, { ...options, root, file, settings });
     throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
   }
   const { baseUrl, workspaceId, apiKey } = overrides(env);
@@ -53,6 +55,7 @@ export async function loadProject(options: LoadProjectOptions): Promise<ProjectC
     local,
     cacheFolder,
     settings,
+    kept,
   });
   const own = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
   const workspaces = Object.entries(project.workspaces).map(([name, config]) => [name, { ...config, ...own }]);
@@ -95,7 +98,7 @@ interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
  * @throws InvalidProject
  */
 export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {
-  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted, readsElsewhere } = place;
+  const { root, file = PROJECT_FILE, env, local, cacheFolder, settings, trusted, readsElsewhere, kept } = place;
   const key = documentKey(text);
   const known = settings?.get(key)?.documents[0];
   const { value, findings } = known
@@ -106,16 +109,20 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
   const checked =
     given === undefined
       ? undefined
-      : checkProject(given, { root, settingsRoot: trusted?.project.root, local, env, file, readsElsewhere });
+      : checkProject(given, {
+          ...{ root, settingsRoot: trusted?.project.root, local, env, file, readsElsewhere },
+          secrets: kept?.secrets,
+        });
   const all = [...findings, ...(checked?.findings ?? [])];
   const project = checked?.project && { ...checked.project, documents: cacheOf(checked.project, root, cacheFolder) };
-  if (project === undefined || all.length > 0) {
+  if (value === undefined || project === undefined || all.length > 0) {
     const { locate } = await import('../manifests/positions.ts');
     throw new InvalidProject(
       locate(all, (each) => path.join(root, each)),
       project,
     );
   }
+  kept?.check(value, project);
   if (known === undefined) settings?.set(key, { documents: [{ index: 0, line: 1, value }], problems: [] });
   await settings?.endRound();
   return project;

@@ -38,6 +38,8 @@ export interface SettingsPlace {
   readonly env: Environment;
   /** Name of the workspace. */
   readonly workspace: string;
+  /** By workspace, in place of new ones. */
+  readonly secrets?: ReadonlyMap<string, SecretReader> | undefined;
   /** Where secrets are looked up, in place of the settings. */
   readonly sources?: readonly SecretSource[] | undefined;
 }
@@ -57,7 +59,8 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
   const refuse: Refuse = (code, message, path, at = 'value') => {
     problems.push({ code, message, path, at });
   };
-  const secrets = new SecretReader(place.sources ?? secretSources(raw, { ...place, every: every.secrets, refuse }));
+  const lookedUp = () => place.sources ?? secretSources(raw, { ...place, every: every.secrets, refuse });
+  const secrets = place.secrets?.get(place.workspace) ?? new SecretReader(lookedUp());
   const inputs = new Inputs({ root, env, secrets, vars: {}, mustBeSet: false });
   const context: FormsContext = {
     inputs,

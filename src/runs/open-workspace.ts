@@ -231,8 +231,8 @@ function noteOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiK
  * @throws InvalidProject with all problems of its file.
  */
 export function openProject(context: RunContext): Promise<ProjectConfig> {
-  const { cwd, projectFolder = cwd, env, cacheFolder, local } = context;
-  return loadProject({ cwd: projectFolder, env, cacheFolder, local }).catch(async (error: unknown) => {
+  const { cwd, projectFolder = cwd, env, cacheFolder, local, kept } = context;
+  return loadProject({ cwd: projectFolder, env, cacheFolder, local, kept }).catch(async (error: unknown) => {
     throw error instanceof InvalidProject ? await withAllProblems(error, context) : error;
   });
 }

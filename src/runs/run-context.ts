@@ -6,6 +6,7 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
 import type { Reach } from '../problems/workspace-command.ts';
+import type { KeptProject } from '../project/kept-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';
@@ -49,6 +50,8 @@ export interface RunContext {
   readonly cacheFolder?: string | undefined;
   /** The folders of the project's state and secrets, if they are not beside its files. */
   readonly local?: LocalPaths | undefined;
+  /** Used in place of reading again. No program is started in the project, git included. */
+  readonly kept?: KeptProject | undefined;
   /** The commit of the manifests, if voxform checked them out. */
   readonly commit?: string | undefined;
   /** How a user's command names this workspace, if its name is not enough. */

@@ -86,8 +86,14 @@ export class StateAccess {
     return createStore(state, this.#storeUser(state, new Seal(state.seal, convertTo)));
   }
 
+  /** Reads the settings of this machine that the store uses. */
+  async prepareStore(): Promise<void> {
+    const { state } = this.workspace;
+    await backendOf(state).prepare?.(state, this.#storeUser(state));
+  }
+
   #storeUser(state: WorkspaceConfig['state'], seal?: Seal): StoreUser {
-    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory } = this.context;
+    const { env, now, failPoint, redactor, cacheFolder, log, interrupts, memory, kept } = this.context;
     for (const each of [...Object.values(state), state.seal?.identity])
       if (each instanceof Secret) this.keepSecret(each);
     return {
@@ -103,6 +109,7 @@ export class StateAccess {
       env,
       cacheFolder,
       parse: memory?.parseState,
+      once: kept && ((name, read) => kept.once(name, read)),
       network: (address) => this.network(address),
       debug: (message) => log.debug(message),
       warn: (message) => log.warn(message),
@@ -262,10 +269,10 @@ export class StateAccess {
     return this.#commit;
   }
 
-  /** Git in the repository of the manifests; undefined if there is none, or if voxform fetched them. */
+  /** Git in the repository of the manifests; undefined if there is none or it must not run, or if voxform fetched them. */
   get git(): RepositoryGit | undefined {
-    const { commit, local, env } = this.context;
-    return commit === undefined && local?.source === undefined ? gitIn(this.#root, env) : undefined;
+    const { commit, local, env, kept } = this.context;
+    return (commit ?? local?.source ?? kept) === undefined ? gitIn(this.#root, env) : undefined;
   }
 }
 

@@ -11,7 +11,6 @@ import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { Interrupts } from '../interrupts.ts';
-import type { PinnedSettings } from './pinned-settings.ts';
 import { registerResources } from './resources.ts';
 import { shortened, withVisibleTexts } from './shorten.ts';
 import { type Tool, tools } from './tools.ts';
@@ -31,18 +30,12 @@ const MOST_OF_A_MESSAGE = 4 * 1024 * 1024;
 /** Milliseconds between two notes of progress. */
 const PROGRESS_EVERY = 250;
 
-interface Serving {
-  readonly context: Context;
-  /** Undefined without a project. */
-  readonly settings: PinnedSettings | undefined;
-}
-
 /**
  * Serves an assistant over the standard streams until it disconnects or a signal arrives.
  * @returns false if its messages could not be read.
  */
-export async function serveAssistant(serving: Serving): Promise<boolean> {
-  const { log, terminal, interrupts } = serving.context;
+export async function serveAssistant(context: Context): Promise<boolean> {
+  const { log, terminal, interrupts } = context;
   const { input, output } = terminal.streams;
   const running = new Set<Promise<unknown>>();
   const { promise: closed, resolve: end } = Promise.withResolvers<void>();
@@ -61,8 +54,8 @@ export async function serveAssistant(serving: Serving): Promise<boolean> {
         { name: 'voxform', title: 'voxform', version: VERSION },
         { capabilities, instructions: INSTRUCTIONS },
       );
-      registerTools(server, serving, running);
-      registerResources(server, serving.context);
+      registerTools(server, context, running);
+      registerResources(server, context);
       return server;
     },
     {
@@ -82,7 +75,7 @@ export async function serveAssistant(serving: Serving): Promise<boolean> {
   return isReadable;
 }
 
-function registerTools(server: McpServer, { context, settings }: Serving, running: Set<Promise<unknown>>): void {
+function registerTools(server: McpServer, context: Context, running: Set<Promise<unknown>>): void {
   /** The last run that opens a workspace. They take turns, so that an assistant cannot multiply the requests at once. */
   let last: Promise<unknown> = Promise.resolve();
   for (const [name, tool] of Object.entries(tools)) {
@@ -103,7 +96,6 @@ function registerTools(server: McpServer, { context, settings }: Serving, runnin
       const call = async (): Promise<CallToolResult> => {
         asked.mcpReq.signal.throwIfAborted();
         try {
-          if (opensWorkspace) settings?.check();
           return answer(tool, await runTool(tool, { context, given, asked }), given);
         } catch (error) {
           const { redact } = context.redactor;
@@ -134,7 +126,7 @@ interface Running {
 
 /** Runs the command of a tool in this process. */
 async function runTool(tool: Tool, { context, given, asked }: Running): Promise<Ran> {
-  const { cwd, projectFolder, env, policies, cacheFolder } = context;
+  const { cwd, projectFolder, env, policies, cacheFolder, kept } = context;
   const workspace = typeof given.workspace === 'string' ? given.workspace : context.workspace;
   const { signal } = asked.mcpReq;
   const interrupts = new Interrupts(() => undefined);
@@ -146,7 +138,7 @@ async function runTool(tool: Tool, { context, given, asked }: Running): Promise<
     await context.run(
       ['--quiet', '--no-color', '--log-format=json', ...tool.args(given)],
       {
-        ...{ cwd, projectFolder, env, policies, cacheFolder },
+        ...{ cwd, projectFolder, env, policies, cacheFolder, kept },
         workspace,
         workspaces: workspace === undefined ? [] : [workspace],
         onProgress: progressOf(asked, context),

@@ -29,6 +29,8 @@ export interface StateBackend<Settings extends object = object, Place extends ob
   folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
   /** Must not access anything yet, and load large packages only when the store is used. */
   open(place: Place, user: StoreUser): ObjectStore;
+  /** Reads the settings of this machine that the store uses; absent if there are none. Must not access the store. */
+  prepare?(place: Place, user: StoreUser): Promise<void>;
   /**
    * The SQL that an administrator runs first; absent if no preparation is needed. Must not access anything.
    * @throws UserError if required settings are missing.
@@ -64,6 +66,8 @@ export interface StoreUser extends LockUser {
   debug?: ((message: string) => void) | undefined;
   warn?: ((message: string) => void) | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
+  /** Reads settings of this machine, or returns them as they were first read; absent to read them each time. */
+  once?: (<T>(name: string, read: () => Promise<T>) => Promise<T>) | undefined;
   /** Parses the state for reads without a lock; default: `parseState`. */
   readonly parse?: typeof parseState | undefined;
   /** Encrypts and decrypts the state; absent for a state in plain text. */

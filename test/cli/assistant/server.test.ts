@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -219,18 +220,11 @@ describe('voxform mcp', () => {
     expect((await assistant.result('status')).result).toHaveProperty('resources');
   });
 
-  it('refuses to send the key elsewhere, or to run a changed program, after an edit', async () => {
-    const source = '    secrets: [environment, { command: [node, get.mjs, "{name}"] }]\n';
-    await using workspace = await testWorkspace({ [FILE]: agentManifest('day'), 'get.mjs': 'console.log("x")' });
+  it('refuses to send the key elsewhere after an edit', async () => {
+    await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
     const { folder, emulator } = workspace;
-    await folder.write('voxform.yaml', projectFile(emulator, source));
     await using assistant = await TestAssistant.open(workspace);
-    await assistant.result('plan');
-    emulator.clearRequests();
-    await folder.write('get.mjs', 'console.log("y")');
-    expect(await assistant.error('plan')).toMatchObject({ message: expect.stringContaining('command') });
-    await folder.write('get.mjs', 'console.log("x")');
-    await folder.write('voxform.yaml', projectFile(emulator, source).replace('127.0.0.1', 'localhost'));
+    await folder.write('voxform.yaml', projectFile(emulator).replace('127.0.0.1', 'localhost'));
     for (const name of ['plan', 'drift', 'status', 'history']) {
       const error = await assistant.error(name);
       expect(error).toMatchObject({
@@ -240,11 +234,13 @@ describe('voxform mcp', () => {
     }
     expect(emulator.requests).toEqual([]);
     expect((await assistant.result('validate')).result).toMatchObject({ valid: true });
-    await folder.write('voxform.yaml', projectFile(emulator, source));
+    await folder.write('voxform.yaml', 'version: [');
+    expect(await assistant.error('plan')).toMatchObject({ diagnostics: [{ file: 'voxform.yaml', line: 1 }] });
+    await folder.write('voxform.yaml', projectFile(emulator));
     await assistant.result('plan');
   });
 
-  it('runs no command for secrets where none is asked for', async () => {
+  it('runs each command for secrets once, at its start', async () => {
     await using workspace = await testWorkspace({
       [FILE]: agentManifest('day').replace('"Be kind."', '{ $secret: PROMPT }'),
       'get.mjs': 'import fs from "node:fs"; fs.appendFileSync("ran", "x"); console.log("secret of the command")',
@@ -255,12 +251,11 @@ describe('voxform mcp', () => {
       projectFile(emulator, '    secrets: [environment, { command: [node, get.mjs, "{name}"] }]\n'),
     );
     await using assistant = await TestAssistant.open(workspace);
-    for (const name of ['validate', 'explain', 'schema', 'format']) await assistant.result(name);
+    for (const name of ['validate', 'plan', 'status', 'drift'])
+      expect(JSON.stringify(await assistant.result(name))).not.toContain('secret of the command');
     for (const { uri } of (await assistant.client.listResources()).resources)
       await assistant.client.readResource({ uri });
-    expect(filesIn(folder.root)).not.toHaveProperty('ran');
-    expect(JSON.stringify(await assistant.result('plan'))).not.toContain('secret of the command');
-    expect(filesIn(folder.root)).toHaveProperty('ran');
+    expect(readFileSync(path.join(folder.root, 'ran'), 'utf8')).toBe('x');
   });
 });
 

@@ -6,6 +6,7 @@ import type { StateBackend } from '../backend.ts';
 import { secretTextSetting, withWorkspace } from '../settings.ts';
 import { type GitLocation, hasPassword, remoteKey, remotePath, shownRemote } from './git-settings.ts';
 import { createGitStore } from './git-store.ts';
+import { RefAccess } from './ref-access.ts';
 
 const REF = 'refs/voxform/{workspace}';
 /** Branches or tags with other contents. */
@@ -57,6 +58,7 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation
     const path = remotePath(place);
     return path === undefined ? undefined : { setting: 'remote', path };
   },
+  prepare: (place, user) => new RefAccess(place, user).prepare(user.stop ?? new AbortController().signal),
   open(place, user) {
     if (place.ref !== '' && !isRefName(place.ref)) {
       throw new UserError(`state.ref: ${place.ref} is not a valid ref`, {

@@ -4,6 +4,7 @@ import type { ProcessEnvironment } from '../../../files/run-process.ts';
 import { parseGitAddress } from '../../../git/git-address.ts';
 import {
   folderEnvironment,
+  type GitCall,
   type GitSetting,
   gitEnvironment,
   ISOLATION_SETTINGS,
@@ -47,11 +48,18 @@ const SETTINGS: readonly GitSetting[] = [
   ['fetch.fsckObjects', 'false'],
 ];
 
+interface FindRemote {
+  readonly env: ProcessEnvironment;
+  readonly signal: AbortSignal;
+  /** False to refuse a repository whose own settings name programs. */
+  readonly ownPrograms: boolean;
+}
+
 /**
  * Finds the remote. Reads only settings.
  * @throws UserError if there is no such remote, or it may not be used.
  */
-export async function findRemote(place: GitLocation, env: ProcessEnvironment, signal: AbortSignal): Promise<GitRemote> {
+export async function findRemote(place: GitLocation, { env, signal, ownPrograms }: FindRemote): Promise<GitRemote> {
   const own = folderEnvironment(env);
   const root = place.source === undefined ? place.root : existingFolder(place.root);
   const list = ['config', '--list', '-z', '--includes'];
@@ -62,6 +70,7 @@ export async function findRemote(place: GitLocation, env: ProcessEnvironment, si
   ]);
   if (inside.code !== 0) throw new UserError(`git config: ${shortError(inside.complaint)}`);
   const all = settingsIn(inside.out);
+  if (!ownPrograms) await refusePrograms({ env: own, cwd: root, signal });
   const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
   const { name, address, settings } = addressed(place, { all, cwd, complaint: shortError(top.complaint) });
   const reaching = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
@@ -76,6 +85,28 @@ export async function findRemote(place: GitLocation, env: ProcessEnvironment, si
       ...(!hasSsh && { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' }),
     },
   };
+}
+
+/** Settings of a repository with programs that reach a remote. */
+const PROGRAMS =
+  /^(core\.(sshcommand|askpass|gitproxy)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack))$/s;
+
+/** Refuses programs that the repository itself names, in contrast to the user's configuration. @throws UserError */
+async function refusePrograms(call: GitCall): Promise<void> {
+  const { code, out, complaint } = await runGit(['config', '--list', '-z', '--includes', '--show-scope'], call);
+  if (code !== 0) throw new UserError(`git config: ${shortError(complaint)}`);
+  const words = out.toString().split('\0');
+  const named = words.flatMap((scope, index) => {
+    const [name = ''] = words[index + 1]?.split('\n') ?? [];
+    return index % 2 === 0 && /^(local|worktree)$/.test(scope) && PROGRAMS.test(name) ? [name] : [];
+  });
+  if (named.length === 0) return;
+  throw new UserError(
+    `the settings of this Git repository name a program, which does not run here: ${named.join(', ')}`,
+    {
+      hint: 'An assistant could change the program. Move the setting to the configuration of the user: git config --global',
+    },
+  );
 }
 
 /** The folder, or its nearest existing parent: a fetched project may have no folder on this machine. */

@@ -4,7 +4,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import { damageOf, pushRefusalOf, type RemoteContext, refusalOf } from './git-refusal.ts';
 import { findRemote, type GitRemote } from './git-remote.ts';
-import { type GitLocation, namedRemote } from './git-settings.ts';
+import { type GitLocation, namedRemote, remoteKey } from './git-settings.ts';
 import { ObjectCache } from './object-cache.ts';
 import { type GitObject, objectsIn } from './state-commit.ts';
 
@@ -12,19 +12,26 @@ import { type GitObject, objectsIn } from './state-commit.ts';
 const DAMAGE =
   /pack-objects|unable to read|corrupt|bad object|missing (blob|tree|commit|object)|loose object|packfile|not a git repository:/i;
 
+type AccessUser = Pick<StoreUser, 'env' | 'cacheFolder' | 'redact' | 'once'>;
+
 /** One ref of a remote, its sibling refs, and the fetched objects. Each method runs one or two git commands. */
 export class RefAccess {
   readonly #place: GitLocation;
-  readonly #user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>;
+  readonly #user: AccessUser;
   #remote: GitRemote | undefined;
   #cache: ObjectCache | undefined;
   #isReached = false;
   /** True after a fetch that found damage, which may be in the cache. */
   #foundDamage = false;
 
-  constructor(place: GitLocation, user: Pick<StoreUser, 'env' | 'cacheFolder' | 'redact'>) {
+  constructor(place: GitLocation, user: AccessUser) {
     this.#place = place;
     this.#user = user;
+  }
+
+  /** Finds the remote. */
+  async prepare(signal: AbortSignal): Promise<void> {
+    await this.#reach(signal);
   }
 
   async tip(signal: AbortSignal): Promise<string | undefined> {
@@ -117,7 +124,10 @@ export class RefAccess {
   }
 
   async #reach(signal: AbortSignal): Promise<GitRemote> {
-    this.#remote ??= await installed(findRemote(this.#place, this.#user.env ?? {}, signal));
+    const { env = {}, once } = this.#user;
+    const options = { env, signal, ownPrograms: once === undefined };
+    const find = () => installed(findRemote(this.#place, options));
+    this.#remote ??= await (once?.(`remote ${remoteKey(this.#place)}`, find) ?? find());
     return this.#remote;
   }
 }

@@ -1,0 +1,104 @@
+import { kinds, lookups } from '../../kinds/index.ts';
+import type { SecretReader } from '../../manifests/secret-reader.ts';
+import { attempt } from '../../problems/attempt.ts';
+import { UserError } from '../../problems/user-error.ts';
+import type { KeptProject } from '../../project/kept-project.ts';
+import type { ProjectConfig } from '../../project/project.ts';
+import { declarationsOnce } from '../../project/read-declarations.ts';
+import { selectWorkspace } from '../../project/select-workspace.ts';
+import { changedSettings } from '../../project/trusted-settings.ts';
+import { OpenWorkspace, openProject } from '../../runs/open-workspace.ts';
+import { canonicalJson, type Json } from '../../values/json.ts';
+import type { Context } from '../context.ts';
+
+const RESTART = 'Ask the user to review this and to restart the server.';
+
+/**
+ * Where keys and requests go, and all secrets, as they were when a person started the server. An assistant may edit every file of the
+ * project, but an edit must not send a key elsewhere or run a program. So commands for secrets run only before the first answer.
+ */
+export class SettingsAtStart implements KeptProject {
+  readonly secrets = new Map<string, SecretReader>();
+  readonly #read = new Map<string, Promise<unknown>>();
+  #document: Json | undefined;
+  #certificates = '';
+  #problem = 'it had no voxform.yaml';
+  #isStarted = false;
+
+  /**
+   * Runs the commands for secrets of the selected workspace. Problems are reported by later runs.
+   * @param env for other programs.
+   */
+  static async read(context: Context, env: Context['env']): Promise<SettingsAtStart> {
+    const kept = new SettingsAtStart();
+    try {
+      await kept.#begin({ ...context, kept }, env);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      kept.#problem = `its voxform.yaml was not valid: ${error.message.split('\n')[0]}`;
+    }
+    kept.#isStarted = true;
+    return kept;
+  }
+
+  async #begin(context: Context, env: Context['env']): Promise<void> {
+    const project = await openProject(context);
+    const selected = attempt(() => selectWorkspace(project, { name: context.workspace, env }).name);
+    const declarations = declarationsOnce(project, { kinds, lookups });
+    for (const workspace of Object.values(project.workspaces)) {
+      const opened = new OpenWorkspace({ ...context, env }, { project, workspace, declarations });
+      const { secrets } = workspace;
+      this.secrets.set(workspace.name, secrets);
+      const failure = secrets.isComplete
+        ? undefined
+        : await opened.declared(workspace.name === selected ? 'lenient' : 'offline').then(() => undefined, atStart);
+      secrets.keep({
+        lacks: 'was not read when this server started: restart it, with -w for another workspace',
+        failure,
+      });
+      await opened.prepareStore().catch(atStart);
+    }
+  }
+
+  check(document: Json, project: ProjectConfig): void {
+    const certificates = canonicalJson(Object.values(project.workspaces).map(({ name, ca = '' }) => [name, ca]));
+    if (!this.#isStarted) {
+      this.#document = document;
+      this.#certificates = certificates;
+      return;
+    }
+    const before = this.#document;
+    if (before === undefined) {
+      throw new UserError(`the server does not know this project: when it started, ${this.#problem}`, {
+        hint: RESTART,
+      });
+    }
+    const names = [...Object.keys(project.workspaces), ''];
+    const changed = new Set(names.flatMap((each) => changedSettings(before, document, each)));
+    if (changed.size === 0 && certificates !== this.#certificates) changed.add('the certificates of ca_file');
+    if (changed.size === 0) return;
+    throw new UserError(
+      `settings that decide where keys go changed since the server started: ${[...changed].join(', ')}`,
+      { hint: `${RESTART} validate, explain, schema and format still work.` },
+    );
+  }
+
+  once<T>(name: string, read: () => Promise<T>): Promise<T> {
+    const known = this.#read.get(name);
+    if (known !== undefined) return known as Promise<T>;
+    if (this.#isStarted) {
+      return Promise.reject(new UserError(`the ${name} was not known when the server started`, { hint: RESTART }));
+    }
+    const reading = read();
+    this.#read.set(name, reading);
+    return reading;
+  }
+}
+
+/** The error for later runs. @throws a bug */
+function atStart(error: unknown): UserError {
+  if (!(error instanceof UserError)) throw error;
+  return new UserError(`when the server started: ${error.message}`, {
+    hint: `${error.hint ?? 'Correct this.'} Then restart the server.`,
+  });
+}
