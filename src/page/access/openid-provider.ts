@@ -36,6 +36,8 @@ export class NotConfirmed extends Error {
 }
 
 const LIMITS = { connections: 8, timeoutMilliseconds: 10_000, maxBodyBytes: 256 * 1024 };
+/** Seconds that the clock of the provider may be ahead. */
+const MOST_AHEAD = 300;
 /** Milliseconds after which the metadata of the provider is read again. */
 const LASTING = 3_600_000;
 
@@ -95,6 +97,10 @@ export class OpenIdProvider {
       });
       const claims = tokens.claims();
       if (claims === undefined || tokens.id_token === undefined) throw new NotConfirmed('no ID token');
+      // The library checks azp only if there are several audiences, and never whether iat is in the future.
+      const { azp = this.#options.clientId, iat } = claims;
+      if (azp !== this.#options.clientId) throw new NotConfirmed('the ID token is for another client (azp)');
+      if (iat > Date.now() / 1000 + MOST_AHEAD) throw new NotConfirmed('the ID token is from the future (iat)');
       const isComplete = wanted.every((name) => claims[name] !== undefined);
       const more =
         isComplete || configuration.serverMetadata().userinfo_endpoint === undefined
