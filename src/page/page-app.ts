@@ -197,7 +197,7 @@ export function createPage(options: SiteOptions): Page {
     fetch: (request, env) => app.fetch(request, env),
     async mayRead(request) {
       if (access.refusal(request) !== undefined) return false;
-      if (access.withoutSession(request).mayRead) return true;
+      if (access.readsFreely(request)) return true;
       const caller = await access.caller(request).catch((error: unknown) => {
         options.onError(error);
         throw UNCHECKED;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { apiProblems, apiSchema } from './api-problems.ts';
 import { type Answer, type RunningPage, runningPage } from './running-page.ts';
@@ -253,11 +254,26 @@ describe('a program', () => {
     expect((await page.ask('/sign-in', { form: { token: 'viewer-token', to: '/' } })).status).toBe(429);
   });
 
-  it('is not asked for a token where reading is free, and its token is not checked there', async () => {
+  it('is not asked for a token where reading is free, but a wrong one is refused there too', async () => {
     await using page = await runningPage();
-    for (let request = 0; request < 12; request++)
-      expect((await page.ask('/api/v1/workspaces', { headers: { authorization: 'Bearer wrong' } })).status).toBe(200);
-    expect(await page.signIn('viewer-token')).not.toBe('');
+    const ask = async (path: string, authorization: string) =>
+      (await page.ask(path, { headers: { authorization } })).status;
+    for (const right of ['Bearer viewer-token', 'bearer  viewer-token', 'Basic YTpi', 'Bearer'])
+      expect([await ask('/api/v1/workspaces', right), await ask('/status', right)]).toEqual([200, 200]);
+    const cookie = await page.signIn('viewer-token');
+    const both = { cookie, authorization: 'Bearer wrong' };
+    expect((await page.ask('/api/v1/workspaces', { headers: both })).status).toBe(401);
+    expect([await ask('/status', 'Bearer wrong'), await ask('/status', 'Bearer viewer-token x')]).toEqual([403, 403]);
+    for (let guess = 0; guess < 7; guess++) expect(await ask('/api/v1/workspaces', `Bearer guess-${guess}`)).toBe(401);
+    expect(await ask('/api/v1/workspaces', 'Bearer viewer-token')).toBe(429);
+    expect((await page.ask('/api/v1/workspaces')).status).toBe(200);
+  });
+
+  it('may have a token of the proxy that names its person', async () => {
+    const userHeader = { name: 'X-Forwarded-User', role: 'viewer' } as const;
+    await using page = await runningPage({ ...everywhere, userHeader, proxy: new TrustedProxy(['127.0.0.1']) });
+    const headers = { ...bearer('of-the-proxy'), 'x-forwarded-user': 'ann' };
+    for (const path of ['/api/v1/workspaces', '/status']) expect((await page.ask(path, { headers })).status).toBe(200);
   });
 
   it('guesses no faster than a person in the form', async () => {

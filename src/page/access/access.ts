@@ -98,13 +98,18 @@ export class Access {
     return { ...visitor, person, mayRead: true, formToken: formTokenOf(session, 'form') };
   }
 
-  /** The visitor, who may identify with a token instead of a session: `Authorization: Bearer …`. */
+  /** The visitor, who may identify with a token instead of a session: `Authorization: Bearer …`. A wrong one is refused everywhere. */
   async caller(request: IncomingMessage): Promise<Visitor | Refused> {
-    const visitor = await this.visitor(request);
-    const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    if (token === undefined || visitor.mayRead) return visitor;
+    const visitor = this.withoutSession(request);
+    const token = this.#bearer(request);
+    if (token === undefined) return this.visitor(request);
     const person = (await this.#options.tokens.known?.(token)) ?? (await this.#checkOnce(token, visitor.address));
     return 'wait' in person ? person : { ...visitor, person, mayRead: true };
+  }
+
+  /** True if the sender may read without a check of a session or a token. */
+  readsFreely(request: IncomingMessage): boolean {
+    return this.withoutSession(request).mayRead && this.#bearer(request) === undefined;
   }
 
   /** @returns a new session. */
@@ -197,6 +202,12 @@ export class Access {
    */
   #port({ socket }: IncomingMessage): string {
     return this.#options.signOn?.port ?? String(socket.localPort);
+  }
+
+  /** The token of the sender. A proxy that names people may send one of its own. */
+  #bearer(request: IncomingMessage): string | undefined {
+    if (this.withoutSession(request).isNamedByProxy) return undefined;
+    return /^Bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1];
   }
 
   /** Joins several values with commas, as proxies do. */
