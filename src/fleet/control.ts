@@ -1,10 +1,10 @@
+import { FleetFrozen } from '../operator/messages.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { misuse, UserError } from '../problems/user-error.ts';
 import type { Json } from '../values/json.ts';
 import { matchesAddress } from './addresses.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
-import { frozenError } from './freeze-gate.ts';
 import { claimWorkspace, releaseWorkspaces, type WorkspaceClaim } from './rows/claim-rows.ts';
 import {
   addressesOf,
@@ -217,7 +217,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     },
     async claim(claim) {
       const freeze = await currentFreeze(database);
-      if (freeze !== undefined) throw frozenError(freeze);
+      if (freeze !== undefined) throw new FleetFrozen(freeze);
       await claimWorkspace(database, claim, { expiry: CLAIM_MILLISECONDS, corrects: false });
     },
     release: (holder) => releaseWorkspaces(database, [holder]),

@@ -1,3 +1,4 @@
+import { FleetFrozen } from '../operator/messages.ts';
 import type { WritePermission } from '../platform/client.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Freeze } from './rows/freeze-rows.ts';
@@ -23,15 +24,16 @@ export class FreezeGate implements WritePermission {
   /** When the query for the last answer was sent. */
   #askedAt = Number.NEGATIVE_INFINITY;
   #freeze: Freeze | undefined;
+  #frozen = new AbortController();
   #check: Promise<void> | undefined;
 
   constructor(options: FreezeGateOptions) {
     this.#options = options;
   }
 
-  /** The freeze according to the last answer. */
-  get freeze(): Freeze | undefined {
-    return this.#freeze;
+  /** Aborted, with a `FleetFrozen`, while the fleet is frozen. A run keeps the signal of its beginning: it writes nothing after a freeze. */
+  get frozen(): AbortSignal {
+    return this.#frozen.signal;
   }
 
   get mayWrite(): boolean {
@@ -42,7 +44,7 @@ export class FreezeGate implements WritePermission {
     for (let checks = 0; !this.mayWrite; checks++) {
       if (checks === MAX_CHECKS) throw new UserError('the database answers too slowly to write safely');
       await this.check();
-      if (this.#freeze !== undefined) throw frozenError(this.#freeze);
+      if (this.#freeze !== undefined) throw new FleetFrozen(this.#freeze);
     }
   }
 
@@ -61,13 +63,9 @@ export class FreezeGate implements WritePermission {
     this.#askedAt = askedAt;
     const isNew = freeze?.at !== this.#freeze?.at;
     this.#freeze = freeze;
-    if (isNew) onChange(freeze);
+    if (!isNew) return;
+    if (this.#frozen.signal.aborted) this.#frozen = new AbortController();
+    if (freeze !== undefined) this.#frozen.abort(new FleetFrozen(freeze));
+    onChange(freeze);
   }
-}
-
-/** The error of a command that would write. */
-export function frozenError({ at, by, because }: Freeze): UserError {
-  return new UserError(`the fleet is frozen by ${by} since ${at}: ${because}`, {
-    hint: 'Nothing is written until it is resumed: voxform fleet resume --all',
-  });
 }

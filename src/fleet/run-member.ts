@@ -125,7 +125,7 @@ export async function runMember(
     removalDelay: 0,
     maxBusy: Number.POSITIVE_INFINITY,
     hasNews: () => false,
-    frozen: () => gate.freeze,
+    frozen: gate.frozen,
   });
   const trigger = row.asked === undefined ? (row.failures > 0 ? 'retry' : 'interval') : TRIGGERS[row.asked.why];
   const run = await reconciler.run({

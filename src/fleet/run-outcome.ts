@@ -43,6 +43,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
     applied.length > 0 ||
     failed ||
     result === 'refused' ||
+    (hold?.why === 'frozen' && !row.isHeldByFreeze) ||
     why === 'requested' ||
     why === 'approved' ||
     !isSame(report.request?.kept, row.request?.kept ?? NO_REQUEST.kept);
@@ -64,14 +65,18 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
       : nextTurn(report, now),
     isAnswer: result !== 'interrupted' && result !== 'busy',
     isGood: report.invalid === undefined && report.workspace !== undefined && version.version === row.version,
-    summary: resultsOf(report, {
-      textOf: (error) => messageOf(error, report.reach, recordedMessage(error)),
-      after,
-      redact,
-      timeout,
-      now,
-      rejected: isRejected ? planId(waits) : undefined,
-    }),
+    // A run that was stopped before it had a plan leaves the results of the one before.
+    summary:
+      result === 'interrupted' && plan === undefined
+        ? {}
+        : resultsOf(report, {
+            textOf: (error) => messageOf(error, report.reach, recordedMessage(error)),
+            after,
+            redact,
+            timeout,
+            now,
+            rejected: isRejected ? planId(waits) : undefined,
+          }),
     plan: planOf(report, row),
     left: after && leftIn(after),
     outside: outside === undefined ? undefined : after && outsideOf(after, report.orphans, redact(outside)),

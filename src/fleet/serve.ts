@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { messageOf } from '../operator/messages.ts';
+import { FleetFrozen, messageOf } from '../operator/messages.ts';
 import type { WatchLog } from '../operator/watch-log.ts';
 import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { setUpTables } from './database/set-up-tables.ts';
-import { FREEZE_CHECK, FreezeGate, frozenError } from './freeze-gate.ts';
+import { FREEZE_CHECK, FreezeGate } from './freeze-gate.ts';
 import type { PullHost } from './pulls/pull-hosts.ts';
 import { Pulls } from './pulls/pulls.ts';
 import { Queue } from './queue.ts';
@@ -262,10 +262,7 @@ export class FleetServer {
     const { log } = this.#options;
     this.#tellFreezes();
     if (freeze === undefined) log.entry('info', 'the fleet was resumed', { event: 'resumed' });
-    else {
-      log.entry('warning', messageOf(frozenError(freeze)), { event: 'frozen' });
-      this.#worker.freeze();
-    }
+    else log.entry('warning', messageOf(new FleetFrozen(freeze)), { event: 'frozen' });
   }
 
   #tellFreezes(): void {

@@ -57,9 +57,6 @@ interface Running {
 /** Milliseconds in which results of runs and free slots are collected. */
 const GATHER = 50;
 
-/** The reason for stopping runs at the beginning of a freeze. */
-const FROZEN = 'the fleet was frozen';
-
 /** The reason for cancelling a run that must no longer write. */
 const TAKEN = 'another run has this job';
 
@@ -129,11 +126,6 @@ export class Worker {
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
     for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
     await renewWorkspaces(this.#options.database, [...ours], this.#options.heartbeatTimeout);
-  }
-
-  /** Ends the runs that may write, after their requests in flight. */
-  freeze(): void {
-    for (const { row, stop } of this.#running) if (row.mode !== 'report') stop.abort(FROZEN);
   }
 
   /** Stops all runs. Each finishes its requests in flight. */

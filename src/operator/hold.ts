@@ -6,6 +6,7 @@ import type { ApplyWindow } from '../project/watch-schema.ts';
 import { unliftedGuards } from '../runs/apply-plan.ts';
 import { changesIn } from '../runs/planning.ts';
 import type { GuardOptions } from '../runs/run-context.ts';
+import type { FleetFrozen } from './messages.ts';
 import type { Hold } from './run-report.ts';
 import type { Mode } from './workspace-status.ts';
 
@@ -22,7 +23,7 @@ interface HoldFacts {
   /** Resources that may be in a half-written file. */
   readonly leaving: readonly string[];
   readonly isStopping: boolean;
-  readonly frozen: { readonly by: string; readonly because: string } | undefined;
+  readonly frozen: FleetFrozen | undefined;
   window(): WindowState;
   /** True if files have changed that no run has read yet. */
   hasNews(): boolean;

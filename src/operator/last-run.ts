@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import { countsOf, violationsIn } from './health/metrics.ts';
-import { failureMessage, invalidLines, messageOf } from './messages.ts';
+import { failureMessage, holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
 import { isDoubtful, isForPerson } from './plan-after.ts';
 import type { RunReport } from './run-report.ts';
 import { requestSummary } from './run-summary.ts';
@@ -44,6 +44,7 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
     seconds: Math.round(seconds * 1000) / 1000,
     commit: commit ?? null,
     hold: hold?.why ?? null,
+    ...(hold?.why === 'frozen' && { held: redact(holdMessage(hold, planWords(report), reach)) }),
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
     problems: problems.slice(0, MAX_NAMED).map(redact),

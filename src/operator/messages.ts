@@ -134,6 +134,20 @@ export function holdMessage(hold: Hold, words: string, reach: Reach): string {
   }
 }
 
+/** The fleet is frozen: nothing is written. */
+export class FleetFrozen extends UserError {
+  readonly by: string;
+  readonly because: string;
+
+  constructor({ by, because }: { readonly by: string; readonly because: string }) {
+    super(escapeControls(`the fleet was frozen by ${by}: ${because}`), {
+      hint: 'Nothing is written until it is resumed: voxform fleet resume --all',
+    });
+    this.by = by;
+    this.because = because;
+  }
+}
+
 /** Another run holds the lock of the state. */
 export class StateLocked extends Error {
   override readonly name = 'Busy';

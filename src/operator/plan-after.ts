@@ -41,8 +41,9 @@ export function isForPerson({ steps = [], notices = [] }: PlannedResource): bool
 export function statusAfter(report: RunReport, isRejected = false): RunStatus | undefined {
   const { result, drift, invalid, plan, request, hold } = report;
   if (result === 'failed') return 'failed';
+  if (result === 'interrupted') return undefined;
   if (invalid !== undefined) return 'invalid';
-  if (plan === undefined || result === 'busy' || result === 'interrupted') return undefined;
+  if (plan === undefined || result === 'busy') return undefined;
   if (hold?.why === 'approval' && !isRejected) return 'waiting';
   const left = leftIn(planAfter(report));
   // Plans do not contain drift that waits for acceptance.

@@ -3,6 +3,7 @@ import type { PlanResult } from '../engine/engine.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { filesOnHost } from '../hosting/index.ts';
+import { UserError } from '../problems/user-error.ts';
 import { applyPlan, planInHistory } from '../runs/apply-plan.ts';
 import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
 import { withSession } from '../runs/open-workspace.ts';
@@ -14,7 +15,7 @@ import { DriftRequest } from './drift-request.ts';
 import type { GracefulShutdown } from './graceful-shutdown.ts';
 import { type ApplyPolicy, holdOf, windowState } from './hold.ts';
 import type { LastGoodManifests, LoadedVersion } from './load-version.ts';
-import { StateLocked } from './messages.ts';
+import { FleetFrozen, StateLocked } from './messages.ts';
 import { receiversOf } from './notifications/receiver.ts';
 import { driftIn, type PlannedRun, planRun } from './plan-run.ts';
 import {
@@ -57,8 +58,8 @@ interface ReconcilerOptions {
   readonly missing?: readonly MissingResource[] | undefined;
   /** True if files have changed that no run has read yet. */
   hasNews(): boolean;
-  /** The freeze of the fleet, if any: nothing may be applied. */
-  frozen?(): { readonly by: string; readonly because: string } | undefined;
+  /** Once aborted, with a `FleetFrozen`, nothing more is written; a run goes on without. */
+  readonly frozen?: AbortSignal | undefined;
 }
 
 type RunRequest = Pick<RunReport, 'number' | 'triggers' | 'askedBy'>;
@@ -171,13 +172,13 @@ export class Reconciler {
       const isHeld = changesIn(document) > 0 || hold?.why === 'window';
       yield isHeld ? withHold(hold) : { result: 'ok' };
     } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
-    if (policy.onDrift !== undefined && this.#options.frozen?.() === undefined) {
+    if (policy.onDrift !== undefined && this.#freeze === undefined) {
       const facts = { opened, resources, state, client, drift: planned.drift };
       const request = await this.#request.keep({
         ...facts,
         triggers,
         origin: this.#options.origin(loaded),
-        signal: shutdown.stop,
+        signal: this.#noWrites,
       });
       yield { request };
     }
@@ -212,14 +213,17 @@ export class Reconciler {
         return { plan: document, ...withHold(hold) };
       }
       if (policy.approved !== undefined) session.note({ approved_by: policy.approved.by });
-      const report = await applyPlan({ opened, session, planned: current, onError: 'continue' });
+      const report = await applyPlan({ opened, session, planned: current, onError: 'continue', stop: this.#noWrites });
       const actions = new Map(document.resources.map(({ address, action }) => [address, action]));
       const applied = [...report.results].map(
         ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
       );
       const isWhole = applied.every(({ result }) => result.status === 'done');
+      const stoppedBy = isWhole ? undefined : this.#freeze?.message;
+      if (stoppedBy !== undefined) session.note({ error: stoppedBy });
       return {
         result: isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted',
+        error: stoppedBy && new UserError(stoppedBy),
         plan: { ...document, warnings: report.warnings },
         drift: driftIn(current.drift),
         orphans: openOrphans(session.state),
@@ -228,8 +232,20 @@ export class Reconciler {
     });
   }
 
+  /** The freeze that ends the writes of the run, if any. */
+  get #freeze(): FleetFrozen | undefined {
+    const reason: unknown = this.#options.frozen?.reason;
+    return reason instanceof FleetFrozen ? reason : undefined;
+  }
+
+  /** Once aborted, nothing more is written. */
+  get #noWrites(): AbortSignal {
+    const { shutdown, frozen } = this.#options;
+    return frozen === undefined ? shutdown.stop : AbortSignal.any([shutdown.stop, frozen]);
+  }
+
   #hold({ opened }: LoadedVersion, document: PlanDocument): Hold | undefined {
-    const { policy, shutdown, context, clock, hasNews, frozen, address = opened.workspace.name } = this.#options;
+    const { policy, shutdown, context, clock, hasNews, address = opened.workspace.name } = this.#options;
     const forgotten = document.resources.filter(({ action }) => action === 'forget');
     const leaving = this.#removals.unsettled(
       forgotten.map((resource) => resource.address),
@@ -241,7 +257,7 @@ export class Reconciler {
       leaving,
       window: () => windowState(opened.project.windows, context.now()),
       isStopping: shutdown.stop.aborted,
-      frozen: frozen?.(),
+      frozen: this.#freeze,
       hasNews,
     });
   }

@@ -113,6 +113,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunPart
     summary:
       problems[0] ??
       (known.because && `because: ${known.because}`) ??
+      (known.hold === 'frozen' ? known.held : undefined) ??
       (done.length > 0 ? done : needWords(known)).join(', '),
     plan: plan ?? undefined,
     planState: kept?.state ?? 'gone',

@@ -161,18 +161,20 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
 export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace): ShownProblem[] {
   const { result, error, fetch_problem: fetching, problems, pull_request: request } = lastRunOf(last);
   const isBusy = result === 'busy';
-  const isFailed = status === 'failed';
+  const isStopped = result === 'interrupted';
+  const isFailed = status === 'failed' && !isStopped;
   const lines = (...all: (string | false | null | undefined)[]) => all.filter((each) => typeof each === 'string');
   const inForce = checkedAt === null ? '' : '; the last valid ones stay in force';
   const known: ShownProblem[] = [
     { heading: 'The project cannot be read', lines: lines(problem) },
     { heading: 'Another run holds the lock', lines: lines(isBusy && error) },
+    { heading: 'The last run was stopped', lines: lines(...(isStopped ? [error, ...problems] : [])) },
     {
       heading: 'The last run failed',
-      lines: lines(!isBusy && status !== 'in-sync' && error, ...(isFailed ? problems : [])),
+      lines: lines(!isBusy && !isStopped && status !== 'in-sync' && error, ...(isFailed ? problems : [])),
     },
     { heading: 'The manifests cannot be fetched', lines: lines(fetching) },
-    { heading: `The newest manifests are invalid${inForce}`, lines: isFailed ? [] : problems },
+    { heading: `The newest manifests are invalid${inForce}`, lines: isFailed || isStopped ? [] : problems },
     { heading: 'There is no pull request for the drift', lines: lines(request?.problem) },
   ];
   return known.filter((each) => each.lines.length > 0);

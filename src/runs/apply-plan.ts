@@ -20,11 +20,14 @@ export interface ApplyPlanInput extends Pick<ApplyInput, 'onError' | 'lostCreate
   /** Open, and with the state that the plan was made from. */
   readonly session: StateSession;
   readonly planned: PlanResult;
+  /** By default, the signal of the context. */
+  readonly stop?: AbortSignal;
 }
 
 /** Applies an approved plan. The report contains no secrets. */
-export async function applyPlan({ opened, planned, onEvent, ...applying }: ApplyPlanInput): Promise<ApplyReport> {
-  const { interrupts, now, redactor, writes } = opened.context;
+export async function applyPlan(input: ApplyPlanInput): Promise<ApplyReport> {
+  const { opened, planned, onEvent, stop = opened.context.interrupts.stop, ...applying } = input;
+  const { now, redactor, writes } = opened.context;
   const { session } = applying;
   const { document } = planned.plan;
   await recordCommit(opened, session, document);
@@ -32,7 +35,7 @@ export async function applyPlan({ opened, planned, onEvent, ...applying }: Apply
     ...planned,
     ...applying,
     verifyWorkspace: () => verifyWorkspace(planned.observing.client, opened.workspace.workspaceId),
-    stop: interrupts.stop,
+    stop,
     permission: writes,
     secret: await opened.secretsOf(document),
     now,

@@ -24,14 +24,18 @@ it('lets nothing be written a second after the freeze, whenever it was asked las
   expect(gate.mayWrite).toBe(false);
   await gate.renew();
   expect(gate.mayWrite).toBe(true);
+  const began = gate.frozen;
+  expect(began.aborted).toBe(false);
   world.freeze = freeze;
   world.now += 999;
   expect(gate.mayWrite).toBe(false);
   await expect(gate.renew()).rejects.toThrow('frozen by ann');
   expect([gate.mayWrite, world.changes]).toEqual([false, [freeze]]);
+  expect(gate.frozen.reason).toMatchObject({ by: 'ann', because: 'incident 7' });
   world.freeze = undefined;
   await gate.check();
   expect([gate.mayWrite, world.changes]).toEqual([true, [freeze, undefined]]);
+  expect([began.aborted, gate.frozen.aborted]).toEqual([true, false]);
 });
 
 it('shares one query, and gives up where each takes too long', async () => {

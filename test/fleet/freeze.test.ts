@@ -44,6 +44,24 @@ it('finishes requests in flight when the fleet is frozen, and writes the rest af
     await fleet.until(async () => (await shown(fleet))?.asked === null);
     expect(writesTo(fleet)).toBe(written);
   });
+  await step('the history says who stopped the run, who held the next one, and why', async () => {
+    const because = 'the fleet was frozen by ann: incident 7';
+    const runs = await pg.sql(
+      `SELECT result, summary->>'error' AS error, summary->>'held' AS held FROM voxform_fleet.runs WHERE address = '${ADDRESS}' ORDER BY id LIMIT 2`,
+    );
+    expect(runs).toMatchObject([
+      { result: 'interrupted', error: because },
+      { result: 'ok', error: null, held: expect.stringContaining('ann froze the fleet (incident 7)') },
+    ]);
+    const env = { FLEET_DATABASE_URL: pg.url };
+    const words = ['fleet', 'exec', ADDRESS, '--', 'history', '--output', 'json'];
+    const { stdout, stderr } = await command(words, { cwd: fleet.folder.root, env });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout).runs).toMatchObject([{ result: 'interrupted', error: because }]);
+    expect(JSON.parse(stdout).runs[0].resources).toContainEqual(
+      expect.objectContaining({ result: 'skipped', error: because }),
+    );
+  });
   await step('status and history name the person and the reason', async () => {
     const { frozen } = await control.status({});
     expect(frozen).toEqual({ ...freeze, at: expect.stringMatching(/Z$/) });
@@ -127,6 +145,33 @@ it('keeps an approval while the fleet is frozen, and applies the plan after it',
   await control.unfreeze('ann');
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(writesTo(fleet)).toBe(1);
+});
+
+it('lets a run that has not begun to write end as a plan', async () => {
+  let isFreezing = false;
+  const fleet = await testFleet({
+    projects: ['acme'],
+    rules: rules('apply'),
+    onRequest: async ({ method, path }) => {
+      if (!isFreezing || method !== 'GET' || !path.includes('/agents/')) return undefined;
+      isFreezing = false;
+      await fleet.control.freeze(freeze);
+      await fleet.until(() => fleet.log.some((line) => line.includes('frozen by ann')));
+      return undefined;
+    },
+  });
+  const { told } = fleet;
+  await fleet.server();
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
+  isFreezing = true;
+  await fleet.write('acme', 'Two.');
+  await fleet.until(async () => (await fleet.status(ADDRESS)) === 'pending');
+  expect(told.map(({ report }) => [report?.result, report?.hold?.why])).toEqual([
+    ['ok', undefined],
+    ['ok', 'frozen'],
+  ]);
+  const { last } = (await shown(fleet)) ?? {};
+  expect(last).toMatchObject({ error: null, problems: [], held: expect.stringContaining('ann froze the fleet') });
 });
 
 it('keeps the approval of a plan whose run is stopped by a freeze before its first write', async () => {

@@ -85,6 +85,7 @@ it.each([
   { reason: 'a run on older manifests failed', more: { invalid, result: 'failed' }, expected: 'failed' },
   { reason: 'the lock was held', more: { result: 'busy' }, expected: undefined },
   { reason: 'the run was stopped', more: { result: 'interrupted' }, expected: undefined },
+  { reason: 'a run on older manifests was stopped', more: { invalid, result: 'interrupted' }, expected: undefined },
 ] as const)('gives watch and fleet one status after a run: $reason', ({ more, expected, ...rest }) => {
   expect(statusAfter(sampleReport(more), 'isRejected' in rest)).toBe(expected);
 });

@@ -342,6 +342,8 @@ it.each([
 ])('heads the problems of a workspace that is %s and was checked at %s', (status, checkedAt, heading) => {
   const shown = { status, checkedAt, problem: null, last: { problems: ['a problem'] } };
   expect(problemsOf(shown as never)).toEqual([{ heading, lines: ['a problem'] }]);
+  const stopped = { ...shown, last: { result: 'interrupted', error: 'why', problems: ['a problem'] } };
+  expect(problemsOf(stopped as never)).toEqual([{ heading: 'The last run was stopped', lines: ['why', 'a problem'] }]);
 });
 
 it('shows 10,000 workspaces in pages of less than 100 kB', async () => {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { CLAIM_MILLISECONDS, type FleetControl } from '../../fleet/control.ts';
-import { FREEZE_CHECK, FreezeGate, frozenError } from '../../fleet/freeze-gate.ts';
+import { FREEZE_CHECK, FreezeGate } from '../../fleet/freeze-gate.ts';
 import type { ProjectVersion, Sources } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
-import { messageOf } from '../../operator/messages.ts';
+import { FleetFrozen, messageOf } from '../../operator/messages.ts';
 import { closing } from '../../problems/closing.ts';
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { workspaceCommands } from '../../problems/workspace-command.ts';
@@ -45,7 +45,7 @@ function claiming(control: FleetControl, address: string, { log, interrupts }: C
     now: () => performance.now(),
     onChange(freeze) {
       if (freeze === undefined || interrupts.stop.aborted) return;
-      log.warn(`Stopping: ${messageOf(frozenError(freeze))}`);
+      log.warn(`Stopping: ${messageOf(new FleetFrozen(freeze))}`);
       interrupts.raise('SIGTERM');
     },
   });

@@ -3,6 +3,7 @@ import type { ShownRecord } from '../../kinds/kind.ts';
 import type { Address } from '../../manifests/resource.ts';
 import type { PlatformClient, WritePermission } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
+import { UserError } from '../../problems/user-error.ts';
 import { managedRecords, type State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
@@ -142,7 +143,7 @@ export interface ApplyInput extends WriteTools {
   verifyWorkspace(): Promise<void>;
   /** Set if the plan is one part of several; otherwise a run counts its own. */
   readonly lostCreates?: LostCreates | undefined;
-  /** Once aborted, nothing more is sent; requests in flight finish. Its reason is the name of the signal. */
+  /** Once aborted, nothing more is sent; requests in flight finish. Its reason is the name of the signal, or an error that says why. */
   readonly stop: AbortSignal;
   /** Required for each write, besides the session. */
   readonly permission?: WritePermission | undefined;
@@ -205,7 +206,9 @@ class ApplyRun {
 
   /** The reason why nothing more is started. */
   get stopped(): string | undefined {
-    return this.halted ?? (this.#input.stop.aborted ? 'the run was interrupted' : undefined);
+    const { aborted, reason } = this.#input.stop;
+    if (this.halted !== undefined || !aborted) return this.halted;
+    return reason instanceof UserError ? reason.message : 'the run was interrupted';
   }
 
   /** Writes one resource. Never rejects. */

@@ -24,6 +24,8 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   readonly conflict: UserError | undefined;
   /** The id of the waiting or approved plan. */
   readonly openPlan: string | undefined;
+  /** True if the last run was held by a freeze. */
+  readonly isHeldByFreeze: boolean;
   /** Ids of rejected plans. */
   readonly rejected: readonly string[];
   /** The digest of the stored plan of remaining actions. */
@@ -66,7 +68,7 @@ export async function rowsToRun(
   jobs: readonly ClaimedJob[],
 ): Promise<ReadonlyMap<string, RunRow>> {
   const rows = await ask(
-    `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing,
+    `SELECT w.*, now()::text AS read_at, w.last->'missing' AS missing, w.last->>'hold' AS hold,
   extract(epoch FROM now() - j.due)::float8 AS lateness, p.id AS plan_id, p.digest, p.state AS plan_state,
   ${conflictColumns({ address: 'w.address', workspaceId: 'w.workspace_id', baseUrl: 'w.base_url' })},
   ARRAY(SELECT r.id FROM ${S}.plans r WHERE r.address = w.address AND r.state = 'rejected') AS rejected, l.digest AS left_digest, s.digest AS outside_digest,
@@ -105,6 +107,7 @@ function rowOf(row: DatabaseRow): RunRow {
         : { id: String(row.plan_id), digest: String(row.digest), by: String(row.decided_by) },
     conflict: conflictOf(String(row.address), row),
     openPlan: text('plan_id'),
+    isHeldByFreeze: row.hold === 'frozen',
     rejected: row.rejected as string[],
     left: text('left_digest'),
     outside: text('outside_digest'),
