@@ -55,7 +55,15 @@ it('gives programs what a fleet knows, with the token of a person', async () => 
   await step('its resources and runs', async () => {
     const { items } = await get('resources', `${WORKSPACE}/resources`);
     expect(items).toMatchObject([{ address: 'Agent/agent-of-acme', kind: 'Agent', status: 'unpublished' }]);
-    expect(await get('resource', `${WORKSPACE}/resources/${items[0].address}`)).toEqual(items[0]);
+    const resource = await get('resource', `${WORKSPACE}/resources/${items[0].address}`);
+    const field = { path: 'prompt_config.prompt', declared: { value: 'One.' }, live: null, moved: null };
+    expect(resource).toMatchObject({
+      ...items[0],
+      planned: { action: 'noop', source: { file: 'manifests/a.yaml' } },
+      whole: true,
+      fields: expect.arrayContaining([expect.objectContaining(field)]),
+      runs: [{ result: 'done', summary: 'create' }],
+    });
     const runs = (await get('runs', `${WORKSPACE}/runs`)).items;
     expect(runs.map(({ result }: { result: string }) => result)).toEqual(expect.arrayContaining(['done', 'approved']));
     for (const run of runs) expect(await get('run', `${WORKSPACE}/runs/${run.id}`)).toMatchObject({ id: run.id });

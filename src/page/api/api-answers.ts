@@ -1,4 +1,4 @@
-import type { PlanDocument } from '../../engine/plan/plan-document.ts';
+import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { planDocument } from '../../engine/plan/plan-schema.ts';
 import { type ListedPull, type PullRow, pullStatus, type ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
 import type { SearchHit } from '../../fleet/rows/search-rows.ts';
@@ -47,6 +47,27 @@ export function workspaceJson(detail: WorkspaceDetail): Omit<ApiDocument<'worksp
 
 export function resourceRowJson({ address, id, status, lines, url }: SaidRow): Item<'resources'> {
   return { address, kind: kindOf(address), id, status, details: lines, url: url ?? null };
+}
+
+export function resourceJson(row: SaidRow, { left, resource: parts }: WorkspaceDetail): ApiDocument<'resource'> {
+  const { address } = row;
+  const planned = left?.resources.find((each) => each.address === address);
+  const referring = left?.resources.filter(({ depends_on: to }) => to.includes(address)) ?? [];
+  return {
+    ...resourceRowJson(row),
+    planned: planned === undefined ? null : compact(planned),
+    fields: (parts?.fields ?? []).map(({ path, declared, live, moved, notes }) => {
+      return { path, declared, live: live ?? null, moved: moved ?? null, notes: [...notes] };
+    }),
+    whole: parts?.isWhole ?? false,
+    referred_by: referring.map((each) => each.address),
+    runs: (parts?.runs ?? []).map(runRowJson),
+  };
+}
+
+/** Without what readers could try values of secrets with. */
+function compact({ desired, observed_digest, ...resource }: PlannedResource) {
+  return resource;
 }
 
 export function runRowJson(run: ListedRun): Item<'runs'> {
@@ -102,7 +123,7 @@ function planJson({
     plan: {
       ...plan,
       state: { lineage, serial },
-      resources: open.map(({ desired, observed_digest, ...resource }) => resource),
+      resources: open.map(compact),
     },
   };
 }

@@ -58,12 +58,14 @@ const planRow = described('A plan in a list.', {
   summary: planDocument.shape.summary,
 });
 
+const compactResource = plannedResource.omit({ desired: true, observed_digest: true });
+
 /** Of workspaces and of pull requests. Without the salt and fingerprints of secrets: readers could try values. */
 const compactPlan = planDocument
   .omit({ digest: true, secrets: true })
   .extend({
     state: planDocument.shape.state.omit({ salt: true }),
-    resources: z.array(plannedResource.omit({ desired: true, observed_digest: true })),
+    resources: z.array(compactResource),
   })
   .describe('The plan of voxform plan --output json, without resources that need nothing. It cannot be applied.')
   .meta({ id: 'plan_document' });
@@ -75,6 +77,19 @@ const resourceRow = described('A resource as of the last run.', {
   status: z.string().describe('As in voxform status; also failed, skipped and recorded (no details are kept).'),
   details: z.array(z.string()).describe('What needs attention, and manual steps.'),
   url: z.string().nullable().describe('Address in the dashboard, if a person has something to do there.'),
+});
+
+const fieldSide = z.union([
+  described('A value; secrets are masked.', { value: z.json() }),
+  described('What stands for it.', { words: z.string() }),
+]);
+
+const resourceField = described('A field of a resource.', {
+  path: z.string(),
+  declared: fieldSide,
+  live: fieldSide.nullable().describe('Null if it equals the declared value.'),
+  moved: z.enum(['manifest', 'drift', 'both']).nullable().describe('Who changed it since the last apply.'),
+  notes: z.array(z.string()),
 });
 
 const runRow = described('A run, or the decision of a person, in a list.', {
@@ -157,7 +172,15 @@ const apiDocuments = {
     checked_at: workspaceRow.shape.checked_at,
     stale: workspaceRow.shape.stale,
   }),
-  resource: resourceRow.describe('GET /api/v1/workspaces/ADDRESS/resources/KIND/NAME'),
+  resource: resourceRow
+    .extend({
+      planned: compactResource.nullable().describe('Its part of the plan of the last run.'),
+      fields: z.array(resourceField).describe('Those that differ come first.'),
+      whole: z.boolean().describe('False if the state cannot be read: then only fields that differ are known.'),
+      referred_by: z.array(z.string()).describe('Addresses of resources that refer to it.'),
+      runs: z.array(runRow).describe('The latest runs that changed it or found drift.'),
+    })
+    .describe('GET /api/v1/workspaces/ADDRESS/resources/KIND/NAME'),
   runs: listOf('GET /api/v1/workspaces/ADDRESS/runs', runRow, {}),
   run: runRow
     .extend({

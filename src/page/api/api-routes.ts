@@ -8,6 +8,7 @@ import {
   plansJson,
   pullJson,
   pullRowJson,
+  resourceJson,
   resourceRowJson,
   runJson,
   runRowJson,
@@ -71,7 +72,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
       if (run !== undefined) return answer(c, 'run', runJson(run));
       return answers.gone(c, 'This run is gone: only the latest runs are kept.');
     }
-    const detail = await source.workspace(address);
+    const detail = await source.workspace(address, path.view === 'resource' ? path.resource : undefined);
     if (detail === undefined) return answers.gone(c, `There is no workspace ${address}, or it is gone.`);
     return ofWorkspace(c, detail, path);
   });
@@ -103,7 +104,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
       return answers.gone(c, 'This plan no longer waits: it was applied or replaced by a newer one.');
     }
     const row = foundResources(detail).find((each) => each.address === path.resource);
-    if (row !== undefined) return answer(c, 'resource', resourceRowJson(row));
+    if (row !== undefined) return answer(c, 'resource', resourceJson(row, detail));
     return answers.gone(c, `${path.resource} is gone from this workspace.`);
   }
 
