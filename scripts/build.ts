@@ -21,6 +21,7 @@ async function bundleTypes(name: string): Promise<void> {
   const types = await rolldown({
     cwd: root,
     input: path.join(dist, name),
+    experimental: { attachDebugInfo: 'none' },
     plugins: [dts({ dtsInput: true, tsconfig: false })],
     // zod exports its translations too, in a form that cannot be bundled.
     external: [/^node:/, /\/locales\//],

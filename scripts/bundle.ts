@@ -145,6 +145,8 @@ const bundle = await rolldown({
     'parse-worker': THREAD,
   },
   platform: 'node',
+  // The paths of packages would differ where their folder is a link.
+  experimental: { attachDebugInfo: 'none' },
   plugins: [filesOfPages, leanUndici, leanMcp, onlyUsedMembers, ...(isExecutable ? [packagesInside] : [])],
   // undici's parser as in Node, without the experimental one.
   transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },

@@ -57,6 +57,7 @@ async function extensionFiles(): Promise<Files> {
     cwd: root,
     input: path.join(source, 'src', 'extension.ts'),
     platform: 'node',
+    experimental: { attachDebugInfo: 'none' },
     external: ['vscode'],
     transform: { target: 'node24' },
   });

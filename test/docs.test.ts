@@ -119,9 +119,12 @@ describe('docs/', () => {
 });
 
 describe('code that the kit and the docs fetch', () => {
-  const kit = globSync(['ci/**/*.{sh,yml}', 'examples/ci/**/*.yml', '*.{yml,yaml}', 'deploy/**/*.yaml'], {
-    cwd: root,
-  });
+  const kit = globSync(
+    ['.github/**/*.yml', 'ci/**/*.{sh,yml}', 'examples/ci/**/*.yml', '*.{yml,yaml}', 'deploy/**/*.yaml'],
+    {
+      cwd: root,
+    },
+  );
 
   it.each([...pages, ...kit])('is named so that nobody else can provide it: %s', (page) => {
     const text = textOf(page);

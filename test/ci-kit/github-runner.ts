@@ -49,6 +49,8 @@ export class GithubRunner {
   readonly #secrets: Texts;
   /** Told what steps print, as they print it. */
   onLog: (text: string) => void = () => undefined;
+  /** Told what is attested. */
+  onAttest: (inputs: Texts) => void = () => undefined;
 
   constructor(host: JobHost, repository: Repository, secrets: Texts) {
     this.#host = host;
@@ -56,16 +58,21 @@ export class GithubRunner {
     this.#secrets = secrets;
   }
 
-  /** The jobs of a run by their names; with `only`, just that one. */
-  async run(workflow: Workflow, trigger: Trigger, only?: string): Promise<Readonly<Record<string, JobEnd>>> {
+  /** The jobs of a run by their names; with `only`, just those. */
+  async run(
+    workflow: Workflow,
+    trigger: Trigger,
+    ...only: readonly (string | undefined)[]
+  ): Promise<Readonly<Record<string, JobEnd>>> {
     const ends: Record<string, JobEnd> = {};
     const runId = this.#host.nextId();
     for (const [name, job] of Object.entries(workflow.jobs)) {
-      if (only !== undefined && only !== name) continue;
+      if (only.some((each) => each !== undefined) && !only.includes(name)) continue;
       const before = job.needs === undefined ? undefined : ends[job.needs];
       const permissions = job.permissions ?? workflow.permissions ?? {};
       const onLog = (text: string) => this.onLog(text);
-      const running = new RunningJob(this.#host, this.#repository, { trigger, runId, permissions, onLog });
+      const onAttest = (inputs: Texts) => this.onAttest(inputs);
+      const running = new RunningJob(this.#host, this.#repository, { trigger, runId, permissions, onLog, onAttest });
       const contexts = {
         github: running.github,
         secrets: this.#secrets,
@@ -89,6 +96,7 @@ interface Start {
   readonly runId: number;
   readonly permissions: Permissions;
   readonly onLog: (text: string) => void;
+  readonly onAttest: (inputs: Texts) => void;
 }
 
 class RunningJob {
@@ -101,6 +109,7 @@ class RunningJob {
   readonly #workspace: string;
   readonly #summary: string;
   readonly #onLog: (text: string) => void;
+  readonly #onAttest: (inputs: Texts) => void;
   readonly #permissions: Permissions;
   /** Variables that steps set for the later ones. */
   readonly #set: Record<string, string> = {};
@@ -108,12 +117,13 @@ class RunningJob {
   readonly #added: string[] = [];
   #log = '';
 
-  constructor(host: JobHost, repository: Repository, { trigger, runId, permissions, onLog }: Start) {
+  constructor(host: JobHost, repository: Repository, { trigger, runId, permissions, onLog, onAttest }: Start) {
     this.#host = host;
     this.#repository = repository;
     this.#trigger = trigger;
     this.#runId = runId;
     this.#onLog = onLog;
+    this.#onAttest = onAttest;
     this.#permissions = permissions;
     this.#temp = mkdtempSync(path.join(repository.folder, 'job-'));
     this.#workspace = path.join(this.#temp, 'work');
@@ -233,6 +243,7 @@ class RunningJob {
       CI: 'true',
       GITHUB_ACTIONS: 'true',
       GITHUB_API_URL: this.#host.url,
+      GITHUB_ACTOR: 'dev',
       GITHUB_SERVER_URL: 'https://github.example',
       GITHUB_REPOSITORY: REPOSITORY,
       GITHUB_REF_NAME: this.#trigger.refName,
@@ -263,6 +274,9 @@ class RunningJob {
         return this.#upload(inputs);
       case 'actions/download-artifact':
         return this.#download(inputs.name ?? '', inputs);
+      case 'actions/attest':
+        this.#onAttest(inputs);
+        return this.#permissions.attestations === 'write' && this.#permissions['id-token'] === 'write';
       default:
         throw new Error(`no such action here: ${name}`);
     }
@@ -279,6 +293,8 @@ class RunningJob {
       settings += `[includeIf "gitdir:${this.#workspace}/.git"]\n\tpath = ${file}\n`;
     }
     this.#repository.checkOut(ref, this.#workspace, settings);
+    const { ref: pushed, refName } = this.#trigger;
+    if (pushed.startsWith('refs/tags/')) this.#repository.git(['tag', refName], this.#workspace);
   }
 
   #upload({ name = '', path: place = '', 'if-no-files-found': missing }: Texts): boolean {
@@ -301,9 +317,10 @@ class RunningJob {
     return true;
   }
 
-  #download(name: string, { path: folder = '.', 'run-id': run }: Texts): boolean {
+  #download(name: string, { path: folder = '.', 'run-id': run = String(this.#runId) }: Texts): boolean {
     const found = this.#host.artifacts.find((each) => each.name === name && String(each.workflow_run.id) === run);
     if (found === undefined) return false;
+    mkdirSync(path.join(this.#workspace, folder), { recursive: true });
     for (const [file, content] of found.files) {
       writeFileSync(path.join(this.#workspace, folder, file), content);
     }
