@@ -23,6 +23,7 @@ export const GROUPS = [
   'growth',
   'impact',
   'fleet',
+  'million',
 ] as const;
 export type Group = (typeof GROUPS)[number];
 

@@ -47,16 +47,6 @@ export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
   return rules.find(({ pattern }) => matchesAddress(pattern, address));
 }
 
-/** The rules that are the first match of no address. */
-export function unusedRules<Rule extends Pick<FleetRule, 'pattern'>>(
-  rules: readonly Rule[],
-  addresses: Iterable<string>,
-): Rule[] {
-  const used = new Set<Rule | undefined>();
-  for (const address of addresses) used.add(ruleFor(rules, address));
-  return rules.filter((rule) => !used.has(rule));
-}
-
 /** True if an earlier pattern matches everything that this one matches. Only `*` covers `*`. */
 export function isCovered(pattern: string, earlier: string): boolean {
   return matchesAddress(earlier, pattern);

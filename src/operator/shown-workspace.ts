@@ -71,6 +71,9 @@ export interface KeptRun {
  */
 export const STALE = { intervals: 3, least: 60_000 } as const;
 
+/** A list of workspaces is counted, and can be paged through, up to this number: a fleet may have many more. */
+export const MOST_COUNTED = 10_000;
+
 interface StatusFacts extends Pick<ShownWorkspace, 'paused' | 'vanishedAt' | 'intervalSeconds'> {
   /** Of the last run that found one. */
   readonly status: RunStatus | 'never-run';

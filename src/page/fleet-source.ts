@@ -123,19 +123,14 @@ export class FleetSource implements PageSource {
   readonly pulls: PullPages | undefined;
   readonly freezing: Freezing;
   readonly #options: FleetSourceOptions;
-  /** Both read every workspace. */
+  /** Reads every workspace. */
   readonly #overview: () => Promise<Overview>;
-  readonly #version: () => Promise<string>;
 
   constructor(options: FleetSourceOptions) {
     this.#options = options;
     const { database, now } = options;
     this.#overview = spared(
       () => fleetOverview(database, now()),
-      () => performance.now(),
-    );
-    this.#version = spared(
-      () => fleetVersion(database),
       () => performance.now(),
     );
     this.freezing = freezingOf(options);
@@ -148,7 +143,7 @@ export class FleetSource implements PageSource {
 
   version(address: string | undefined): Promise<string> {
     const { database } = this.#options;
-    return address === undefined ? this.#version() : workspaceVersion(database, address);
+    return address === undefined ? fleetVersion(database) : workspaceVersion(database, address);
   }
 
   search(text: string): Promise<SearchResult> {
@@ -161,8 +156,8 @@ export class FleetSource implements PageSource {
 
   async workspaces(query: ListQuery): Promise<WorkspaceList> {
     const { database } = this.#options;
-    const { status, needs, source, label, q: contains, sort: order, page, limit } = query;
-    const selection = { status, needs, source, label, contains, order, offset: (page - 1) * limit, limit };
+    const { status, needs, source, label, q: contains, sort: order, after, page, limit } = query;
+    const selection = { status, needs, source, label, contains, order, after, offset: (page - 1) * limit, limit };
     const [{ rows, found, total }, sources] = await Promise.all([
       pageOfWorkspaces(database, selection),
       sourceNames(database),

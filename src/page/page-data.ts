@@ -38,6 +38,8 @@ export interface ListQuery {
   /** A part of the address. */
   readonly q: string | undefined;
   readonly sort: (typeof listOrders)[number];
+  /** Only later addresses, in their order. */
+  readonly after?: string | undefined;
   /** Starts at 1. */
   readonly page: number;
   /** The number of rows of a page. */
@@ -77,7 +79,7 @@ export interface SearchResult {
 export interface WorkspaceList {
   /** Those of the requested page. */
   readonly rows: readonly WorkspaceRow[];
-  /** The number of matches on all pages. */
+  /** The number of matches on all pages. A number above `MOST_COUNTED` means that there are more. */
   readonly found: number;
   readonly total: number;
   readonly sources: readonly string[];

@@ -155,7 +155,7 @@ export class WatchSource implements PageSource, RunObserver {
     };
   }
 
-  async workspaces({ status, needs, source, label, q = '' }: ListQuery): Promise<WorkspaceList> {
+  async workspaces({ status, needs, source, label, q = '', after = '' }: ListQuery): Promise<WorkspaceList> {
     const row = this.#row();
     const last = lastRunOf(this.#last);
     const isFound =
@@ -163,7 +163,8 @@ export class WatchSource implements PageSource, RunObserver {
       (needs === undefined || hasNeed(needs, last, row.status)) &&
       (source === undefined || row.source === source) &&
       (label === undefined || last.labels.includes(label)) &&
-      row.address.toLowerCase().includes(q.toLowerCase());
+      row.address.toLowerCase().includes(q.toLowerCase()) &&
+      row.address > after;
     const rows = isFound ? [row] : [];
     return { rows, found: rows.length, total: 1, sources: [row.source] };
   }

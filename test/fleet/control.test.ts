@@ -184,7 +184,9 @@ it.each([
   const server = await fleet.server();
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   await server.stop('over');
-  await fleet.pg.sql(`UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds'`);
+  await fleet.pg.sql(
+    `UPDATE voxform_fleet.workspaces SET checked_at = now() - interval '${given.seconds} seconds', checked_before = '-infinity'`,
+  );
   expect(await fleet.status(ADDRESS)).toBe(given.status);
   const { counts, workspaces } = await fleet.control.status({ statuses: [given.status] });
   expect([counts[given.status], workspaces.map(({ status }) => status)]).toEqual([1, [given.status]]);

@@ -286,12 +286,12 @@ export class SampleSource implements PageSource {
     return { hits, isCut: hits.length > 50 };
   }
 
-  async workspaces({ status, q = '', page, limit }: ListQuery) {
+  async workspaces({ status, q = '', after = '', page, limit }: ListQuery) {
     const fitting = this.rows.filter(
       (row) => (status === undefined || row.status === status) && row.address.includes(q),
     );
     return {
-      rows: fitting.slice((page - 1) * limit, page * limit),
+      rows: fitting.filter(({ address }) => address > after).slice((page - 1) * limit, page * limit),
       found: fitting.length,
       total: this.rows.length,
       sources: ['voices', 'others'],

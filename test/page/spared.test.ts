@@ -1,19 +1,46 @@
 import { expect, it } from 'vitest';
 import { spared } from '../../src/page/spared.ts';
 
-it.each([
-  { takes: 999, queries: 3, reason: 'a quick query runs each time' },
-  { takes: 1000, queries: 2, reason: 'a slow one takes a fifth of the time' },
-])('runs a query that takes $takes ms $queries times: $reason', async ({ takes, queries }) => {
-  let [now, runs] = [0, 0];
+function queryThatTakes(milliseconds: number) {
+  const clock = { now: 0, runs: 0 };
   const query = async () => {
-    now += takes;
-    return ++runs;
+    clock.now += milliseconds;
+    return ++clock.runs;
   };
-  const ask = spared(query, () => now);
-  const first = await ask();
-  now = 4999;
-  const second = await ask();
-  now = Math.max(now, 5000);
-  expect([first, second === first, await ask()]).toEqual([1, queries === 2, queries]);
+  const ask = spared(query, () => clock.now);
+  const askAt = (now: number) => {
+    clock.now = Math.max(clock.now, now);
+    return ask();
+  };
+  return { clock, askAt };
+}
+
+it('runs a quick query each time', async () => {
+  const { askAt } = queryThatTakes(499);
+  expect([await askAt(0), await askAt(0), await askAt(5000)]).toEqual([1, 2, 3]);
+});
+
+it('gives the last result of a slow query for a while, then while it is renewed, and waits for a new one after a pause', async () => {
+  const { clock, askAt } = queryThatTakes(1000);
+  expect([await askAt(0), await askAt(4999), clock.runs]).toEqual([1, 1, 1]);
+  expect([await askAt(5000), clock.runs]).toEqual([1, 2]);
+  expect(await askAt(6000)).toBe(2);
+  expect(await askAt(41_000)).toBe(3);
+});
+
+it('shows the failure of a slow query once its last result is old', async () => {
+  let now = 0;
+  const ask = spared(
+    async () => {
+      now += 1000;
+      if (now > 5000) throw new Error('unreachable');
+      return now;
+    },
+    () => now,
+  );
+  await ask();
+  now = 5000;
+  expect(await ask()).toBe(1000);
+  now = 41_000;
+  await expect(ask()).rejects.toThrow('unreachable');
 });

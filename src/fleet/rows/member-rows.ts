@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
-import { type FleetRule, unusedRules } from '../addresses.ts';
+import { type FleetRule, sourceIn } from '../addresses.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { storableJson } from '../database/storable-json.ts';
@@ -26,6 +26,8 @@ const FETCH_TIMEOUT = 30_000;
 const REMOVED_AFTER = 60;
 /** The condition for a source that no process names. */
 export const REMOVED = "next_fetch = 'infinity'";
+/** The condition for an active workspace. */
+export const RUNS = 'paused_at IS NULL AND vanished_at IS NULL';
 /** Milliseconds between the first runs of workspaces that are new together. */
 const NEWCOMER_PACE = 25;
 
@@ -244,23 +246,32 @@ export async function unusedPatterns(
   { ask }: FleetStatements,
   patterns: readonly string[],
 ): Promise<readonly string[]> {
-  const rows = await ask(
-    `SELECT address FROM ${S}.workspaces WHERE vanished_at IS NULL AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL AND NOT ${REMOVED})`,
+  const values: unknown[] = [patterns.map((pattern) => pattern.replace(/[\\%_]/g, '\\$&').replaceAll('*', '%'))];
+  const used = patterns.map((pattern, index) => {
+    const source = sourceIn(pattern);
+    const inSource = source === undefined ? '' : `AND source = $${values.push(source)}`;
+    return `EXISTS (SELECT FROM ${S}.workspaces WHERE vanished_at IS NULL ${inSource} AND address LIKE ($1::text[])[${index + 1}]
+  AND address NOT LIKE ALL (($1::text[])[1:${index}]))`;
+  });
+  const [row] = await ask(
+    `SELECT ARRAY[${used.join(', ')}]::boolean[] AS used WHERE EXISTS (SELECT FROM ${S}.workspaces WHERE vanished_at IS NULL)
+  AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL AND NOT ${REMOVED}) AND cardinality($1::text[]) > 0`,
+    ...values,
   );
-  if (rows.length === 0) return [];
-  const rules = patterns.map((pattern) => ({ pattern }));
-  const addresses = rows.map(({ address }) => String(address));
-  return unusedRules(rules, addresses).map(({ pattern }) => pattern);
+  return row === undefined ? [] : patterns.filter((_, index) => !(row.used as readonly boolean[])[index]);
 }
 
 /** The kinds of groups of which active workspaces are in more than one; all kinds if there are no workspaces. */
 export async function severalOf({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
   // Comparing the first with the last is cheaper than counting.
-  const several = (column: string): string => `coalesce(min(${column}) <> max(${column}), true)`;
+  const edge = (values: string, order: string): string =>
+    `(SELECT ${values} FROM ${S}.workspaces WHERE ${RUNS} ORDER BY ${order} LIMIT 1)`;
+  const project = "source || '/' || project";
+  const origin = "coalesce(substring(base_url from '^[^/]*//[^/]*'), '')";
   const [row] = await ask(
-    `SELECT ${several('source')} AS source, ${several("source || '/' || project")} AS project,
-  ${several("coalesce(substring(base_url from '^[^/]*//[^/]*'), '')")} AS origin
-FROM ${S}.workspaces WHERE paused_at IS NULL AND vanished_at IS NULL`,
+    `SELECT coalesce(${edge('source', 'source, project')} <> ${edge('source', 'source DESC, project DESC')}, true) AS source,
+  coalesce(${edge(project, 'source, project')} <> ${edge(project, 'source DESC, project DESC')}, true) AS project,
+  coalesce(${edge(origin, origin)} <> ${edge(origin, `${origin} DESC`)}, true) AS origin`,
   );
   return (['origin', 'source', 'project'] as const).filter((sharing) => row?.[sharing] === true);
 }

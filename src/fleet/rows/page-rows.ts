@@ -1,5 +1,10 @@
-import type { KeptRun, ShownWorkspace } from '../../operator/shown-workspace.ts';
-import { type Need, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
+import { type KeptRun, MOST_COUNTED, type ShownWorkspace } from '../../operator/shown-workspace.ts';
+import {
+  needs as allNeeds,
+  type Need,
+  type WorkspaceStatus,
+  workspaceStatuses,
+} from '../../operator/workspace-status.ts';
 import { type PastRun, withResults } from '../../runs/past-runs.ts';
 import { runsIn } from '../../state/run-history.ts';
 import type { StateDocument } from '../../state/state-document.ts';
@@ -8,15 +13,16 @@ import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { ALL_WORKSPACES } from './freeze-rows.ts';
+import { RUNS } from './member-rows.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
-import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces } from './status-rows.ts';
+import { hasStatus, IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces, sinceOf } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 
 /** Sort orders. The address is added to each, so that no workspace is on two pages. */
 const orders = {
-  status: `array_position($4::text[], shown), since DESC`,
-  address: 'address',
+  status: 'rank, since DESC',
+  address: '',
   since: 'since DESC',
   checked: 'checked_at ASC NULLS FIRST',
 } as const;
@@ -30,30 +36,52 @@ interface PageOfWorkspaces {
   /** A part of the address. */
   readonly contains: string | undefined;
   readonly order: keyof typeof orders;
+  /** Only later addresses. */
+  readonly after?: string | undefined;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** The rows of one page in order, and the total number. */
+/** The rows of one page in order, and the total number. A number above `MOST_COUNTED` means that there are more. */
 export async function pageOfWorkspaces(
   statements: FleetStatements,
-  { status, needs, source, label, contains, order, offset, limit }: PageOfWorkspaces,
+  selection: PageOfWorkspaces,
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
+  const { status, needs, source, label, contains, order, after, offset, limit } = selection;
+  if (offset >= MOST_COUNTED) return pageOfWorkspaces(statements, { ...selection, offset: 0, limit: 0 });
+  const values: unknown[] = [];
+  const bind = (value: unknown): string => `$${values.push(value)}`;
+  const filters = [
+    'true',
+    ...(source === undefined ? [] : [`source = ${bind(source)}`]),
+    ...(contains === undefined ? [] : [`strpos(lower(address), lower(${bind(contains)})) > 0`]),
+    ...(label === undefined ? [] : [`jsonb_exists(last->'labels', ${bind(label)})`]),
+    ...(needs === undefined ? [] : [NEEDS[needs]]),
+  ];
+  const statuses = status === undefined ? workspaceStatuses : [status];
+  const all = [...filters, ...(status === undefined ? [] : [hasStatus(status)])].join(' AND ');
+  const wanted = `ORDER BY ${[orders[order], 'address'].filter((each) => each !== '').join(', ')} LIMIT ${bind(limit)}`;
+  const skipped = `OFFSET ${bind(offset)}`;
+  const from = `FROM ${S}.workspaces WHERE`;
+  const last = bind(offset + limit);
+  const isLater = after === undefined ? 'true' : `address > ${bind(after)}`;
+  // Those of each status come in the order of an index, so that only these are read of many.
+  const ofStatus = statuses.map((each) => {
+    const since = sinceOf(each);
+    const some = [...filters, hasStatus(each)].join(' AND ');
+    return `(SELECT address, ${workspaceStatuses.indexOf(each) + 1} AS rank, ${since} AS since ${from} ${some} ORDER BY ${since} DESC, address LIMIT ${last})`;
+  });
+  const many =
+    order === 'status' || order === 'since'
+      ? `FROM (${ofStatus.join(' UNION ALL ')}) AS s`
+      : `${from} ${all} AND ${isLater}`;
   const [row] = await statements.ask(
-    `WITH s AS (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, checked_at FROM ${S}.workspaces
-  WHERE ($2::text IS NULL OR source = $2) AND ($3::text IS NULL OR strpos(lower(address), lower($3)) > 0)
-    AND ($7::text IS NULL OR jsonb_exists(last->'labels', $7)) AND ${needs === undefined ? 'true' : NEEDS[needs]}),
-f AS (SELECT * FROM s WHERE $1::text IS NULL OR shown = $1)
-SELECT (SELECT count(*)::integer FROM ${S}.workspaces) AS total, (SELECT count(*)::integer FROM f) AS found,
-  ARRAY(SELECT address FROM f ORDER BY ${orders[order]}, address LIMIT $5 OFFSET $6) AS addresses,
-  cardinality($4::text[]) AS statuses`,
-    status ?? null,
-    source ?? null,
-    contains ?? null,
-    workspaceStatuses,
-    limit,
-    offset,
-    label ?? null,
+    `WITH f AS MATERIALIZED (SELECT address, array_position(${bind(workspaceStatuses)}::text[], ${SHOWN}) AS rank, ${SHOWN_SINCE} AS since, checked_at
+  ${from} ${all} LIMIT ${MOST_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
+SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT ${MOST_COUNTED + 1}) AS t) AS total, ${last}::integer AS last,
+  CASE WHEN found > ${MOST_COUNTED} THEN ARRAY(SELECT address ${many} ${wanted} ${skipped})
+    ELSE ARRAY(SELECT address FROM f WHERE ${isLater} ${wanted} ${skipped}) END AS addresses FROM n`,
+    ...values,
   );
   const addresses = row?.addresses as string[];
   return {
@@ -72,10 +100,9 @@ async function byAddress(
   return (address) => found.get(address) ?? [];
 }
 
-const HAS_REASON = `CASE reason WHEN 'records' THEN records WHEN 'refused' THEN refused WHEN 'steps' THEN steps ELSE shown = reason END`;
-
 /** Workspaces with one status or one need. */
 interface NeedyWorkspaces {
+  /** Counted up to `MOST_COUNTED` and one. */
   readonly found: number;
   readonly rows: readonly ShownWorkspace[];
 }
@@ -88,14 +115,15 @@ export async function needyWorkspaces(
   statements: FleetStatements,
   most: Readonly<Partial<Record<WorkspaceStatus | Need, number>>>,
 ): Promise<ReadonlyMap<string, NeedyWorkspaces>> {
-  const found = await statements.ask(
-    `WITH s AS MATERIALIZED (SELECT address, ${SHOWN} AS shown, ${SHOWN_SINCE} AS since, ${NEEDS.records} IS TRUE AS records,
-  ${NEEDS.refused} IS TRUE AS refused, ${NEEDS.steps} IS TRUE AS steps FROM ${S}.workspaces)
-SELECT reason, (SELECT count(*)::integer FROM s WHERE ${HAS_REASON}) AS found,
-  ARRAY(SELECT address FROM s WHERE ${HAS_REASON} ORDER BY shown = 'in-sync', since, address LIMIT most) AS addresses
-FROM json_to_recordset($1::json) AS r (reason text, most integer)`,
-    JSON.stringify(Object.entries(most).map(([reason, rows]) => ({ reason, most: rows }))),
-  );
+  const reasons = Object.entries(most).map(([reason, rows]) => {
+    const status = workspaceStatuses.find((each) => each === reason);
+    const need = allNeeds.find((each) => each === reason);
+    const [since, isLast] = status === undefined ? [SHOWN_SINCE, `${SHOWN} = 'in-sync',`] : [sinceOf(status), ''];
+    const these = `FROM ${S}.workspaces WHERE ${status === undefined ? NEEDS[need ?? 'records'] : hasStatus(status)}`;
+    return `SELECT '${reason}' AS reason, (SELECT count(*)::integer FROM (SELECT ${these} LIMIT ${MOST_COUNTED + 1}) AS f) AS found,
+  ARRAY(SELECT address ${these} ORDER BY ${isLast} ${since}, address LIMIT ${rows}) AS addresses`;
+  });
+  const found = await statements.ask(reasons.join(' UNION ALL '));
   const rowOf = await byAddress(
     statements,
     found.flatMap((row) => row.addresses as string[]),
@@ -216,14 +244,16 @@ export async function enterOrphans({ ask }: FleetStatements, address: string, op
 
 const FREEZES = `(SELECT json_build_array(count(*), count(ended_at)) FROM ${S}.freezes)`;
 
-/** A text that changes with every list of workspaces. New checks alone change it every ten seconds. */
+/** A text that changes with every list of workspaces. New checks, and what only time changes, change it every ten seconds. */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
+  const changed = workspaceStatuses.map(
+    (status) => `(SELECT max(status_since) FROM ${S}.workspaces WHERE status = '${status}' AND ${RUNS})`,
+  );
+  const latest = (column: string) => `(SELECT max(${column}) FROM ${S}.workspaces WHERE ${column} IS NOT NULL)`;
   const [row] = await ask(
-    `SELECT md5(json_build_array(max(since), max(paused), max(gone), max(asked), json_object_agg(shown, number ORDER BY shown),
-  floor(max(checked) / 10), (SELECT json_agg(json_build_array(name, problem, broken) ORDER BY name) FROM ${S}.sources),
-  (SELECT json_build_array(count(*), max(since), max(planned_at), max(failures)) FROM ${S}.pulls), ${FREEZES})::text) AS version FROM (SELECT ${SHOWN} AS shown, count(*) AS number, max(status_since) AS since,
-  max(paused_at) AS paused, max(vanished_at) AS gone, max(asked_at) AS asked, max(extract(epoch FROM checked_at)) AS checked
-  FROM ${S}.workspaces GROUP BY 1) AS c`,
+    `SELECT md5(json_build_array(${changed.join(', ')}, ${latest('paused_at')}, ${latest('vanished_at')}, ${latest('asked_at')},
+  floor(extract(epoch FROM now()) / 10), (SELECT json_agg(json_build_array(name, problem, broken) ORDER BY name) FROM ${S}.sources),
+  (SELECT json_build_array(count(*), max(since), max(planned_at), max(failures)) FROM ${S}.pulls), ${FREEZES})::text) AS version`,
   );
   return String(row?.version);
 }

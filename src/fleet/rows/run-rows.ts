@@ -138,7 +138,8 @@ export async function takeDue({ ask }: FleetStatements, sources: readonly string
   WHERE due_at <= now() AND paused_at IS NULL AND vanished_at IS NULL AND source = ANY ($1::text[])
   ORDER BY due_at LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED)
 UPDATE ${S}.workspaces w
-SET due_at = now() + w.interval_ms * (${1 - SPREAD} + ${2 * SPREAD} * random()) * interval '1 millisecond'
+SET due_at = now() + w.interval_ms * (${1 - SPREAD} + ${2 * SPREAD} * random()) * interval '1 millisecond',
+  checked_before = coalesce(w.checked_at, now())
 FROM due WHERE w.address = due.address
 RETURNING w.address, w.source, w.project, w.base_url, w.asked_at IS NOT NULL AS urgent, due.due_at AS due`,
     sources,

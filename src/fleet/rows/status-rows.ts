@@ -7,34 +7,71 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { queuedLateness } from '../database/queue-tables.ts';
 import type { BrokenProject } from '../member.ts';
 import { currentFreeze, type Freeze } from './freeze-rows.ts';
-import { REMOVED } from './member-rows.ts';
+import { REMOVED, RUNS } from './member-rows.ts';
 
 /** The condition for a process without heartbeats. */
 export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
 const STALE_AFTER = `greatest(${STALE.intervals} * interval_ms, ${STALE.least}) * interval '1 millisecond'`;
 
 export const IS_OLD = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
+/** True if it was old when it was scheduled last, which costs less to find. */
+const MAY_BE_OLD = `checked_before AT TIME ZONE 'UTC' + ${STALE_AFTER} < now() AT TIME ZONE 'UTC'`;
 
 const S = FLEET_SCHEMA;
 
+const shownIf = (
+  isGone: string,
+  isPaused: string,
+  isOld: string,
+): string => `CASE WHEN ${isGone} THEN 'vanished' WHEN ${isPaused} THEN 'paused'
+  WHEN ${isOld} AND status NOT IN ('failed', 'invalid') THEN 'stale' ELSE status END`;
+
 /** The status of `shownStatus`. */
-export const SHOWN = `CASE WHEN vanished_at IS NOT NULL THEN 'vanished' WHEN paused_at IS NOT NULL THEN 'paused'
-  WHEN ${IS_OLD} AND status NOT IN ('failed', 'invalid') THEN 'stale' ELSE status END`;
+export const SHOWN = shownIf('vanished_at IS NOT NULL', 'paused_at IS NOT NULL', IS_OLD);
 
 /** The time since which it has this status. */
 export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
   WHEN 'stale' THEN checked_at + ${STALE_AFTER} ELSE status_since END`;
 
-const FOR_PERSON = `((last->'person')::integer > 0 OR (last->'orphans')::integer > 0)`;
+/** SQL, so that the index of each status is used: the same as SHOWN = status. */
+export function hasStatus(status: WorkspaceStatus): string {
+  switch (status) {
+    case 'vanished':
+      return 'vanished_at IS NOT NULL';
+    case 'paused':
+      return 'vanished_at IS NULL AND paused_at IS NOT NULL';
+    case 'stale':
+      return `${RUNS} AND ${MAY_BE_OLD} AND ${IS_OLD} AND status NOT IN ('failed', 'invalid')`;
+    case 'failed':
+    case 'invalid':
+      return `${RUNS} AND status = '${status}'`;
+    default:
+      return `${RUNS} AND status = '${status}' AND NOT ${IS_OLD}`;
+  }
+}
+
+/** SQL: the time since which it has this status. */
+export function sinceOf(status: WorkspaceStatus): string {
+  switch (status) {
+    case 'vanished':
+      return 'vanished_at';
+    case 'paused':
+      return 'paused_at';
+    case 'stale':
+      return `checked_at + ${STALE_AFTER}`;
+    default:
+      return 'status_since';
+  }
+}
+
+const ATTENTION = { violations: 8, records: 4, person: 2, refused: 1 } as const;
+const calls = (reason: keyof typeof ATTENTION) => `attention > 0 AND attention & ${ATTENTION[reason]} > 0`;
 
 export const NEEDS: Readonly<Record<Need, string>> = {
-  records: `((last->'doubtful')::integer > 0 OR (last->'counts'->'unknown')::integer > 0 OR last->'missing'->0 IS NOT NULL)`,
-  refused: `(last->>'result' = 'refused' AND ${SHOWN} NOT IN ('failed', 'invalid', 'paused', 'vanished'))`,
-  steps: `(${FOR_PERSON} AND ${SHOWN} IN ('in-sync', 'pending'))`,
+  records: calls('records'),
+  refused: `${calls('refused')} AND ${SHOWN} NOT IN ('failed', 'invalid', 'paused', 'vanished')`,
+  steps: `${calls('person')} AND ${SHOWN} IN ('in-sync', 'pending')`,
 };
-
-const RUNS = 'FILTER (WHERE paused_at IS NULL AND vanished_at IS NULL)';
-const STAYS = 'FILTER (WHERE vanished_at IS NULL)';
 
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
@@ -80,8 +117,7 @@ export interface FleetFigures {
 
 export async function fleetFigures(statements: FleetStatements): Promise<FleetFigures> {
   const [queued, frozen] = await Promise.all([queuedLateness(statements), currentFreeze(statements)]);
-  const [row = {}] = await statements.ask(`SELECT now() AS at, w.*,
-  (SELECT json_object_agg(shown, number) FROM (SELECT ${SHOWN} AS shown, count(*)::integer AS number FROM ${S}.workspaces GROUP BY 1) c) AS counts,
+  const [row = {}] = await statements.ask(`SELECT now() AS at, w.*, a.*,
   (SELECT json_object_agg(status, number) FROM (SELECT CASE WHEN digest::json->>'problem' IS NULL
     THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
     FROM ${S}.notified WHERE key = 'request' GROUP BY 1) r) AS requests,
@@ -95,11 +131,17 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
     'heardAge', extract(epoch FROM now() - heard_at)::float8, 'status',
     CASE WHEN ${IS_DEAD} THEN 'dead' WHEN ending THEN 'ending' ELSE 'alive' END,
     'runs', runs) ORDER BY since), '[]') FROM ${S}.processes) AS processes
-  FROM (SELECT coalesce(greatest(0, extract(epoch FROM now() - min(due_at) ${RUNS})), 0)::float8 AS lateness,
-    extract(epoch FROM now() - min(coalesce(checked_at, status_since)) ${RUNS})::float8 AS oldest,
-    (count(*) ${RUNS} - count(checked_at) ${RUNS})::integer AS unchecked, coalesce(sum((last->'orphans')::integer), 0)::integer AS orphans,
-    coalesce(sum((last->'violations'->>'deny')::integer) ${STAYS}, 0)::integer AS deny,
-    coalesce(sum((last->'violations'->>'warn')::integer) ${STAYS}, 0)::integer AS warn FROM ${S}.workspaces) AS w`);
+  FROM (SELECT coalesce(greatest(0, extract(epoch FROM now() - (SELECT min(due_at) FROM ${S}.workspaces WHERE ${RUNS}))), 0)::float8 AS lateness,
+    json_object_agg(shown, number) AS counts, extract(epoch FROM now() - min(checked))::float8 AS oldest, coalesce(sum(unchecked), 0)::integer AS unchecked
+    FROM (SELECT ${shownIf('gone', 'paused', 'old')} AS shown, sum(number)::integer AS number, min(checked) FILTER (WHERE NOT gone AND NOT paused) AS checked,
+      sum(unchecked) FILTER (WHERE NOT gone AND NOT paused) AS unchecked
+      FROM (SELECT status, vanished_at IS NOT NULL AS gone, paused_at IS NOT NULL AS paused, ${IS_OLD} AS old, count(*) AS number,
+        min(coalesce(checked_at, status_since)) AS checked, count(*) - count(checked_at) AS unchecked FROM ${S}.workspaces GROUP BY 1, 2, 3, 4) AS g
+      GROUP BY 1) AS c) AS w,
+  (SELECT coalesce(sum((last->'orphans')::integer), 0)::integer AS orphans,
+    coalesce(sum((last->'violations'->>'deny')::integer) FILTER (WHERE vanished_at IS NULL), 0)::integer AS deny,
+    coalesce(sum((last->'violations'->>'warn')::integer) FILTER (WHERE vanished_at IS NULL), 0)::integer AS warn
+    FROM ${S}.workspaces WHERE attention > 0) AS a`);
   const counts = Object.fromEntries(workspaceStatuses.map((status) => [status, 0]));
   return {
     at: (row.at as Date).toISOString(),
@@ -130,25 +172,45 @@ export interface WorkspaceFilter {
 
 /** The most urgent first. */
 export async function shownWorkspaces(
-  { ask }: FleetStatements,
-  { statuses, address, addresses = address === undefined ? undefined : [address], limit = 1000 }: WorkspaceFilter = {},
+  statements: FleetStatements,
+  { statuses = workspaceStatuses, address, addresses, limit = 1000 }: WorkspaceFilter = {},
 ): Promise<readonly FleetWorkspace[]> {
-  const rows = await ask(
+  if (limit === 0) return [];
+  if (address !== undefined) return shownWorkspaces(statements, { statuses, addresses: [address], limit });
+  const named = addresses ?? (await mostUrgent(statements, statuses, limit));
+  const rows = await statements.ask(
     `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, now() AS at,
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by, r.made_at AS rejected_made_at,
   (SELECT n.summary->>'because' FROM ${S}.runs n WHERE n.address = r.address AND n.plan_id = r.id AND n.result = 'rejected'
     ORDER BY n.id DESC LIMIT 1) AS rejected_because
   FROM ${S}.workspaces w LEFT JOIN ${S}.plans p ON p.address = w.address AND p.state IN ('waiting', 'approved')
   LEFT JOIN ${S}.plans r ON r.address = w.address AND r.id = w.last->>'rejected' AND r.state = 'rejected'
-  WHERE $1::text[] IS NULL OR w.address = ANY ($1)) AS s
-WHERE $2::text[] IS NULL OR shown = ANY ($2)
-ORDER BY array_position($4::text[], shown), ${NEEDS.records} IS NOT TRUE, ${FOR_PERSON} IS NOT TRUE, address LIMIT $3`,
-    addresses ?? null,
-    statuses ?? null,
-    limit,
+  WHERE w.address = ANY ($1::text[])) AS s
+WHERE shown = ANY ($2::text[])
+ORDER BY array_position($3::text[], shown), ${URGENCY}, address`,
+    named,
+    statuses,
     workspaceStatuses,
   );
   return rows.map(shownOf);
+}
+
+/** Records that may be lost or doubled first, then what waits for a person. */
+const URGENCY = `attention & ${ATTENTION.records + ATTENTION.person} DESC`;
+
+async function mostUrgent(
+  { ask }: FleetStatements,
+  statuses: readonly WorkspaceStatus[],
+  limit: number,
+): Promise<readonly string[]> {
+  // Most workspaces need no attention: they come in the order of an index.
+  const some = statuses.flatMap((status) => [
+    `(SELECT address FROM ${S}.workspaces WHERE ${hasStatus(status)} AND attention > 0 ORDER BY ${URGENCY}, address LIMIT $1)`,
+    `(SELECT address FROM ${S}.workspaces WHERE ${hasStatus(status)} AND attention = 0 ORDER BY address LIMIT $1)`,
+  ]);
+  const ranked = some.map((each, rank) => `SELECT ${rank} AS rank, address FROM ${each} AS s`);
+  const rows = await ask(`SELECT address FROM (${ranked.join(' UNION ALL ')}) AS s ORDER BY rank LIMIT $1`, limit);
+  return rows.map(({ address }) => String(address));
 }
 
 function shownOf(row: DatabaseRow): FleetWorkspace {

@@ -147,7 +147,12 @@ const apiDocuments = {
     }),
     { cut: z.boolean().describe('True if there may be more than `found`: use a longer text.') },
   ),
-  workspaces: listOf('GET /api/v1/workspaces', workspaceRow, { frozen }),
+  workspaces: listOf('GET /api/v1/workspaces', workspaceRow, {
+    cut: z
+      .boolean()
+      .describe('True if more than `found` match. In the order of addresses, `next` leads to all of them.'),
+    frozen,
+  }),
   workspace: workspaceRow
     .extend({
       workspace_id: z.string().nullable(),

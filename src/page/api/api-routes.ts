@@ -1,4 +1,5 @@
 import type { Hono } from 'hono';
+import { MOST_COUNTED } from '../../operator/shown-workspace.ts';
 import { listQuery, pagingOf, resourceQuery, typedText, unknownIn } from '../list-query.ts';
 import type { PageAnswers, PageContext, PageEnv } from '../page-answers.ts';
 import { LEAST_SEARCHED, type PageSource, type WorkspaceDetail } from '../page-data.ts';
@@ -52,15 +53,26 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
     }),
   );
   app.get(`${API}/workspaces`, (c) =>
-    paged(c, ['status', 'needs', 'source', 'label', 'q', 'sort'], async (paging, parameters) => {
-      const query = listQuery(parameters, paging.limit);
-      // By default, no workspace moves to another page between two requests.
+    paged(c, ['status', 'needs', 'source', 'label', 'q', 'sort', 'after'], async (paging, parameters) => {
+      const { limit } = paging;
+      const query = listQuery(parameters, limit);
+      // By default, no workspace moves to another page between two requests, and each page costs the same.
       const sort = parameters.get('sort') ? query.sort : 'address';
-      const { rows, found, sources } = await source.workspaces({ ...query, sort });
+      const isByAddress = sort === 'address' && !parameters.has('page');
+      const after = isByAddress ? typedText(parameters.get('after')) : undefined;
+      const list = await source.workspaces({ ...query, sort, after, limit: isByAddress ? limit + 1 : limit });
+      const { found, sources } = list;
+      const rows = list.rows.slice(0, limit);
       const problems = unknownIn(parameters, sources);
       if (problems.length > 0) return problem(c, problems);
       const items = rows.map(workspaceRowJson);
-      return answer(c, 'workspaces', { items, found, next: nextPath(c, paging, found), frozen: c.var.freeze ?? null });
+      const isLast = isByAddress ? list.rows.length <= limit : isLastPage(paging, Math.min(found, MOST_COUNTED));
+      const following = isByAddress ? { after: rows.at(-1)?.address ?? '' } : { page: String(paging.page + 1) };
+      return answer(c, 'workspaces', {
+        ...{ items, found: Math.min(found, MOST_COUNTED), cut: found > MOST_COUNTED },
+        next: isLast ? null : pathWith(c, following),
+        frozen: c.var.freeze ?? null,
+      });
     }),
   );
   app.get(`${API}/workspaces/*`, async (c) => {
@@ -143,13 +155,17 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
 function onPage<Item>(c: PageContext, paging: Paging, all: readonly Item[]) {
   const { page, limit } = paging;
   const items = all.slice((page - 1) * limit, page * limit);
-  return { items, found: all.length, next: nextPath(c, paging, all.length) };
+  const next = isLastPage(paging, all.length) ? null : pathWith(c, { page: String(page + 1) });
+  return { items, found: all.length, next };
 }
 
-/** The path of the next page; null on the last one. */
-function nextPath(c: PageContext, { page, limit }: Paging, found: number): string | null {
-  if (page * limit >= found) return null;
+function isLastPage({ page, limit }: Paging, found: number): boolean {
+  return page * limit >= found;
+}
+
+/** The path of the request with these parameters. */
+function pathWith(c: PageContext, parameters: Readonly<Record<string, string>>): string {
   const { pathname, searchParams } = new URL(c.req.url);
-  searchParams.set('page', String(page + 1));
+  for (const [name, value] of Object.entries(parameters)) searchParams.set(name, value);
   return `${pathname}?${searchParams}`;
 }

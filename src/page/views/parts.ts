@@ -1,4 +1,5 @@
 import type { Freeze } from '../../fleet/rows/freeze-rows.ts';
+import { MOST_COUNTED } from '../../operator/shown-workspace.ts';
 import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import { Html, html } from '../../output/html/html.ts';
 import { addressHtml } from '../../output/html/resource-html.ts';
@@ -219,6 +220,11 @@ export function queryPath(path: string, query: object): string {
 /** `10,000` */
 export function grouped(count: number): string {
   return count.toLocaleString('en');
+}
+
+/** `10,000`, or `more than 10,000` for a number that was not counted to its end. */
+export function counted(count: number): string {
+  return count > MOST_COUNTED ? `more than ${grouped(MOST_COUNTED)}` : grouped(count);
 }
 
 /** `Page 2 of 9` with links to the pages beside it. */

@@ -1,3 +1,4 @@
+import { MOST_COUNTED } from '../../operator/shown-workspace.ts';
 import { type Need, needs, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import { may } from '../access/person.ts';
@@ -16,6 +17,7 @@ import {
   badge,
   checked,
   choice,
+  counted,
   facts,
   grouped,
   isolated,
@@ -110,13 +112,13 @@ ${sources.length > 1 && choice('Source', { name: 'source', chosen: query.source,
 <label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
 ${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
-<div id="list" data-live><p class="where">${isFiltered ? `${grouped(found)} of ` : ''}${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
+<div id="list" data-live><p class="where">${isFiltered ? `${counted(found)} of ` : ''}${counted(total)} ${total === 1 ? 'workspace' : 'workspaces'}${found > MOST_COUNTED && `. The first ${grouped(MOST_COUNTED)} are listed: filter to see others.`}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable([{ rows }], now)}
 ${pager(query.page, pagesOf(list), (page) => queryPath('/workspaces', { ...query, limit: undefined, page }))}</div>`;
 }
 
 export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
-  return Math.max(1, Math.ceil(found / ROWS_PER_PAGE));
+  return Math.max(1, Math.ceil(Math.min(found, MOST_COUNTED) / ROWS_PER_PAGE));
 }
 
 const needWords: Readonly<Record<Need, string>> = {
@@ -144,7 +146,9 @@ ${lists.map(body)}</table>`;
 function attentionTable(lists: readonly Attention[], now: Date): Html {
   const all = ({ by, found, isCut }: Attention) => {
     const words = by.needs === undefined ? statusWords[by.status].word : `with ${needWords[by.needs]}`;
-    return isCut ? html`<a href="${queryPath('/workspaces', by)}">All ${grouped(found)} ${words}</a>` : undefined;
+    return isCut
+      ? html`<a href="${queryPath('/workspaces', by)}">${found > MOST_COUNTED ? 'More than' : 'All'} ${grouped(Math.min(found, MOST_COUNTED))} ${words}</a>`
+      : undefined;
   };
   return rowsTable(
     lists.map((list) => ({ rows: list.rows, all: all(list) })),
