@@ -44,6 +44,11 @@ export function callCondition(text: string): CallCondition | { readonly problem:
   if (nested.has(field) && (value !== 'null' || !/^!?=$/.test(operator))) {
     return { problem: `${field} has no single value: expected ${field}=null or ${field}!=null` };
   }
+  if (/^[<>]/.test(operator) && measureOf(value) === undefined) {
+    return {
+      problem: `${operator} compares numbers, durations and times, such as 0.5, 00:05:00 or 2026-01-31, not ${JSON.stringify(value)}`,
+    };
+  }
   return { field, operator: operator as Operator, value };
 }
 

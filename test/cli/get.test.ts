@@ -378,6 +378,7 @@ describe('get', () => {
       [['get', 'calls', '--to', '2026-02-31'], 64, 'Expected a date'],
       [['get', 'webhooks'], 0, 'the API cannot list them'],
       [['get', 'calls', '--where', 'coast>1'], 64, 'did you mean "cost"?'],
+      [['get', 'calls', '--where', 'cost>=x'], 64, 'compares numbers'],
       [['get', 'calls', '--where', 'cost'], 64, 'expected a condition'],
       [['get', 'calls', '--where', 'analysis=x'], 64, 'analysis has no single value'],
       [['get', 'calls', '--where', 'agent_id=Agent/nobody'], 64, 'the state has no Agent/nobody'],
