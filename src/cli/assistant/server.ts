@@ -11,8 +11,9 @@ import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import { Interrupts } from '../interrupts.ts';
+import { withAdvice } from './advice.ts';
 import { registerResources } from './resources.ts';
-import { shortened, withVisibleTexts } from './shorten.ts';
+import { pageOf, shortened, shorterLists, shorterTexts, withVisibleTexts } from './shorten.ts';
 import { type Tool, tools } from './tools.ts';
 
 const INSTRUCTIONS = `voxform manages a voice-agent workspace from YAML manifests in this project.
@@ -188,7 +189,9 @@ function answer(tool: Tool, { stdout, warnings, errors }: Ran, given: Record<str
     ...(notes.length > 0 && { shortened: [...notes, tool.narrow] }),
     ...told,
   });
-  const fitting = shortened(result, tool.steps, (part) => sizeOf(success(whole(part))) <= MOST_BYTES);
+  const { list = '', steps } = tool;
+  const skip = typeof given.skip === 'number' ? given.skip : 0;
+  const fitting = pageOf(result, { list, skip, steps }, (part) => sizeOf(success(whole(part))) <= MOST_BYTES);
   if (fitting === undefined) return failed({ error: { message: 'the result is too long', hint: tool.narrow } });
   return success(whole(fitting));
 }
@@ -199,13 +202,14 @@ function success(structuredContent: JsonObject): CallToolResult {
 
 /** An error, with as many problems as fit. */
 function failed(error: Json): CallToolResult {
-  const of = (part: Json): CallToolResult => ({
-    content: [{ type: 'text', text: escapeUnsafe(JSON.stringify(part)) }],
-    isError: true,
-  });
-  const steps = tools.validate?.steps ?? [];
-  const fitting = shortened(withVisibleTexts(error), steps, ({ result }) => sizeOf(of(result)) <= MOST_BYTES);
-  return of(fitting?.result ?? { error: { message: 'the error is too long to show' } });
+  const of = ({ result, notes }: { readonly result: Json; readonly notes: readonly string[] }): CallToolResult => {
+    const told = { ...(result as JsonObject), ...(notes.length > 0 && { shortened: [...notes] }) };
+    return { content: [{ type: 'text', text: escapeUnsafe(JSON.stringify(told)) }], isError: true };
+  };
+  const steps = [...shorterTexts, ...shorterLists];
+  const given = withVisibleTexts(withAdvice(error));
+  const fitting = shortened(given, steps, (part) => sizeOf(of(part)) <= MOST_BYTES);
+  return of(fitting ?? { result: { error: { message: 'the error is too long to show' } }, notes: [] });
 }
 
 function sizeOf(result: CallToolResult): number {

@@ -1,4 +1,4 @@
-import { isObject, type Json, mapParts } from '../../values/json.ts';
+import { isObject, type Json, type JsonObject, mapParts } from '../../values/json.ts';
 import { UNSAFE, unicodeEscape } from '../../values/unsafe-text.ts';
 
 /** A way to make a result shorter, and what to tell the reader. */
@@ -25,6 +25,7 @@ const levelsTo = (most: number): Shortening => ({
 });
 
 export const shorterTexts = [1000, 300, 100].map(textsTo);
+export const longerTexts = [12_000, 8000, 4000, 2000].map(textsTo);
 export const shorterLists = [500, 200, 100, 50, 20, 10, 5, 2, 1].map(listsTo);
 export const fewerLevels = [12, 10, 8, 7, 6, 5, 4, 3, 2].map(levelsTo);
 
@@ -32,6 +33,48 @@ interface Shortened {
   readonly result: Json;
   /** A sentence about each kind of part that is missing. */
   readonly notes: readonly string[];
+}
+
+/** A part of the list of a result. */
+interface Page {
+  /** The field with the list. */
+  readonly list: string;
+  /** The number of items to leave out at its start. */
+  readonly skip: number;
+}
+
+/**
+ * A page of a result, after as few steps as needed. If it does not fit after all of them, the page has fewer items.
+ * @returns undefined if not even one item fits.
+ */
+export function pageOf(
+  result: Json,
+  { list, skip, steps }: Page & { readonly steps: readonly Shortening[] },
+  fits: (shortened: Shortened) => boolean,
+): Shortened | undefined {
+  const all = isObject(result) ? (result as JsonObject)[list] : undefined;
+  if (!Array.isArray(all)) return shortened(result, [...steps, ...shorterLists], fits);
+  const page = (most: number): Shortened & { readonly isFitting: boolean } => {
+    const end = Math.min(skip + most, all.length);
+    const isWhole = skip === 0 && end === all.length;
+    const next = end < all.length ? `; pass skip: ${end} for the next ones` : '';
+    const note =
+      skip < end ? `${list} ${skip + 1} to ${end} of ${all.length}${next}.` : `No ${list} after ${all.length}.`;
+    const withNote = (part: Shortened) => ({ ...part, notes: isWhole ? part.notes : [...part.notes, note] });
+    const part = { ...(result as JsonObject), [list]: all.slice(skip, end) };
+    const last = shortened(part, steps, (each) => fits(withNote(each)));
+    return last === undefined ? { result: part, notes: [], isFitting: false } : { ...withNote(last), isFitting: true };
+  };
+  const whole = page(all.length);
+  if (whole.isFitting) return whole;
+  let [best, low, high] = [undefined as Shortened | undefined, 0, all.length - skip];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    const tried = page(middle);
+    if (tried.isFitting) [best, low] = [tried, middle];
+    else high = middle;
+  }
+  return best ?? shortened(result, [...steps, ...shorterLists], fits);
 }
 
 /** The result after as few steps as needed; undefined if it does not fit after all of them. */

@@ -6,7 +6,7 @@ import { misuse } from '../../problems/user-error.ts';
 import { recordTypes } from '../../runs/record-types.ts';
 import { syncStatuses } from '../../runs/sync-status.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
-import { fewerLevels, type Shortening, shorterLists, shorterTexts } from './shorten.ts';
+import { fewerLevels, longerTexts, type Shortening, shorterTexts } from './shorten.ts';
 
 /** A command that an assistant may run, with its arguments as a schema. */
 export interface Tool {
@@ -18,6 +18,10 @@ export interface Tool {
   readonly opensWorkspace: boolean;
   /** How to see what a long result leaves out. */
   readonly narrow: string;
+  /** The field of a result with the list that is shown in pages; the argument `skip` is where a page begins. */
+  readonly list?: string | undefined;
+  /** The names of the operands of its command. */
+  readonly operands?: readonly string[] | undefined;
   /** What to leave out while the result is too long. Each step continues with the result of the one before. */
   readonly steps: readonly Shortening[];
   /** The command line, without the workspace. */
@@ -26,7 +30,8 @@ export interface Tool {
   compact(output: string, input: unknown): Json;
 }
 
-interface ToolOf<Input extends z.ZodObject> extends Pick<Tool, 'title' | 'description' | 'result' | 'narrow'> {
+interface ToolOf<Input extends z.ZodObject>
+  extends Pick<Tool, 'title' | 'description' | 'result' | 'narrow' | 'list' | 'operands'> {
   readonly input: Input;
   readonly isOffline?: true;
   readonly steps?: readonly Shortening[];
@@ -36,7 +41,7 @@ interface ToolOf<Input extends z.ZodObject> extends Pick<Tool, 'title' | 'descri
 
 /** @param given as it is written, with the arguments typed. The server has checked them against the schema. */
 function tool<Input extends z.ZodObject>(given: ToolOf<Input>): Tool {
-  const { compact = jsonOf, isOffline = false, steps = [...shorterTexts, ...shorterLists], ...rest } = given;
+  const { compact = jsonOf, isOffline = false, steps = shorterTexts, ...rest } = given;
   return {
     ...rest,
     steps,
@@ -62,23 +67,30 @@ function operands(...values: readonly (string | number | undefined)[]): readonly
   return ['--', ...values.filter((value) => value !== undefined).map(String)];
 }
 
-const workspace = z
-  .string()
-  .min(1)
+/** Longer values are mistakes, and take long to search. */
+const text = () => z.string().min(1).max(500);
+
+const skip = z
+  .int()
+  .min(0)
+  .max(100_000)
+  .default(0)
+  .describe('Leave out this many items of a long list, to see the next ones.');
+const workspace = text()
   .optional()
   .describe('Workspace of voxform.yaml. Default: the one that the server was started for.');
-const address = z
-  .string()
+const address = text()
   .regex(/^[A-Z]\w*\/./, 'Expected KIND/NAME, e.g. Agent/support-line.')
   .describe('Address of a resource, KIND/NAME, e.g. Agent/support-line.');
 const selection = {
   workspace,
   target: z
-    .array(z.string().min(1))
+    .array(text())
     .min(1)
+    .max(500)
     .optional()
     .describe('Only these addresses, or those matching a glob such as Agent/support-*, and their references.'),
-  selector: z.string().min(1).optional().describe('Only resources with these labels: key=value,key=value.'),
+  selector: text().optional().describe('Only resources with these labels: key=value,key=value.'),
 };
 
 /** An object with these fields and others, in a form that every client takes. */
@@ -180,7 +192,7 @@ const onlyAddresses: Shortening = {
   },
 };
 
-const planSteps = [...shorterTexts, withoutValues, onlyAddresses, ...shorterLists];
+const planSteps = [...shorterTexts, withoutValues, onlyAddresses];
 
 function selected({ target, selector }: Pick<z.infer<z.ZodObject<typeof selection>>, 'target' | 'selector'>) {
   return [...flag('target', target), ...flag('selector', selector)];
@@ -190,8 +202,9 @@ function selected({ target, selector }: Pick<z.infer<z.ZodObject<typeof selectio
 function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'description'>): Tool {
   return tool({
     ...texts,
-    input: z.strictObject(selection),
+    input: z.strictObject({ ...selection, skip }),
     result: planned,
+    list: 'resources',
     narrow: 'Pass target with one address to see its changes.',
     steps: planSteps,
     args: (input) => [command, '--output=json', ...selected(input)],
@@ -209,7 +222,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     title: 'Check the manifests',
     description:
       'Check voxform.yaml, all manifests and the policies, without network and secrets. Returns every problem with its file, line and column. Run it after each edit of a file; fix all errors before plan.',
-    input: z.strictObject({ workspace }),
+    input: z.strictObject({ workspace, skip }),
+    list: 'diagnostics',
     result: open({
       valid: z.boolean(),
       errors: count('Number of errors.'),
@@ -234,8 +248,10 @@ export const tools: Readonly<Record<string, Tool>> = {
     title: 'Show the status of each resource',
     description:
       'One entry for each resource: in sync, unpublished, not applied, drifted, changed, undeclared, manual, blocked or unknown, with the reason. Shorter than plan, without values.',
+    list: 'resources',
     input: z.strictObject({
       ...selection,
+      skip,
       kind: z
         .array(z.enum([...kinds.keys()]))
         .min(1)
@@ -259,9 +275,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     description:
       'Describe a kind, a field of a manifest, a form of value such as $ref or $secret, or a setting of voxform.yaml: type, meaning, limits, how voxform treats it, and an example. Without a topic, list all topics. Needs no network.',
     input: z.strictObject({
-      topic: z
-        .string()
-        .min(1)
+      topic: text()
         .optional()
         .describe('E.g. Agent, Agent.llm_config.temperature, metadata.labels, secret or project.guards.'),
     }),
@@ -271,6 +285,7 @@ export const tools: Readonly<Record<string, Tool>> = {
       description: z.string().optional(),
     }),
     isOffline: true,
+    operands: ['topic'],
     narrow: 'Pass topic, such as a kind or a field.',
     args: ({ topic }) => ['explain', '--output=json', ...operands(topic)],
     compact: (output, { topic }) => (topic === undefined ? listed('topics')(output) : jsonOf(output)),
@@ -280,19 +295,19 @@ export const tools: Readonly<Record<string, Tool>> = {
     description:
       'The JSON Schema of manifests, of one kind, of voxform.yaml, or of the JSON output of a command. For one field, explain is shorter. Needs no network.',
     input: z.strictObject({
-      name: z
-        .string()
-        .min(1)
+      name: text()
         .default('manifest')
         .describe('A kind such as Agent, or manifest, project, policies, plan, drift, history, impact, error.'),
       pointer: z
         .string()
+        .max(1000)
         .regex(/^(\/.*)?$/s)
         .default('')
         .describe('JSON Pointer to a part of the schema, e.g. /properties/spec/properties/llm_config.'),
     }),
     result: object,
     isOffline: true,
+    operands: ['name'],
     narrow: 'Pass pointer to see a part.',
     steps: fewerLevels,
     args: ({ name }) => ['schema', ...operands(name)],
@@ -304,26 +319,30 @@ export const tools: Readonly<Record<string, Tool>> = {
       'Read records as the platform has them: agents, numbers, calls and others. Texts in them, such as transcripts, were written by callers and other people.',
     input: z.strictObject({
       workspace,
+      skip,
       type: z.enum(recordNames).describe('What to read. versions needs an id.'),
-      id: z.string().min(1).optional().describe('One record, by id or by address such as Agent/support-line.'),
+      id: text().optional().describe('One record, by id or by address such as Agent/support-line.'),
       version: z
         .union([z.int().positive(), z.literal('latest')])
         .optional()
         .describe('Of versions: which one.'),
-      limit: z.int().min(1).max(100).default(20).describe('Stop after this many records.'),
-      from: z.string().min(1).optional().describe('Calls from this date or time on, in UTC.'),
-      to: z.string().min(1).optional().describe('Calls up to this date or time, in UTC.'),
-      agent: z.string().min(1).optional().describe('Calls of this agent, by id or address.'),
+      limit: z.int().min(1).max(100).default(20).describe('How many records to read after those of skip.'),
+      from: text().optional().describe('Calls from this date or time on, in UTC.'),
+      to: text().optional().describe('Calls up to this date or time, in UTC.'),
+      agent: text().optional().describe('Calls of this agent, by id or address.'),
       where: z
-        .array(z.string().min(1))
+        .array(text())
         .min(1)
+        .max(20)
         .optional()
         .describe('Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5.'),
     }),
     result: open({ records: z.array(object) }),
+    list: 'records',
+    operands: ['type', 'id', 'version'],
     narrow: 'Pass id, or a smaller limit.',
-    args: ({ type, id, version, limit, from, to, agent, where }) => [
-      ...['get', '--output=json', ...flag('limit', limit), ...flag('from', from), ...flag('to', to)],
+    args: ({ type, id, version, limit, skip: first, from, to, agent, where }) => [
+      ...['get', '--output=json', ...flag('limit', first + limit), ...flag('from', from), ...flag('to', to)],
       ...[...flag('agent', agent), ...flag('where', where), ...operands(type, id, version)],
     ],
     compact: (output) => ({ records: [jsonOf(output)].flat() }),
@@ -334,14 +353,17 @@ export const tools: Readonly<Record<string, Tool>> = {
       'The runs that changed the state, the newest first: who ran which command, from which commit, and which resources it changed. Holds no values of fields.',
     input: z.strictObject({
       workspace,
+      skip,
       address: address.optional().describe('Only runs that changed this resource.'),
       number: z.int().min(1).max(200).default(20).describe('How many runs.'),
-      since: z.string().min(1).optional().describe('Only runs since this date or time.'),
+      since: text().optional().describe('Only runs since this date or time.'),
     }),
     result: open({ runs: z.array(object) }),
+    list: 'runs',
+    operands: ['address'],
     narrow: 'Pass address, or a smaller number.',
-    args: ({ address: of, number, since }) => [
-      ...['history', '--output=json', ...flag('number', number), ...flag('since', since), ...operands(of)],
+    args: ({ address: of, number, since, skip: first }) => [
+      ...['history', '--output=json', ...flag('number', first + number), ...flag('since', since), ...operands(of)],
     ],
   }),
   versions: tool({
@@ -351,6 +373,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     input: z.strictObject({
       workspace,
       address,
+      skip,
       version: z.int().positive().optional().describe('Show this version.'),
       diff: z
         .union([z.int().positive(), z.literal('published')])
@@ -360,6 +383,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     result: open({
       versions: z.array(object).optional().describe('Without version and diff: all of them.'),
     }),
+    list: 'versions',
+    operands: ['address', 'version'],
     narrow: 'Compare two versions with diff instead of reading both.',
     args: ({ address: of, version, diff }) => [
       ...['versions', '--output=json', ...flag('diff', diff), ...operands(of, version)],
@@ -374,16 +399,17 @@ export const tools: Readonly<Record<string, Tool>> = {
     input: z.strictObject({
       workspace,
       address,
-      since: z.string().min(1).optional().describe('Only calls from this date or time on, in UTC.'),
+      since: text().optional().describe('Only calls from this date or time on, in UTC.'),
       compare: z
         .string()
-        .regex(/^\d+\.\.\d+$/)
+        .regex(/^\d{1,9}\.\.\d{1,9}$/)
         .optional()
         .describe('Two versions, e.g. 3..5. Default: the two newest.'),
       direction: z.enum(['inbound', 'outbound']).optional().describe('Only calls with this direction.'),
-      channel: z.string().min(1).optional().describe('Only calls with this channel_type, e.g. sms.'),
+      channel: text().optional().describe('Only calls with this channel_type, e.g. sms.'),
     }),
     result: open({ address: z.string(), versions: z.array(object) }),
+    operands: ['address'],
     narrow: 'Pass since or compare.',
     args: ({ address: of, since, compare, direction, channel }) => [
       ...['impact', '--output=json', ...flag('since', since), ...flag('compare', compare)],
@@ -395,11 +421,12 @@ export const tools: Readonly<Record<string, Tool>> = {
     description:
       'The difference between files and their canonical form, as a patch. Writes nothing: apply the patch, or ask a person to run voxform fmt. Needs no network.',
     input: z.strictObject({
-      files: z.array(z.string().min(1)).default([]).describe('Files or folders of the project. Default: all of it.'),
+      files: z.array(text()).max(500).default([]).describe('Files or folders of the project. Default: all of it.'),
     }),
     result: open({ formatted: z.boolean(), patch: z.string() }),
     isOffline: true,
     narrow: 'Pass files.',
+    steps: [...longerTexts, ...shorterTexts],
     args: ({ files }) => ['fmt', '--diff', ...operands(...files)],
     compact: (patch) => ({ formatted: patch === '', patch }),
   }),

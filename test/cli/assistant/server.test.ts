@@ -101,7 +101,10 @@ describe('voxform mcp', () => {
     expect(await assistant.error('plan')).toMatchObject({ exit_code: 1, diagnostics: [problem] });
     await workspace.folder.write(FILE, agentManifest('day'));
     const { error } = JSON.parse((await workspace.run('versions', 'Agent/dya', '--output', 'json')).stdout);
-    expect(await assistant.error('versions', { address: 'Agent/dya' })).toEqual(error);
+    expect(await assistant.error('versions', { address: 'Agent/dya' })).toEqual({
+      ...error,
+      hint: 'Ask a person to run voxform state list to list its addresses.',
+    });
     expect(await assistant.error('explain', { topic: '--version' })).toMatchObject({ hint: expect.any(String) });
     expect(await assistant.error('schema', { name: 'Agnt' })).toMatchObject({
       message: expect.stringMatching(/^unknown schema/),
@@ -161,15 +164,72 @@ describe('voxform mcp', () => {
     expect(JSON.stringify(await assistant.result('plan', { target: ['Agent/support-line-of-the-north-7'] }))).toMatch(
       /- Line 30.*\+ Part 30/,
     );
-    for (const args of [{}, { only: ['changed'] }])
-      expect(sizeOf(await assistant.call('status', args))).toBeLessThan(30_500);
-    expect(sizeOf(await assistant.call('get', { type: 'agents', limit: 100 }))).toBeLessThan(30_500);
+    const pagesOf = async (name: string, args: object, list: string) => {
+      const [seen, sizes]: [unknown[], number[]] = [[], []];
+      for (let skip = 0; ; skip = seen.length) {
+        const answer = await assistant.call(name, { ...args, skip });
+        const { result, shortened = [] } = answer.structuredContent as {
+          readonly result: Readonly<Record<string, readonly unknown[]>>;
+          readonly shortened?: readonly string[];
+        };
+        seen.push(...(result[list] ?? []));
+        sizes.push(sizeOf(answer));
+        if (!shortened.some((note) => note.includes(`pass skip: ${seen.length}`))) return { seen, sizes };
+      }
+    };
+    for (const [name, args, list] of [
+      ['status', {}, 'resources'],
+      ['status', { only: ['changed'] }, 'resources'],
+      ['get', { type: 'agents', limit: 100 }, 'records'],
+      ['history', {}, 'runs'],
+    ] as const) {
+      const { seen, sizes } = await pagesOf(name, args, list);
+      expect(new Set(seen.map((each) => JSON.stringify(each))).size, name).toBe(name === 'history' ? 1 : 300);
+      for (const size of sizes) expect(size, name).toBeLessThan(30_500);
+      for (const size of sizes.slice(0, -1)) expect(size, name).toBeGreaterThan(25_000);
+    }
     for (const name of ['manifest', 'project', 'apply']) {
       const answer = await assistant.call('schema', { name });
       expect(answer.isError, name).toBeUndefined();
       expect(sizeOf(answer), name).toBeLessThan(30_500);
     }
   }, 240_000);
+
+  it('bounds the length of arguments', async () => {
+    await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
+    await using assistant = await TestAssistant.open(workspace);
+    const long = 'x'.repeat(100_000);
+    for (const [name, args] of Object.entries({
+      get: { type: 'agents', id: long },
+      versions: { address: `Agent/${long}` },
+      plan: { target: [long] },
+      status: { selector: long },
+      explain: { topic: long },
+      format: { files: [long] },
+      schema: { pointer: `/${long}` },
+    })) {
+      const refused = await assistant.call(name, args);
+      expect(refused.isError, name).toBe(true);
+      expect(textIn(refused).length, name).toBeLessThan(1000);
+    }
+    expect(workspace.emulator.requests).toEqual([]);
+  });
+
+  it('tells how many problems an error leaves out, and names tools in place of commands', async () => {
+    const names = Array.from({ length: 300 }, (_, index) => agentManifest(`a-${index}`).replace('prompt:', 'promt:'));
+    await using workspace = await testWorkspace({ [FILE]: names.join('---\n') });
+    await using assistant = await TestAssistant.open(workspace);
+    const answer = await assistant.call('plan');
+    expect(JSON.parse(textIn(answer))).toMatchObject({ shortened: [expect.stringContaining('Lists are cut')] });
+    expect(textIn(answer).length).toBeLessThan(30_500);
+    const hints = async (name: string, args: object) => String((await assistant.error(name, { ...args })).hint);
+    expect(await hints('get', { type: 'numbers', from: '2026-01-01' })).toMatch(
+      /the tool get with type: calls, from: 2026-01-01/,
+    );
+    expect(await hints('get', { type: 'versions' })).toMatch(/the tool get with type: versions, id: Agent\/NAME/);
+    for (const hint of [await hints('get', { type: 'versions' }), await hints('status', { workspace: 'no-such' })])
+      expect(hint).not.toMatch(/voxform (get|plan|status)|--\w|-w /);
+  });
 
   it('marks texts of the platform, escapes their control characters and masks secrets', async () => {
     const key = 'sk-provider-key-of-the-test';
