@@ -108,6 +108,7 @@ describe('the page of a resource', () => {
     const approver = { headers: { cookie: await page.signIn('approver-token') } };
     expect((await page.ask(path, approver)).text).toMatch(/waits for approval[\s\S]*actions\/approve\?of=plan-1"/);
     const number = await page.ask(pathOf(ADDRESS, 'resources', 'PhoneNumber/hotline'));
+    expect(number.text).toMatch(/<dt>Number<\/dt><dd>.*\+4930123456/);
     expect(number.text).toMatch(/Refers to<[\s\S]*Agent\/billing"/);
     const agent = await page.ask(pathOf(ADDRESS, 'resources', 'Agent/billing'));
     expect(agent.text).toMatch(/Referred to by<[\s\S]*PhoneNumber\/hotline"/);

@@ -7,7 +7,7 @@ import { type Html, html, trusted } from '../../output/html/html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
 import { addressHtml, dashboardLink } from '../../output/html/resource-html.ts';
 import { may } from '../access/person.ts';
-import type { WorkspaceDetail } from '../page-data.ts';
+import type { Fact, ResourceParts, WorkspaceDetail } from '../page-data.ts';
 import {
   actionLink,
   addressText,
@@ -45,6 +45,7 @@ export function resourceView(detail: WorkspaceDetail, address: string, context: 
 ${facts(
   [
     ['Id', row.id ?? 'none yet'],
+    ...naturalKey(address, parts),
     ['Dashboard', link.text === '' ? undefined : link],
     ['Checked', checked(detail, now)],
     ['Declared in', manifestLink(detail, planned)],
@@ -57,6 +58,16 @@ ${row.id === null ? '' : valuesSection(detail, parts, asOf)}
 ${referencesSection(detail, address)}
 ${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No run that is kept changed it.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
 ${row.id === null ? '' : callsSection(detail, address, context)}`;
+}
+
+/** The number or email address by which people know it. */
+function naturalKey(address: string, parts: ResourceParts | undefined): Fact[] {
+  const values = (parts?.fields ?? []).flatMap(({ path, declared }) =>
+    'value' in declared ? [[path, declared.value] as const] : [],
+  );
+  const spec = Object.fromEntries(values);
+  const field = kinds.get(kindOf(address))?.naturalKey?.(spec)?.field;
+  return field === undefined ? [] : [[field.charAt(0).toUpperCase() + field.slice(1), String(spec[field])]];
 }
 
 /** The place of its manifest, as a link if its repository is on a known host. */
