@@ -3,14 +3,14 @@ import { entriesOf } from '../files/input-files.ts';
 import { lookups } from '../kinds/index.ts';
 import { namesInManifests } from '../manifests/kind-schema.ts';
 import { formsIn } from '../manifests/layers.ts';
-import { isInside } from '../manifests/read-file.ts';
+import { isInside, realPath } from '../manifests/read-file.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { valueText } from '../output/value-text.ts';
 import { attempt } from '../problems/attempt.ts';
 import { skipping } from '../project/overlays.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { toForms } from '../values/value.ts';
-import { type ProjectSnapshot, withoutSecrets } from './snapshot.ts';
+import { mayBeShown, type ProjectSnapshot, withoutSecrets } from './snapshot.ts';
 
 /** A possible name, with a description. */
 export interface NameChoice {
@@ -85,6 +85,7 @@ export function fileNames(
   const above = isBelow ? [{ name: `${lead}../`, detail: 'folder' }] : [];
   const found = entries
     .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules' && !/\.ya?ml$/.test(name))
+    .filter(({ name }) => mayBeShown(snapshot, realPath(path.join(within, name))))
     .map((entry): NameChoice => {
       const isFolder = entry.isDirectory();
       return { name: `${lead}${entry.name}${isFolder ? '/' : ''}`, detail: isFolder ? 'folder' : 'file' };
@@ -94,7 +95,9 @@ export function fileNames(
       form === '$file' ? [path.resolve(root, path.dirname(source.file), name)] : [],
     ),
   );
-  const others = [...new Set(used)].map((file) => path.relative(folder, file).replaceAll(path.sep, '/'));
+  const others = [...new Set(used)]
+    .filter((file) => mayBeShown(snapshot, realPath(file)))
+    .map((file) => path.relative(folder, file).replaceAll(path.sep, '/'));
   const known = new Set(found.map(({ name }) => name));
   return [
     ...above,

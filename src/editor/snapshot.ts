@@ -4,6 +4,7 @@ import { FLEET_FILE } from '../fleet/fleet-file.ts';
 import type { Declaration, SpecSources } from '../manifests/layers.ts';
 import { isInside, realPath } from '../manifests/read-file.ts';
 import type { Address, Resource } from '../manifests/resource.ts';
+import { secretFiles } from '../manifests/value-forms.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { defaultManifests } from '../project/check-project.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
@@ -113,12 +114,21 @@ export function withoutSecrets({ resources, project }: ProjectSnapshot, text: st
 
 /** The file that `$file` names in another one; undefined outside of the project, and among secrets. */
 export function namedFile(
-  { folder, project }: ProjectSnapshot,
+  snapshot: ProjectSnapshot,
   { file, role, name }: { readonly file: string; readonly role: FileRole; readonly name: string },
 ): string | undefined {
+  const { folder } = snapshot;
   const real = realPath(path.resolve(folder, role === 'manifest' ? path.dirname(file) : '', name));
-  const secret = Object.values(project?.workspaces ?? {}).flatMap(({ secrets }) => secrets.folders);
-  const isHidden = secret.some((each) => each !== folder && isInside(real, realPath(each)));
-  if (!isInside(real, folder) || isHidden || path.basename(real).startsWith('.env')) return undefined;
-  return path.relative(folder, real).replaceAll(path.sep, '/');
+  return mayBeShown(snapshot, real) ? path.relative(folder, real).replaceAll(path.sep, '/') : undefined;
+}
+
+const secretFilesOf = new WeakMap<ProjectSnapshot, (real: string) => boolean>();
+
+/** True for a file or folder, by its real path, that `$file` may name: in the project, and not among secrets. */
+export function mayBeShown(snapshot: ProjectSnapshot, real: string): boolean {
+  const { folder, project } = snapshot;
+  const readers = Object.values(project?.workspaces ?? {}).map(({ secrets }) => secrets);
+  const isSecret = secretFilesOf.get(snapshot) ?? secretFiles(folder, readers);
+  secretFilesOf.set(snapshot, isSecret);
+  return isInside(real, folder) && !isSecret(real);
 }

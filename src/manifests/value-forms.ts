@@ -259,18 +259,26 @@ interface InputSources {
 /** Files whose names say that they hold secrets: those with variables, and `.git/config` with the token of a pipeline. */
 const SECRET_FILE = /(^|\/)\.(env(rc|\.[^/]*)?$|git\/)/i;
 
+/** Tells the files, by real path, that may hold secrets, so `$file` must not show them. */
+export function secretFiles(root: string, readers: readonly SecretReader[]): (real: string) => boolean {
+  const placesOf = lazily(() => new Set(readers.flatMap(({ places }) => places)));
+  return (real) => {
+    const places = placesOf();
+    return SECRET_FILE.test(pathFrom(root, real)) || places.has(real) || places.has(path.dirname(real));
+  };
+}
+
 /** The sources of value forms: environment, secrets and files. Variables come from the workspace. */
 export class Inputs {
   readonly sources: InputSources;
   readonly #files = new Map<string, Result<string>>();
-  readonly #secretPlaces = lazily(() => {
-    const { secrets, allSecrets = [] } = this.sources;
-    return new Set([secrets, ...allSecrets].flatMap(({ places }) => places));
-  });
+  readonly #isSecret: (real: string) => boolean;
   #noted = new Set<string>();
 
   constructor(sources: InputSources) {
     this.sources = sources;
+    const { root, secrets, allSecrets = [] } = sources;
+    this.#isSecret = secretFiles(root, [secrets, ...allSecrets]);
   }
 
   secret(name: string): Result<Secret> {
@@ -316,7 +324,7 @@ export class Inputs {
       try {
         const real = realPathOf(file);
         if (!isInside(real, root)) return outside;
-        if (SECRET_FILE.test(pathFrom(root, real)) || this.#isWithSecrets(real)) {
+        if (this.#isSecret(real)) {
           const message = `$file: ${name} may hold secrets; use { $secret: NAME } for a secret, or move the text to another file`;
           return { code: 'secret-file', message };
         }
@@ -327,11 +335,6 @@ export class Inputs {
       if ('text' in read) return { value: withoutFinalNewline(read.text) };
       return { code: read.problem.code, message: `$file: ${name}: ${read.problem.message}` };
     });
-  }
-
-  #isWithSecrets(real: string): boolean {
-    const places = this.#secretPlaces();
-    return places.has(real) || places.has(path.dirname(real));
   }
 }
 

@@ -22,6 +22,7 @@ const PROJECT = `${PLAIN_PROJECT.replace('version: 1', 'version: 1\nmanifests: [
   other:
     base_url: https://platform.example.com
     workspace_id: 01JOTHER
+    secrets: [environment, { folder: prompts/keys }, { env_file: prompts/team.txt }]
 defaults: { Agent: { llm_config: { model: gpt-4o } } }
 `;
 
@@ -47,6 +48,8 @@ const FILES = {
   'manifests/a.yaml': MANIFESTS,
   'prompts/day.md': 'Be nice.\n',
   'prompts/shared/style.md': 'Be short.\n',
+  'prompts/keys/KEY': 'a secret',
+  'prompts/team.txt': 'KEY=another\n',
 };
 
 /** What is suggested at the cursor of a text, which stands for a file of a small project that was valid before. */
@@ -103,6 +106,11 @@ describe('completion', () => {
       'files and folders',
       'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ../prompts/‸ }',
       ['../prompts/day.md', '../prompts/shared/'],
+    ],
+    [
+      'no file of secrets',
+      'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ../prompts/keys/‸ }',
+      ['../prompts/day.md'],
     ],
     ['the way up', 'kind: Agent\nspec:\n  prompt_config:\n    prompt: { $file: ‸ }', ['../', '../prompts/day.md']],
     [
