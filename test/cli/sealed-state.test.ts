@@ -80,6 +80,10 @@ describe('a sealed state', () => {
       );
       expect((await w.runWith(WITH_FIRST, 'show', 'today.plan')).stdout).toContain('Twice.');
       expect((await w.run('show', 'today.plan')).stderr).toContain('STATE_IDENTITY');
+      await w.folder.write('.env', `STATE_IDENTITY=${WITH_FIRST.STATE_IDENTITY}\n`);
+      expect((await w.run('show', 'today.plan')).stdout).toContain('Twice.');
+      expect((await w.run('--no-env-file', 'show', 'today.plan')).stderr).toContain('STATE_IDENTITY');
+      await w.folder.write('.env', '');
       const applied = await w.runWith(WITH_FIRST, 'apply', 'today.plan');
       expect(applied.stdout).toMatch(/Applied: .*1 updated/);
       expect(filesWith('periwinkle', w.folder.root)).toEqual([]);

@@ -13,25 +13,37 @@ import { isAgeFile } from '../../state/seal.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag } from '../flags.ts';
+import { inProject } from '../project-context.ts';
 import { report } from './report.ts';
 
 interface ShowOptions extends FullFlag {
   readonly 'plan-file': string;
   readonly output: ReportFormatName;
+  /** Set if the user named the folder. */
+  readonly chdir?: string;
+  readonly envFile?: boolean;
 }
 
 /** Shows a saved plan as `plan` did. */
 export async function show(context: Context, options: ShowOptions): Promise<void> {
-  const { 'plan-file': file } = options;
-  const document = await readSavedPlan(context, file);
+  const { 'plan-file': file, chdir, envFile: usesEnvFile = true } = options;
+  const project = () => inProject(context, { isNamed: chdir !== undefined, usesEnvFile, isSilent: true });
+  const document = await readSavedPlan(context, file, project);
   const { voxform_version: madeBy } = document;
   if (madeBy !== VERSION) context.log.warn(`${file} was made by voxform ${madeBy}; this is voxform ${VERSION}`);
   const plan = planReport(document);
   await report(context, { ...options, reach: reachOf(plan), isSaved: true }, plan);
 }
 
-/** @throws UserError if the file does not exist or is not a plan for this version. */
-export async function readSavedPlan(context: Context, file: string): Promise<PlanDocument> {
+/**
+ * @param project the context of a sealed plan, which needs the identity of its project.
+ * @throws UserError if the file does not exist or is not a plan for this version.
+ */
+export async function readSavedPlan(
+  context: Context,
+  file: string,
+  project: () => Context = () => context,
+): Promise<PlanDocument> {
   let bytes: Buffer;
   try {
     bytes = await readFile(path.resolve(context.cwd, file));
@@ -43,7 +55,7 @@ export async function readSavedPlan(context: Context, file: string): Promise<Pla
     throw new UserError(`cannot read the plan ${file}: ${reasonOf(cause)}`, { ...help, cause });
   }
   if (isAgeFile(bytes)) {
-    const opened = await openWorkspace(context, { requireKey: false }).catch(() => undefined);
+    const opened = await openWorkspace(project(), { requireKey: false }).catch(() => undefined);
     if (opened?.workspace.state.seal !== undefined) bytes = await opened.seal.openedFile(bytes, file);
   }
   return parseSavedPlan(bytes.toString(), { file, version: VERSION });
