@@ -5,18 +5,18 @@ import { agent, editedProject, projectText } from '../editor/edited-project.ts';
 
 const command = path.join(inject('built'), 'main.js');
 
-async function failureIn({
-  key,
-  ...files
-}: {
+interface Failing {
   readonly key: string;
-  readonly [file: string]: string;
-}): Promise<string> {
+  readonly args?: readonly string[];
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+async function failureIn({ key, args = ['plan'], files = {} }: Failing): Promise<string> {
   await using folder = await editedProject({ 'voxform.yaml': projectText.replace('VOXFORM_API_KEY', key), ...files });
   const env = { HOME: folder.root, PATH: process.env.PATH ?? '', KEY: 'any' };
   const { signal } = new AbortController();
-  const { stdout, messages } = await runVoxform(['plan'], { command, cwd: folder.root, env, signal });
-  expect(stdout).toBe('');
+  const { result, messages } = await runVoxform(args, { command, cwd: folder.root, env, signal });
+  expect(result).toBeUndefined();
   return failureText(messages);
 }
 
@@ -28,15 +28,19 @@ describe('a failed command', () => {
   });
 
   it('shows the first problems of many, and their number', async () => {
-    const text = await failureIn({ key: 'KEY', 'manifests/bad.yaml': 'a: 1\n---\nb: 2\n---\nc: 3\n' });
+    const text = await failureIn({ key: 'KEY', files: { 'manifests/bad.yaml': 'a: 1\n---\nb: 2\n---\nc: 3\n' } });
     expect(text.match(/manifests\/bad.yaml:/g)).toHaveLength(3);
     expect(text).toMatch(/errors in 1 file\.$/);
   });
 
   it('has no link, which could run a command of the editor', async () => {
     const manifest = agent.replace('  prompt_config', '  "[here](command:x)": 1\n  prompt_config');
-    const text = await failureIn({ key: 'KEY', 'manifests/a.yaml': manifest });
+    const text = await failureIn({ key: 'KEY', files: { 'manifests/a.yaml': manifest } });
     expect(text).toContain('[here] (command:x)');
+  });
+
+  it('has no result, although JSON describes the error', async () => {
+    expect(await failureIn({ key: 'KEY', args: ['show', 'none.plan', '--output', 'json'] })).toContain('none.plan');
   });
 
   it('that says nothing is reported all the same', () => {

@@ -233,9 +233,9 @@ class Extension {
     const keyFlag = apiKey === undefined ? [] : ['--api-key-stdin'];
     const run = { command: this.#command, cwd, env, input: apiKey, signal, onProgress };
     try {
-      const { stdout, messages } = await runVoxform([...args, '--workspace', name, ...keyFlag], run);
+      const { result, messages } = await runVoxform([...args, '--workspace', name, ...keyFlag], run);
       for (const { level, message } of messages) this.#log.appendLine(`${level}: ${message}`);
-      if (stdout !== '') return stdout;
+      if (result !== undefined) return result;
       const ways = {
         'Show problems': showProblems,
         'Show log': () => this.#log.show(),
@@ -288,13 +288,13 @@ class Extension {
   async #run(args: readonly string[]): Promise<string> {
     const env = commandEnvironment(process.env, { isTrusted: false });
     const { signal } = new AbortController();
-    const { stdout } = await runVoxform(args, {
+    const { result = '' } = await runVoxform(args, {
       command: this.#command,
       cwd: this.#context.extensionPath,
       env,
       signal,
     });
-    return stdout;
+    return result;
   }
 
   async #showLocations(uri: string, at: Position, locations: readonly Location[]): Promise<void> {

@@ -22,8 +22,8 @@ export interface Message {
 }
 
 interface Ended {
-  readonly code: number;
-  readonly stdout: string;
+  /** Undefined if the command failed: some formats then have an error in place of a result. */
+  readonly result: string | undefined;
   readonly messages: readonly Message[];
 }
 
@@ -47,9 +47,10 @@ export async function runVoxform(
       if (each.level === 'info') onProgress?.(each.message);
     }
   });
-  const { code } = await ended;
+  await ended;
   if (begun !== '') messages.push(messageIn(begun));
-  return { code, stdout: chunks.join(''), messages };
+  const hasFailed = chunks.length === 0 || messages.some(({ level }) => level === 'error');
+  return { result: hasFailed ? undefined : chunks.join(''), messages };
 }
 
 function messageIn(line: string): Message {
@@ -67,7 +68,8 @@ export function failureText(messages: readonly Message[]): string {
   const errors = messages.filter(({ level }) => level === 'error');
   const texts = (errors.length === 0 ? messages : errors).map(({ message }) =>
     message
-      .replace(/^(?:error|hint): +/, '')
+      .replace(/^error: +/, '')
+      .replace(/^hint: +(.)/, (_, first: string) => first.toUpperCase())
       .replaceAll(/\s+/g, ' ')
       .replace(/\.?\s*$/, '.'),
   );
