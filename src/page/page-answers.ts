@@ -211,12 +211,15 @@ export function setCookie(c: PageContext, { name, value, maxAge, isSecure, sameS
   c.header('set-cookie', cookie, { append: true });
 }
 
+/** Pages to return to. Others, such as that of the sign-out, show nothing to a person. */
+const RETURNED = /^\/((workspaces|pulls)(\/.*)?|search|freeze|unfreeze)?$/;
+
 /** The path of one of our pages to return to. */
 export function ownPath(text: string | undefined): string {
   const base = 'http://page';
   if (text === undefined || !URL.canParse(text, base)) return '/';
   const { origin, pathname, search } = new URL(text, base);
-  return origin === base && !pathname.startsWith('//') ? pathname + search : '/';
+  return origin === base && RETURNED.test(pathname) ? pathname + search : '/';
 }
 
 interface Note {

@@ -151,7 +151,20 @@ describe('reading', () => {
       const signedIn = await page.ask(`/sign-in?to=${encodeURIComponent(bad)}`, { headers: { cookie } });
       expect(new URL(signedIn.headers.location ?? '', page.url).origin).toBe(page.url);
     }
-    expect((await page.ask(`/sign-in?to=${to}`, { headers: { cookie } })).headers.location).toBe(to);
+    const returned = async (target: string) =>
+      (await page.ask(`/sign-in?to=${encodeURIComponent(target)}`, { headers: { cookie } })).headers.location;
+    for (const own of [to, '/', '/workspaces?q=a', '/search?q=ab', '/pulls/voices/41', '/freeze', RUN])
+      expect(await returned(own)).toBe(own);
+    for (const no of [
+      '/sign-out',
+      '/sign-in',
+      '/sign-in/callback?state=x',
+      '/events',
+      '/status',
+      '/api/v1/pulls',
+      '/x',
+    ])
+      expect([no, await returned(no), await location(no)]).toEqual([no, '/', '/']);
   });
 });
 

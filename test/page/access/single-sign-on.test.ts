@@ -358,6 +358,7 @@ it('returns to no other site', async () => {
     const { headers } = await signIn(page, to);
     expect(headers.refresh, to).toMatch(/^0; url=\/(?![/\\])/);
   }
+  expect((await signIn(page, '/sign-out')).headers.refresh).toBe('0; url=/');
   const { cookie, path } = await attempt(page);
   const forged = cookie.replace(/[^.]*$/, Buffer.from('https://evil.example/').toString('base64url'));
   expect((await page.ask(path, from(forged))).headers.refresh).toBe('0; url=/');
