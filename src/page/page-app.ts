@@ -26,7 +26,6 @@ import { pathOf } from './views/parts.ts';
 import { pullsView, pullView } from './views/pulls-view.ts';
 import { searchView } from './views/search-view.ts';
 import { overviewView, pagesOf, workspacesView } from './views/workspaces-view.ts';
-import { workspacePath } from './workspace-path.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
 
 /** The maximum size of a form: a token, an id, a reason. */
@@ -81,8 +80,10 @@ export function createPage(options: SiteOptions): Page {
     const visitor = await (isApi(c) ? access.caller(incoming) : access.visitor(incoming));
     if ('wait' in visitor) return refused(c, visitor.wait, '/');
     c.set('visitor', visitor);
-    // No name contains NUL, and PostgreSQL does not accept it.
-    if (c.req.url.includes('%00') && !['/workspaces', '/search'].includes(c.req.path)) return answers.notFound(c);
+    if (!isReadable(c.req.url) && !['/workspaces', '/search'].includes(c.req.path)) {
+      const text = 'The address has %00, or an escape that is not UTF-8.';
+      return answers.note(c, 400, { heading: 'Not found', text });
+    }
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
     return next();
   });
@@ -211,12 +212,21 @@ export function createPage(options: SiteOptions): Page {
   };
 }
 
+/** No name contains NUL, and PostgreSQL does not accept it. */
+function isReadable(url: string): boolean {
+  try {
+    return !decodeURIComponent(url).includes('\0');
+  } catch {
+    return false;
+  }
+}
+
 /** The methods of a page for `Allow`; undefined if there is no page. */
 function methodsOf(c: PageContext, hasSignOn: boolean): string | undefined {
   const { pathname } = new URL(c.req.url);
   if (hasSignOn && (pathname === '/sign-in/provider' || pathname === '/sign-in/callback')) return 'GET';
   if (pathname === '/sign-out') return 'POST';
-  if (pathname === '/sign-in' || freezeActionAt(pathname) || workspacePath(pathname)?.view === 'action')
+  if (pathname === '/sign-in' || freezeActionAt(pathname) || /^\/workspaces\/.+\/actions\/[^/:]+$/.test(pathname))
     return 'GET, HEAD, POST';
   const isPage =
     ['/', '/events', '/search', '/workspaces', '/pulls'].includes(pathname) ||

@@ -163,6 +163,9 @@ describe('the API', () => {
     ["q='%20OR%201=1--&limit=", 'The limit is a number'],
     [`${'x'.repeat(9000)}=1`, 'Unknown parameter "xxx'],
     ['__proto__=1', 'Unknown parameter "__proto__"'],
+    ['%00=1', '%00'],
+    ['q=%ff', 'UTF-8'],
+    ['q=%', 'UTF-8'],
   ])('refuses a list with %s', async (query, said) => {
     await using page = await runningPage();
     const { status, error } = await errorOf(page, `/api/v1/workspaces?${query}`);
@@ -170,15 +173,21 @@ describe('the API', () => {
     expect(error.length).toBeLessThan(500);
   });
 
+  it.each(['/api/v1/workspaces/%ff', '/api/v1/workspaces/a%00b', '/api/v1/pulls/%e0/1'])(
+    'cannot read %s, and says so as JSON',
+    async (at) => {
+      await using page = await runningPage();
+      const { status, error } = await errorOf(page, at);
+      expect([status, error]).toEqual([400, expect.stringContaining('UTF-8')]);
+    },
+  );
+
   it.each([
     '/api',
     '/api/',
     '/api/v1',
     '/api/v2/workspaces',
     '/api/v1/workspaces/none:production',
-    '/api/v1/workspaces/%ff',
-    '/api/v1/workspaces?%00=1',
-    '/api/v1/workspaces/a%00b',
     '/api/v1/workspaces//runs',
     '/api/v1/workspaces/../../status/x',
     `${WORKSPACE}/actions/run`,

@@ -322,6 +322,16 @@ describe('a role', () => {
     expect([status, text, page.source.acted]).toEqual([400, expect.stringContaining(why), []]);
   });
 
+  it.each([pathOf(ADDRESS, 'actions', 'nope'), '/workspaces/none:test/actions/nope'])(
+    'of an admin has no action %s',
+    async (path) => {
+      await using page = await runningPage();
+      const headers = { cookie: await page.signIn('admin-token') };
+      for (const sent of [{ form: {} }, {}]) expect((await page.ask(path, { headers, ...sent })).status).toBe(404);
+      expect((await page.ask(`/api/v1${path}`, { headers, form: {} })).status).toBe(405);
+    },
+  );
+
   it('approves the plan that was shown and no other', async () => {
     await using page = await runningPage();
     const cookie = await page.signIn('approver-token');
@@ -508,11 +518,11 @@ describe('what is shown', () => {
     }
   });
 
-  it.each(['/workspaces/%00', '/workspaces/a%00/runs/1', '/events?workspace=%00', '/%00'])(
+  it.each(['/workspaces/%00', '/workspaces/a%00/runs/1', '/events?workspace=%00', '/%00', '/%ff', '/workspaces/a%'])(
     'of %s is nothing',
     async (path) => {
       await using page = await runningPage({ source: new SampleSource({ count: 1, names: ['\0'] }) });
-      expect((await page.ask(path)).status).toBe(404);
+      expect((await page.ask(path)).status).toBe(400);
     },
   );
 
@@ -531,12 +541,18 @@ describe('what is shown', () => {
 
   it('is a page for people, whatever does not exist', async () => {
     await using page = await runningPage(everywhere);
-    for (const path of ['/nothing', '/%00']) {
-      const { status, text } = await page.ask(path, { headers: elsewhere });
-      expect([status, text]).toEqual([404, expect.stringContaining('<h1>Not found</h1>')]);
-      const asked = await page.ask(path, { headers: { ...elsewhere, accept: '*/*' } });
-      expect(JSON.parse(asked.text)).toMatchObject({ error: expect.stringContaining('not found') });
-    }
+    const { status, text } = await page.ask('/nothing', { headers: elsewhere });
+    expect([status, text]).toEqual([404, expect.stringContaining('<h1>Not found</h1>')]);
+    const asked = await page.ask('/nothing', { headers: { ...elsewhere, accept: '*/*' } });
+    const { error } = JSON.parse(asked.text);
+    const listed = error
+      .split(': ')[1]
+      .split(', ')
+      .filter((path: string) => path.startsWith('/'));
+    expect(listed).toEqual(expect.arrayContaining(['/', '/api/v1/schema', '/status']));
+    const cookie = await page.signIn('viewer-token');
+    for (const path of listed)
+      expect([path, (await page.ask(path, { headers: { cookie } })).status]).toEqual([path, 200]);
   });
 
   it('is the last page of a list that is shorter, in the same order', async () => {

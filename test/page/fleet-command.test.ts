@@ -109,7 +109,7 @@ notify: [{ url: ${told.url} }]
     expect([document.processes.length > 0, apiProblems('fleet_status', document)]).toEqual([true, []]);
     const wrong = await ask('/wrong', { headers: { accept: 'application/json' } });
     expect(JSON.parse(wrong.text)).toEqual({
-      error: 'not found; available: /healthz, /readyz, /status, /metrics',
+      error: 'not found; available: /, /api/v1/schema, /healthz, /readyz, /status, /metrics',
     });
     expect((await ask('/workspaces/voices/curious:test')).text).toContain('is not set');
   });

@@ -63,7 +63,7 @@ export interface Listener {
 }
 
 export function notFound({ reconciles }: { readonly reconciles: boolean }): string {
-  return `not found; available: /healthz, /readyz, /status, /metrics${reconciles ? ', POST /reconcile' : ''}`;
+  return `not found; available: /, /api/v1/schema, /healthz, /readyz, /status, /metrics${reconciles ? ', POST /reconcile' : ''}`;
 }
 
 /** Serves health, status, metrics and the page. Throws `UserError` for an address that it cannot listen on. */
