@@ -51,19 +51,24 @@ export function unknownIn(parameters: URLSearchParams, sources: readonly string[
 /** The maximum number of rows of a page for programs. */
 const MOST_ROWS = 200;
 
-/** A part of a list for programs. Unknown parameters are problems: without its misspelt filter, a list would have too many rows. */
+/**
+ * A part of a list for programs. Unknown parameters are problems: without its misspelt filter, a list would have too many rows. So are
+ * repeated ones, which would not widen a filter.
+ */
 export function pagingOf(
   parameters: URLSearchParams,
   filters: readonly string[] = [],
 ): { readonly page: number; readonly limit: number; readonly problems: readonly string[] } {
   const known = [...filters, 'page', 'limit'];
   const unknown = [...parameters.keys()].filter((key) => !known.includes(key));
+  const repeated = known.filter((key) => parameters.getAll(key).length > 1);
   const [page, limit] = [parameters.get('page') ?? '1', parameters.get('limit') ?? String(ROWS_PER_PAGE)];
   return {
     page: pageNumber(page),
     limit: pageNumber(limit),
     problems: [
       ...unknown.map((key) => `Unknown parameter ${quoted(key)}. Known: ${known.join(', ')}.`),
+      ...repeated.map((key) => `Give ${key} only once.`),
       ...(PAGE.test(page) ? [] : [`Unknown page ${quoted(page)}.`]),
       ...(PAGE.test(limit) && Number(limit) <= MOST_ROWS ? [] : [`The limit is a number from 1 to ${MOST_ROWS}.`]),
     ],

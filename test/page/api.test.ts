@@ -163,6 +163,8 @@ describe('the API', () => {
     ["q='%20OR%201=1--&limit=", 'The limit is a number'],
     [`${'x'.repeat(9000)}=1`, 'Unknown parameter "xxx'],
     ['__proto__=1', 'Unknown parameter "__proto__"'],
+    ['status=failed&status=drifted', 'Give status only once'],
+    ['limit=1&page=1&limit=2', 'Give limit only once'],
     ['%00=1', '%00'],
     ['q=%ff', 'UTF-8'],
     ['q=%', 'UTF-8'],
@@ -181,6 +183,13 @@ describe('the API', () => {
       expect([status, error]).toEqual([400, expect.stringContaining('UTF-8')]);
     },
   );
+
+  it('has an empty list of pull requests where no source has any', async () => {
+    await using page = await runningPage({ source: Object.assign(new SampleSource(), { pulls: undefined }) });
+    const list = documentOf(await page.ask('/api/v1/pulls'), 'pulls');
+    expect(list).toEqual({ items: [], found: 0, next: null, problems: [] });
+    expect((await errorOf(page, '/api/v1/pulls/voices/41')).status).toBe(404);
+  });
 
   it.each([
     '/api',

@@ -90,8 +90,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
   });
   app.get(`${API}/pulls`, (c) =>
     paged(c, [], async (paging) => {
-      if (source.pulls === undefined) return answers.gone(c, 'No source plans pull requests.');
-      const { pulls, problems } = await source.pulls.list();
+      const { pulls, problems } = (await source.pulls?.list()) ?? { pulls: [], problems: [] };
       return answer(c, 'pulls', { ...onPage(c, paging, pulls.map(pullRowJson)), problems });
     }),
   );
