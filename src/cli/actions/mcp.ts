@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { isInside, realPath } from '../../manifests/read-file.ts';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
+import { isExecutable } from '../../version.ts';
 import { serveAssistant } from '../assistant/server.ts';
 import { SettingsAtStart } from '../assistant/settings-at-start.ts';
 import type { Context } from '../context.ts';
@@ -28,7 +29,9 @@ export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
  */
 function withoutPrograms(env: Context['env'], root: string): Context['env'] {
   const isOwn = (file: string) => isInside(realPath(file), root);
-  if ([import.meta.dirname, process.execPath].some((file) => file !== undefined && isOwn(file))) {
+  // The executable has all its parts inside.
+  const parts = isExecutable ? [] : [import.meta.dirname];
+  if ([process.execPath, ...parts].some(isOwn)) {
     throw new UserError('voxform is installed in the project, where an assistant can change it', {
       hint: 'Install it outside of the project: npm install --global voxform',
     });
