@@ -2,6 +2,7 @@ import { planDocument } from '../engine/plan/plan-schema.ts';
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import { type Comparison, comparisonsOf } from '../fleet/rows/comparison-rows.ts';
+import { latestFreezes } from '../fleet/rows/freeze-rows.ts';
 import {
   enterOrphans,
   fleetVersion,
@@ -69,9 +70,10 @@ const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
 
 async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overview> {
   const most = reasons.map((reason) => [keyOf(reason), reason.most] as const);
-  const [figures, day, needy] = await Promise.all([
+  const [figures, day, freezes, needy] = await Promise.all([
     fleetFigures(database),
     lastDay(database),
+    latestFreezes(database, MOST_SHOWN),
     needyWorkspaces(database, { ...Object.fromEntries(most), stale: MOST_SHOWN }),
   ]);
   const listed = (by: Attention['by']): Attention => {
@@ -86,6 +88,7 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
     stale: eachOnce([listed({ status: 'stale' })]),
     broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
     trends: trendNames.map((name) => ({ name, counts: day.map((hour) => hour[name]) })),
+    freezes,
     facts: factsOf(figures, now),
   };
 }

@@ -1,5 +1,5 @@
 import type { PlanDocument, PlannedChange } from '../engine/plan/plan-document.ts';
-import type { Freeze } from '../fleet/rows/freeze-rows.ts';
+import type { Freeze, ListedFreeze } from '../fleet/rows/freeze-rows.ts';
 import type { ListedPull, PullRow, PullsProblem, ShownPullPlan } from '../fleet/rows/pull-rows.ts';
 import type { SearchHit } from '../fleet/rows/search-rows.ts';
 import type { AppliedRow } from '../operator/plan-after.ts';
@@ -111,6 +111,8 @@ export interface Overview {
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
   /** Of the last day; none without a fleet. */
   readonly trends: readonly Trend[];
+  /** Of the fleet, newest first; shortened. */
+  readonly freezes: readonly ListedFreeze[];
   readonly facts: readonly Fact[];
 }
 

@@ -151,6 +151,7 @@ export class WatchSource implements PageSource, RunObserver {
       stale: [],
       broken: [],
       trends: [],
+      freezes: [],
       facts: [],
     };
   }

@@ -129,8 +129,9 @@ describe('the API', () => {
     ]);
     for (const query of ['', '?q=', '?q=c', '?q=client&sort=address'])
       expect((await errorOf(page, `/api/v1/search${query}`)).status).toBe(400);
-    const { counts, trends, frozen } = documentOf(await page.ask('/api/v1/overview'), 'overview');
+    const { counts, trends, freezes, frozen } = documentOf(await page.ask('/api/v1/overview'), 'overview');
     expect([counts, frozen]).toEqual([{ 'in-sync': 1, waiting: 1, failed: 1 }, null]);
+    expect(freezes).toMatchObject([{ because: expect.stringContaining('<img'), ended_by: 'bob' }]);
     expect(trends).toMatchObject([{ name: 'runs' }, { name: 'failed' }, { name: 'drifted' }]);
     await using watch = await runningPage({ source: Object.assign(new SampleSource(), { search: undefined }) });
     expect((await errorOf(watch, '/api/v1/search?q=client')).status).toBe(404);

@@ -273,6 +273,7 @@ export class SampleSource implements PageSource {
         },
         { name: 'drifted', counts: Array(24).fill(0) },
       ] as const,
+      freezes: [{ at: at(90), by: '<b>ann', because: '<img src=x> \u202e', endedAt: at(60), endedBy: 'bob' }] as const,
       facts: [['Oldest check', at(200)] as const, ['Processes', '2 alive'] as const],
     };
   }

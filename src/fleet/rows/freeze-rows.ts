@@ -9,10 +9,16 @@ export interface Freeze {
   readonly because: string;
 }
 
-const S = FLEET_SCHEMA;
+/** A freeze, and its end if it has ended. */
+export interface ListedFreeze {
+  readonly at: Date;
+  readonly by: string;
+  readonly because: string;
+  readonly endedAt: Date | null;
+  readonly endedBy: string | null;
+}
 
-/** The address of runs that concern every workspace. A row for each would delay a freeze. */
-export const ALL_WORKSPACES = '';
+const S = FLEET_SCHEMA;
 
 /** The freeze of the fleet, if any. */
 export async function currentFreeze({ ask }: FleetStatements): Promise<Freeze | undefined> {
@@ -20,17 +26,22 @@ export async function currentFreeze({ ask }: FleetStatements): Promise<Freeze | 
   return row && { at: (row.at as Date).toISOString(), by: String(row.by), because: String(row.because) };
 }
 
-const ADD_RUN = `INSERT INTO ${S}.runs (address, started_at, seconds, mode, result, who, process, summary)
-  SELECT '${ALL_WORKSPACES}', now(), 0, ''`;
+/** The current freeze and earlier ones, newest first. */
+export async function latestFreezes({ ask }: FleetStatements, limit: number): Promise<readonly ListedFreeze[]> {
+  const rows = await ask(
+    `SELECT at, by, because, ended_at AS "endedAt", ended_by AS "endedBy" FROM ${S}.freezes ORDER BY id DESC LIMIT $1`,
+    limit,
+  );
+  return rows as readonly unknown[] as readonly ListedFreeze[];
+}
 
-/** Freezes the fleet, and adds that to the runs of all workspaces. Returns false if it was frozen already. */
+/** Freezes the fleet. Returns false if it was frozen already. */
 export async function enterFreeze(
   { ask }: FleetStatements,
   { by, because }: Pick<Freeze, 'by' | 'because'>,
 ): Promise<boolean> {
   const rows = await ask(
-    `WITH entered AS (INSERT INTO ${S}.freezes (by, because) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id)
-${ADD_RUN}, 'frozen', $1, '', json_build_object('because', $2::text) FROM entered RETURNING id`,
+    `INSERT INTO ${S}.freezes (by, because) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id`,
     by,
     because,
   );
@@ -46,7 +57,7 @@ export async function endFreeze({ ask }: FleetStatements, by: string): Promise<b
     `WITH ended AS (UPDATE ${S}.freezes SET ended_at = now(), ended_by = $1 WHERE ended_at IS NULL RETURNING id),
 held AS (SELECT address FROM ${S}.workspaces WHERE last->>'hold' = 'frozen' ORDER BY address FOR UPDATE),
 due AS (UPDATE ${S}.workspaces SET due_at = least(due_at, now()) WHERE EXISTS (SELECT FROM ended) AND address IN (SELECT address FROM held))
-${ADD_RUN}, 'unfrozen', $1, '', '{}' FROM ended RETURNING id`,
+SELECT id FROM ended`,
     by,
   );
   return rows.length > 0;

@@ -12,7 +12,6 @@ import type { MovedMark } from '../../state/state-errors.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import { ALL_WORKSPACES } from './freeze-rows.ts';
 import { RUNS } from './member-rows.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
 import { hasStatus, IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces, sinceOf } from './status-rows.ts';
@@ -140,17 +139,15 @@ export async function sourceNames({ ask }: FleetStatements): Promise<readonly st
   return (await ask(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
 }
 
-/** Runs of this workspace, and freezes of the fleet, newest first. @param id to select one run. */
+/** Runs of this workspace, newest first. @param id to select one run. */
 export async function keptRuns(
   { ask }: FleetStatements,
   address: string,
   { id, limit }: { readonly id?: string; readonly limit: number },
 ): Promise<readonly KeptRun[]> {
-  const latest = (whose: string) =>
-    `(SELECT * FROM ${S}.runs WHERE address = ${whose} AND ($2::bigint IS NULL OR id = $2) ORDER BY id DESC LIMIT $3)`;
   const rows = await ask(
     `SELECT id::text, 'fleet' AS command, started_at AS "startedAt", seconds, mode, result, why, who AS "askedBy", commit,
-  plan_id AS plan, process, summary FROM (${latest('$1')} UNION ALL ${latest(`'${ALL_WORKSPACES}'`)}) AS r ORDER BY r.id DESC LIMIT $3`,
+  plan_id AS plan, process, summary FROM ${S}.runs r WHERE address = $1 AND ($2::bigint IS NULL OR id = $2) ORDER BY r.id DESC LIMIT $3`,
     address,
     id ?? null,
     limit,

@@ -53,10 +53,11 @@ export async function removeProcess({ ask }: FleetStatements, id: string): Promi
 /** Rows of a statement, so that none holds locks for long. */
 const BATCH = 5000;
 
-/** Removes runs that are older, and plans that were decided or replaced before. Milliseconds. */
+/** Removes runs that are older, and plans and freezes that ended before. Milliseconds. */
 export async function removeOldRuns(statements: FleetStatements, retention: number): Promise<void> {
   const before = "now() - $1 * interval '1 millisecond'";
   await removeInBatches(statements, 'runs', { where: `started_at < ${before}`, value: retention });
+  await removeInBatches(statements, 'freezes', { where: `ended_at < ${before}`, value: retention });
   await removeInBatches(statements, 'plans', {
     where: `state IN ('rejected', 'stale', 'applied') AND coalesce(decided_at, made_at) < ${before}`,
     value: retention,

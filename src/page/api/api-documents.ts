@@ -135,6 +135,15 @@ const apiDocuments = {
         counts: z.array(z.int()).describe('Per hour, the current one last.'),
       }),
     ),
+    freezes: z.array(
+      described('A freeze of the fleet, newest first; shortened.', {
+        at: time('When it began.'),
+        by: z.string(),
+        because: z.string(),
+        ended_at: timeOrNull('When the fleet was resumed; null while it is frozen.'),
+        ended_by: z.string().nullable(),
+      }),
+    ),
     frozen,
   }),
   search: listOf(

@@ -40,8 +40,19 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
 
   app.get(`${API}/schema`, (c) => answers.json(c, apiJsonSchema()));
   app.get(`${API}/overview`, async (c) => {
-    const { counts, trends } = await source.overview();
-    return answer(c, 'overview', { counts: Object.fromEntries(counts), trends, frozen: c.var.freeze ?? null });
+    const { counts, trends, freezes } = await source.overview();
+    return answer(c, 'overview', {
+      counts: Object.fromEntries(counts),
+      trends,
+      freezes: freezes.map(({ at, by, because, endedAt, endedBy }) => ({
+        at: at.toISOString(),
+        by,
+        because,
+        ended_at: endedAt?.toISOString() ?? null,
+        ended_by: endedBy,
+      })),
+      frozen: c.var.freeze ?? null,
+    });
   });
   app.get(`${API}/search`, (c) =>
     paged(c, ['q'], async (paging, parameters) => {

@@ -197,7 +197,7 @@ export function facts(all: readonly ShownFact[], now: Date): Html {
 }
 
 function isDecision({ result }: ListedRun): boolean {
-  return ['requested', 'approved', 'rejected', 'paused', 'resumed', 'frozen', 'unfrozen'].includes(result);
+  return ['requested', 'approved', 'rejected', 'paused', 'resumed'].includes(result);
 }
 
 /** Runs as a table; on a phone each row is a block. */

@@ -33,7 +33,7 @@ import { problemPanel } from './workspace-view.ts';
 
 /** The number of workspaces by status, with links; those that need attention; stale ones. */
 export function overviewView(
-  { counts, attention, stale, broken, trends, facts: known }: Overview,
+  { counts, attention, stale, broken, trends, freezes, facts: known }: Overview,
   context: ViewContext,
 ): Html {
   const { now } = context;
@@ -52,7 +52,18 @@ ${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((sta
 ${trendPlots(trends)}
 <section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
-${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}</div>`;
+${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}
+${freezes.length === 0 ? '' : html`<section id="freezes"><h2>Freezes</h2>${freezesTable(freezes, now)}</section>`}</div>`;
+}
+
+function freezesTable(freezes: Overview['freezes'], now: Date): Html {
+  const row = ({ at, by, because, endedAt, endedBy }: Overview['freezes'][number]) => html`<tr>
+<td data-title="Since">${moment(at, now)}</td>
+<td class="by" data-title="By">${isolated(by)}</td>
+<td data-title="Resumed">${endedAt === null ? 'not yet' : html`${moment(endedAt, now)} by ${isolated(endedBy ?? '')}`}</td>
+<td class="text" data-title="Because">${isolated(because)}</td></tr>`;
+  return html`<table class="rows"><thead><tr><th scope="col">Since</th><th scope="col">By</th><th scope="col">Resumed</th><th scope="col">Because</th></tr></thead>
+<tbody>${freezes.map(row)}</tbody></table>`;
 }
 
 const size = { width: 240, height: 40, gap: 2 } as const;
