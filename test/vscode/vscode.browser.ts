@@ -209,6 +209,11 @@ describe('VS Code', () => {
         expect(await written()).toEqual([]);
         expect(emulator.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
       });
+      await step('a window without a project', async () => {
+        await rm(path.join(folder.root, 'voxform.yaml'));
+        await code.run('voxform: Plan');
+        await code.shown('.notification-list-item', 'There is no voxform.yaml in this window').waitFor();
+      });
     },
   );
 });

@@ -7,10 +7,14 @@ export async function projectFolders(): Promise<readonly string[]> {
   return [...new Set(found.map(({ fsPath }) => path.dirname(fsPath)))].sort();
 }
 
-/** The project of the active editor, or one that the person picks; undefined if they pick none. */
+/** The project of the active editor, or one that the person picks; undefined, with a message, if there is none, and if they pick none. */
 export async function chooseProject(): Promise<string | undefined> {
   const found = await vscode.workspace.findFiles('**/voxform.{yaml,yml}', '**/node_modules/**');
   const folders = found.map(({ fsPath }) => path.dirname(fsPath)).sort();
+  if (folders.length === 0) {
+    void vscode.window.showErrorMessage('There is no voxform.yaml in this window. Open the folder of a project.');
+    return undefined;
+  }
   const around = projectAround(folders, vscode.window.activeTextEditor?.document.uri.fsPath);
   if (around !== undefined || folders.length < 2) return around ?? folders[0];
   const items = folders.map((folder) => ({ label: vscode.workspace.asRelativePath(folder), folder }));
