@@ -7,17 +7,27 @@ const RUNS = `INSERT INTO voxform_fleet.runs (address, started_at, seconds, mode
 SELECT 'a', now() - interval '2 days', 1, 'apply', 'ok', 'p', json '{}' FROM generate_series(1, 10000)
 UNION ALL SELECT 'a', now(), 1, 'apply', 'ok', 'p', json '{}'`;
 
-it.each(Object.entries(newDatabases))('old runs are removed in batches, and no others: %s', async (_, open) => {
-  const database = await open();
-  await setUpTables(database);
-  await database.ask(RUNS);
-  const removed: number[] = [];
-  const ask: typeof database.ask = async (text, ...values) => {
-    const rows = await database.ask(text, ...values);
-    removed.push(Number(rows[0]?.count));
-    return rows;
-  };
-  await removeOldRuns({ ...database, ask }, 86_400_000);
-  expect(removed).toEqual([5000, 5000, 0, 0]);
-  expect(await database.ask('SELECT count(*)::int AS count FROM voxform_fleet.runs')).toEqual([{ count: 1 }]);
-});
+/** A freeze that lasts is kept, however old it is. */
+const FREEZES = `INSERT INTO voxform_fleet.freezes (by, because, at, ended_at) VALUES ('ann', 'old', now() - interval '3 days', now() - interval '2 days'),
+  ('ann', 'recent', now() - interval '3 days', now()), ('ann', 'in force', now() - interval '3 days', NULL)`;
+
+it.each(Object.entries(newDatabases))(
+  'old runs are removed in batches, with ended freezes, and no others: %s',
+  async (_, open) => {
+    const database = await open();
+    await setUpTables(database);
+    await database.ask(RUNS);
+    await database.ask(FREEZES);
+    const removed: number[] = [];
+    const ask: typeof database.ask = async (text, ...values) => {
+      const rows = await database.ask(text, ...values);
+      removed.push(Number(rows[0]?.count));
+      return rows;
+    };
+    await removeOldRuns({ ...database, ask }, 86_400_000);
+    expect(removed).toEqual([5000, 5000, 0, 1, 0]);
+    expect(await database.ask('SELECT count(*)::int AS count FROM voxform_fleet.runs')).toEqual([{ count: 1 }]);
+    const freezes = await database.ask('SELECT because FROM voxform_fleet.freezes ORDER BY because');
+    expect(freezes.map(({ because }) => because)).toEqual(['in force', 'recent']);
+  },
+);
