@@ -44,6 +44,7 @@ type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'reach'>
 export interface SaidRow extends ResourceRow {
   /** The dashboard link, if a person has something to do there. */
   readonly url: string | undefined;
+  readonly isPlanned: boolean;
   readonly lines: readonly string[];
 }
 
@@ -122,14 +123,15 @@ ${choice('Status', { name: 'status', chosen: status, values: statuses })}
 /** The maximum bytes of all rows of groups, each of which gets a fair part; the filter finds others. */
 const ROOM = 24_000;
 
-/** The first groups are open while they are short. */
+/** The first groups are open while they are short. Those in the plan stay folded: each resource is shown once. */
 function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
   const { address, isOld } = detail;
   let unfolded = MOST_UNFOLDED;
   let spare = 0;
   return html`${groupsOf(rows).map((group, _, all) => {
     const { status, shared, rows: members } = group;
-    const isOpen = urgency[status] < urgency.recorded && members.length <= unfolded;
+    const isNew = urgency[status] < urgency.recorded && members.some(({ isPlanned }) => !isPlanned);
+    const isOpen = isNew && members.length <= unfolded;
     if (isOpen) unfolded -= members.length;
     const shown: Html[] = [];
     spare += ROOM / all.length;
@@ -203,7 +205,7 @@ export function foundResources(
       const { url, steps = [] } = known.get(address) ?? {};
       const open = isPlanned ? [] : steps;
       const lines = [detail, ...open.map((step) => stepText(step, reach))].filter((line) => line !== '');
-      return { ...row, url, lines };
+      return { ...row, url, isPlanned, lines };
     })
     .filter((row) => {
       const text = [row.address, row.id, row.status, ...row.lines].join('\n').toLowerCase();
