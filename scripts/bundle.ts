@@ -146,7 +146,7 @@ const bundle = await rolldown({
   },
   platform: 'node',
   // The paths of packages would differ where their folder is a link.
-  experimental: { attachDebugInfo: 'none' },
+  resolve: { symlinks: false },
   plugins: [filesOfPages, leanUndici, leanMcp, onlyUsedMembers, ...(isExecutable ? [packagesInside] : [])],
   // undici's parser as in Node, without the experimental one.
   transform: { target: 'node22.22', define: { esbuildDetection: 'true' } },
