@@ -174,6 +174,9 @@ const examples: Readonly<Record<string, readonly [string, string]>> = {
   schema: ['schema > manifest.schema.json', 'schema Agent'],
   completion: ['completion zsh', 'completion fish > ~/.config/fish/completions/voxform.fish'],
   lsp: ['lsp', 'lsp -w staging'],
+  ci: ['ci comment plan.md', 'ci reviewed-plan voxform:plan'],
+  'ci comment': ['ci comment plan.md', 'ci comment --project voices plan.md'],
+  'ci reviewed-plan': ['ci reviewed-plan voxform:plan', 'ci reviewed-plan voxform:plan --path voices/voxform.plan'],
   mcp: ['mcp', 'mcp -w staging'],
   emulator: ['emulator', 'emulator --port 0 --data records.json'],
 };
