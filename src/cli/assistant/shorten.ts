@@ -54,12 +54,14 @@ export function pageOf(
 ): Shortened | undefined {
   const all = isObject(result) ? (result as JsonObject)[list] : undefined;
   if (!Array.isArray(all)) return shortened(result, [...steps, ...shorterLists], fits);
+  const hasMore = (result as JsonObject).more === true;
   const page = (most: number): Shortened & { readonly isFitting: boolean } => {
     const end = Math.min(skip + most, all.length);
-    const isWhole = skip === 0 && end === all.length;
-    const next = end < all.length ? `; pass skip: ${end} for the next ones` : '';
-    const note =
-      skip < end ? `${list} ${skip + 1} to ${end} of ${all.length}${next}.` : `No ${list} after ${all.length}.`;
+    const hasNext = end < all.length || hasMore;
+    const next = hasNext ? `; pass skip: ${end} for the next ones` : '';
+    const total = `${hasMore ? 'more than ' : ''}${all.length}`;
+    const note = skip < end ? `${list} ${skip + 1} to ${end} of ${total}${next}.` : `No ${list} after ${all.length}.`;
+    const isWhole = skip === 0 && !hasNext;
     const withNote = (part: Shortened) => ({ ...part, notes: isWhole ? part.notes : [...part.notes, note] });
     const part = { ...(result as JsonObject), [list]: all.slice(skip, end) };
     const last = shortened(part, steps, (each) => fits(withNote(each)));

@@ -192,7 +192,16 @@ const onlyAddresses: Shortening = {
   },
 };
 
-const planSteps = [...shorterTexts, withoutValues, onlyAddresses];
+/** Each of many resources may have one, in place of which its address is shown. */
+const withoutWarnings: Shortening = {
+  note: 'Warnings are left out.',
+  shorten(result) {
+    const { warnings: _, ...rest } = result as JsonObject;
+    return rest;
+  },
+};
+
+const planSteps = [...shorterTexts, withoutWarnings, withoutValues, onlyAddresses];
 
 function selected({ target, selector }: Pick<z.infer<z.ZodObject<typeof selection>>, 'target' | 'selector'>) {
   return [...flag('target', target), ...flag('selector', selector)];
@@ -211,6 +220,13 @@ function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'descri
     compact: compactPlan,
   });
 }
+
+/** The list of a result, of which one item more was read than asked for. */
+function upTo(items: readonly Json[], most: number, name: string): JsonObject {
+  return { [name]: items.slice(0, most), ...(items.length > most && { more: true }) };
+}
+
+const more = z.boolean().optional().describe('True if there are more after these.');
 
 /** Results that are lists, as an object. */
 const listed = (name: string) => (output: string) => ({ [name]: jsonOf(output) });
@@ -337,15 +353,15 @@ export const tools: Readonly<Record<string, Tool>> = {
         .optional()
         .describe('Calls whose field is =, !=, >, >=, < or <= a value, e.g. cost>=0.5.'),
     }),
-    result: open({ records: z.array(object) }),
+    result: open({ records: z.array(object), more }),
     list: 'records',
     operands: ['type', 'id', 'version'],
     narrow: 'Pass id, or a smaller limit.',
     args: ({ type, id, version, limit, skip: first, from, to, agent, where }) => [
-      ...['get', '--output=json', ...flag('limit', first + limit), ...flag('from', from), ...flag('to', to)],
+      ...['get', '--output=json', ...flag('limit', first + limit + 1), ...flag('from', from), ...flag('to', to)],
       ...[...flag('agent', agent), ...flag('where', where), ...operands(type, id, version)],
     ],
-    compact: (output) => ({ records: [jsonOf(output)].flat() }),
+    compact: (output, { limit, skip: first }) => upTo([jsonOf(output)].flat(), first + limit, 'records'),
   }),
   history: tool({
     title: 'List past runs',
@@ -358,13 +374,17 @@ export const tools: Readonly<Record<string, Tool>> = {
       number: z.int().min(1).max(200).default(20).describe('How many runs.'),
       since: text().optional().describe('Only runs since this date or time.'),
     }),
-    result: open({ runs: z.array(object) }),
+    result: open({ runs: z.array(object), more }),
     list: 'runs',
     operands: ['address'],
     narrow: 'Pass address, or a smaller number.',
     args: ({ address: of, number, since, skip: first }) => [
-      ...['history', '--output=json', ...flag('number', first + number), ...flag('since', since), ...operands(of)],
+      ...['history', '--output=json', ...flag('number', first + number + 1), ...flag('since', since), ...operands(of)],
     ],
+    compact(output, { number, skip: first }) {
+      const read = jsonOf(output) as JsonObject;
+      return { ...read, ...upTo(listIn(read, 'runs'), first + number, 'runs') };
+    },
   }),
   versions: tool({
     title: 'Show published versions of an agent',

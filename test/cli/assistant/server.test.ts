@@ -161,6 +161,8 @@ describe('voxform mcp', () => {
     await workspace.folder.write(FILE, manifests(long.replace('Line 30', 'Part 30')));
     const updates = await assistant.call('plan');
     expect(sizeOf(updates)).toBeLessThan(30_500);
+    const { result } = updates.structuredContent as { readonly result: { readonly addresses?: object } };
+    expect(Object.values(result.addresses ?? {}).flat()).toHaveLength(300);
     expect(JSON.stringify(await assistant.result('plan', { target: ['Agent/support-line-of-the-north-7'] }))).toMatch(
       /- Line 30.*\+ Part 30/,
     );
@@ -188,6 +190,8 @@ describe('voxform mcp', () => {
       for (const size of sizes) expect(size, name).toBeLessThan(30_500);
       for (const size of sizes.slice(0, -1)) expect(size, name).toBeGreaterThan(25_000);
     }
+    const { seen } = await pagesOf('get', { type: 'agents' }, 'records');
+    expect(new Set(seen.map((each) => JSON.stringify(each))).size).toBe(300);
     for (const name of ['manifest', 'project', 'apply']) {
       const answer = await assistant.call('schema', { name });
       expect(answer.isError, name).toBeUndefined();
