@@ -31,6 +31,8 @@ interface ReadOptions {
 }
 
 interface Kept {
+  /** The names that `$env` may have. Others could show any secret of this process. */
+  readonly variables: ReadonlySet<string>;
   /** The end of a sentence about a secret that was not read before. */
   readonly lacks: string;
   /** Why a source could not be asked. */
@@ -113,6 +115,11 @@ export class SecretReader {
   /** From now on, no source is asked: `read` has no effect, or throws the failure. */
   keep(kept: Kept): void {
     this.#kept = kept;
+  }
+
+  /** True if `$env` may name this variable. */
+  permitsVariable(name: string): boolean {
+    return this.#kept === undefined || this.#kept.variables.has(name);
   }
 
   /** Why a secret has no text; undefined if it has one. */

@@ -285,12 +285,16 @@ export class Inputs {
     const { secrets, mustBeSet } = this.sources;
     for (const file of secrets.filesOf(name)) this.#noted.add(file);
     const problem = secrets.problem(name);
-    const isValid = problem === undefined || (!mustBeSet && problem.code === 'missing-secret');
+    const isValid = problem === undefined || (!mustBeSet && /^(missing|unread)-secret$/.test(problem.code));
     return isValid ? { value: secrets.named(name) } : problem;
   }
 
   variable(name: string, fallback: string | undefined): Result<string | Unset> {
-    const { env, mustBeSet } = this.sources;
+    const { env, secrets, mustBeSet } = this.sources;
+    if (!secrets.permitsVariable(name)) {
+      const message = `the environment variable ${name} was in no $env when this server started: restart it`;
+      return { code: 'unread-variable', message };
+    }
     const value = env[name] ?? fallback;
     if (value !== undefined) {
       return isPlaceholder(value) ? placeholderProblem(`the environment variable ${name}`) : { value };

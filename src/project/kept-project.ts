@@ -6,6 +6,8 @@ import type { ProjectConfig } from './project.ts';
 export interface KeptProject {
   /** The secrets by workspace. */
   readonly secrets: ReadonlyMap<string, SecretReader>;
+  /** The variables that `$env` may name. Others could show any secret of this process. */
+  readonly variables: ReadonlySet<string>;
   /** @throws UserError if settings changed that decide where requests, secrets and states go. */
   check(document: Json, project: ProjectConfig): void;
   /**

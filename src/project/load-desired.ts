@@ -147,6 +147,11 @@ export function secretsIn(value: unknown): string[] {
   );
 }
 
+/** Names of the environment variables in a value with forms. */
+export function variablesIn(value: unknown): string[] {
+  return [...formsIn(value)].flatMap(({ form: { $env } }) => (typeof $env === 'string' ? [$env] : []));
+}
+
 /** @param inputs shared by the whole load, so that each file is read once. */
 function formsContexts(
   { project: { root }, workspace: { lookupNames }, kinds, lookups }: LoadDesiredOptions,

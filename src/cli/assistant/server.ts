@@ -127,7 +127,10 @@ interface Running {
 
 /** Runs the command of a tool in this process. */
 async function runTool(tool: Tool, { context, given, asked }: Running): Promise<Ran> {
-  const { cwd, projectFolder, env, policies, cacheFolder, kept } = context;
+  const { cwd, projectFolder, policies, cacheFolder, kept } = context;
+  // A tool that opens no workspace does not compare settings with those of the start: it gets no secrets.
+  const mayNotSee = (name: string) => !tool.opensWorkspace && kept?.variables.has(name) === false;
+  const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !mayNotSee(name)));
   const workspace = typeof given.workspace === 'string' ? given.workspace : context.workspace;
   const { signal } = asked.mcpReq;
   const interrupts = new Interrupts(() => undefined);

@@ -3,6 +3,7 @@ import type { SecretReader } from '../../manifests/secret-reader.ts';
 import { attempt } from '../../problems/attempt.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { KeptProject } from '../../project/kept-project.ts';
+import { variablesIn } from '../../project/load-desired.ts';
 import type { ProjectConfig } from '../../project/project.ts';
 import { declarationsOnce } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
@@ -19,6 +20,7 @@ const RESTART = 'Ask the user to review this and to restart the server.';
  */
 export class SettingsAtStart implements KeptProject {
   readonly secrets = new Map<string, SecretReader>();
+  variables: ReadonlySet<string> = new Set();
   readonly #read = new Map<string, Promise<unknown>>();
   #document: Json | undefined;
   #certificates = '';
@@ -45,6 +47,10 @@ export class SettingsAtStart implements KeptProject {
     const project = await openProject(context);
     const selected = attempt(() => selectWorkspace(project, { name: context.workspace, env }).name);
     const declarations = declarationsOnce(project, { kinds, lookups });
+    const read = await declarations();
+    const values = [...read.declarations.map(({ home }) => home.value), this.#document];
+    const variables = new Set(values.flatMap(variablesIn));
+    this.variables = variables;
     for (const workspace of Object.values(project.workspaces)) {
       const opened = new OpenWorkspace({ ...context, env }, { project, workspace, declarations });
       const { secrets } = workspace;
@@ -55,6 +61,7 @@ export class SettingsAtStart implements KeptProject {
       secrets.keep({
         lacks: 'was not read when this server started: restart it, with -w for another workspace',
         failure,
+        variables,
       });
       await opened.prepareStore().catch(atStart);
     }

@@ -56,10 +56,39 @@ describe('files that change while voxform mcp runs', () => {
     const starting = { args: ['-w', 'other'], env: { PROJECT: folder.root, VOXFORM_API_KEY: '' } };
     await using assistant = await TestAssistant.open(workspace, starting);
     await folder.write('x.sh', HOSTILE);
-    expect(await assistant.error('plan', { workspace: 'test' })).toMatchObject({
-      diagnostics: [{ message: expect.stringContaining('restart') }],
-    });
+    const { message } = await assistant.error('plan', { workspace: 'test' });
+    expect(message).toContain('the secret VOXFORM_API_KEY was not read when this server started: restart it');
     expect(hasRun(workspace)).toBe(false);
+  });
+
+  it('show no variable that they did not name before', async () => {
+    const naming = (name: string) =>
+      agentManifest('day').replace('spec:\n  name: day', `spec:\n  name: { $env: ${name} }`);
+    // A rule could tell a value letter by letter.
+    const rule = `policies: [{ name: r, kind: Agent, message: told, deny: 'spec.name.startsWith("north") || spec.name.startsWith("k")' }]\n`;
+    await using workspace = await testWorkspace({ [FILE]: naming('REGION') });
+    const { folder, emulator } = workspace;
+    await folder.write('voxform.yaml', projectFile(emulator));
+    const env = { REGION: 'north', OTHER_TOKEN: 'k-of-the-person' };
+    await using assistant = await TestAssistant.open(workspace, { env });
+    expect(JSON.stringify(await assistant.result('plan'))).toContain('north');
+    await folder.write('voxform.yaml', projectFile(emulator, rule));
+    expect((await assistant.result('validate')).result).toMatchObject({ errors: 1 });
+    for (const name of ['VOXFORM_API_KEY', 'OTHER_TOKEN']) {
+      await folder.write(FILE, naming(name));
+      expect((await assistant.result('validate')).result).toMatchObject({ errors: 0 });
+      const { diagnostics } = await assistant.error('plan');
+      expect(JSON.stringify(diagnostics)).toContain(`${name} was in no $env when this server started: restart it`);
+    }
+  });
+
+  it('may be of a workspace whose key this person does not have', async () => {
+    await using workspace = await testWorkspace({ [FILE]: agentManifest('day') });
+    const { folder, emulator } = workspace;
+    const other = `  other:\n    base_url: ${emulator.url}\n    workspace_id: 01JOTHER000000000000000000\n    api_key: { $secret: OTHER_KEY }\n`;
+    await folder.write('voxform.yaml', projectFile(emulator, `${other}default_workspace: test\n`));
+    await using assistant = await TestAssistant.open(workspace);
+    expect((await assistant.result('plan')).result).toMatchObject({ summary: { create: 1 } });
   });
 
   it('reports a command that failed at the start, and still validates', async () => {
