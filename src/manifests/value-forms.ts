@@ -252,6 +252,8 @@ interface InputSources {
   /** The secrets of all workspaces of the project, whose files `$file` must not show. */
   readonly allSecrets?: readonly SecretReader[];
   readonly vars: Readonly<Record<string, Value>>;
+  /** True for settings that decide where keys go: a server compares them with those of its start. */
+  readonly areSettings?: boolean;
   /** True if an unset secret or variable is an error; false to use a placeholder for any text. */
   readonly mustBeSet: boolean;
 }
@@ -290,8 +292,8 @@ export class Inputs {
   }
 
   variable(name: string, fallback: string | undefined): Result<string | Unset> {
-    const { env, secrets, mustBeSet } = this.sources;
-    if (!secrets.permitsVariable(name)) {
+    const { env, secrets, areSettings = false, mustBeSet } = this.sources;
+    if (!areSettings && !secrets.permitsVariable(name)) {
       const message = `the environment variable ${name} was in no $env when this server started: restart it`;
       return { code: 'unread-variable', message };
     }

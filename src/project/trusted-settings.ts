@@ -40,6 +40,17 @@ export function withTrustedSettings(document: Json, trusted: Json): Json {
   };
 }
 
+/** A project file without the trusted settings: what manifests consist of. */
+export function withoutTrustedSettings(document: Json): Json {
+  if (!isObject(document)) return document;
+  const without = (settings: Json, names: readonly string[]): Json =>
+    isObject(settings)
+      ? Object.fromEntries(Object.entries(settings as JsonObject).filter(([name]) => !names.includes(name)))
+      : settings;
+  const workspaces = Object.values(workspacesIn(document)).map((each) => without(each, OF_WORKSPACE));
+  return [without(without(document, OF_PROJECT), ['workspaces']), ...workspaces];
+}
+
 /** The trusted settings of a workspace in which two versions differ, such as `base_url`. */
 export function changedSettings(before: Json, after: Json, workspace: string): readonly string[] {
   const [one, other] = [before, after].map((document) => {

@@ -61,9 +61,9 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
   };
   const lookedUp = () => place.sources ?? secretSources(raw, { ...place, every: every.secrets, refuse });
   const secrets = place.secrets?.get(place.workspace) ?? new SecretReader(lookedUp());
-  const inputs = new Inputs({ root, env, secrets, vars: {}, mustBeSet: false });
+  const sources = { root, env, secrets, vars: {}, mustBeSet: false };
   const context: FormsContext = {
-    inputs,
+    inputs: new Inputs({ ...sources, areSettings: true }),
     folderOf: () => root,
     refKinds: undefined,
     lookupNames: lookupNamesIn(raw),
@@ -72,8 +72,8 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
   const plain: Record<string, unknown> = { ...raw };
   const unset: UnsetSetting[] = [];
 
-  const evaluate = (value: Json, at: Problem['path']): Value => {
-    const evaluated = evaluateForms(value, context);
+  const evaluate = (value: Json, at: Problem['path'], inputs = context.inputs): Value => {
+    const evaluated = evaluateForms(value, { ...context, inputs });
     for (const problem of evaluated.problems) problems.push({ ...problem, path: [...at, ...problem.path] });
     return evaluated.value;
   };
@@ -126,12 +126,13 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
     const written = raw.vars;
     if (!isObject(written)) return {};
     plain.vars = {};
+    const inputs = new Inputs(sources);
     const entries = Object.keys(written).map((name): [string, Value] => {
       if (name.startsWith('$')) {
         refuse('bad-form', `vars holds variables by name; ${name} is a value form`, ['vars', name], 'key');
         return [name, null];
       }
-      return [name, evaluate((written as JsonObject)[name] as Json, ['vars', name])];
+      return [name, evaluate((written as JsonObject)[name] as Json, ['vars', name], inputs)];
     });
     return Object.fromEntries(entries);
   };

@@ -7,7 +7,7 @@ import { variablesIn } from '../../project/load-desired.ts';
 import type { ProjectConfig } from '../../project/project.ts';
 import { declarationsOnce } from '../../project/read-declarations.ts';
 import { selectWorkspace } from '../../project/select-workspace.ts';
-import { changedSettings } from '../../project/trusted-settings.ts';
+import { changedSettings, withoutTrustedSettings } from '../../project/trusted-settings.ts';
 import { OpenWorkspace, openProject } from '../../runs/open-workspace.ts';
 import { canonicalJson, type Json } from '../../values/json.ts';
 import type { Context } from '../context.ts';
@@ -48,7 +48,7 @@ export class SettingsAtStart implements KeptProject {
     const selected = attempt(() => selectWorkspace(project, { name: context.workspace, env }).name);
     const declarations = declarationsOnce(project, { kinds, lookups });
     const read = await declarations();
-    const values = [...read.declarations.map(({ home }) => home.value), this.#document];
+    const values = [...read.declarations.map(({ home }) => home.value), withoutTrustedSettings(this.#document ?? {})];
     const variables = new Set(values.flatMap(variablesIn));
     this.variables = variables;
     for (const workspace of Object.values(project.workspaces)) {

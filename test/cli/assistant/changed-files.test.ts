@@ -68,13 +68,14 @@ describe('files that change while voxform mcp runs', () => {
     const rule = `policies: [{ name: r, kind: Agent, message: told, deny: 'spec.name.startsWith("north") || spec.name.startsWith("k")' }]\n`;
     await using workspace = await testWorkspace({ [FILE]: naming('REGION') });
     const { folder, emulator } = workspace;
-    await folder.write('voxform.yaml', projectFile(emulator));
-    const env = { REGION: 'north', OTHER_TOKEN: 'k-of-the-person' };
+    const project = (more = '') => projectFile(emulator, more).replace('$secret: VOXFORM_API_KEY', '$env: THE_KEY');
+    await folder.write('voxform.yaml', project());
+    const env = { REGION: 'north', OTHER_TOKEN: 'k-of-the-person', THE_KEY: API_KEY };
     await using assistant = await TestAssistant.open(workspace, { env });
     expect(JSON.stringify(await assistant.result('plan'))).toContain('north');
-    await folder.write('voxform.yaml', projectFile(emulator, rule));
+    await folder.write('voxform.yaml', project(rule));
     expect((await assistant.result('validate')).result).toMatchObject({ errors: 1 });
-    for (const name of ['VOXFORM_API_KEY', 'OTHER_TOKEN']) {
+    for (const name of ['THE_KEY', 'OTHER_TOKEN']) {
       await folder.write(FILE, naming(name));
       expect((await assistant.result('validate')).result).toMatchObject({ errors: 0 });
       const { diagnostics } = await assistant.error('plan');
