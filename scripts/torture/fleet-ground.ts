@@ -147,10 +147,14 @@ ${fleet}`,
       const [row] = await ask(`SELECT to_regclass('voxform_queue.job') IS NULL AS "isNew"`);
       // A process that was killed early made no tables.
       if (row?.isNew === true) return;
-      await ask(`UPDATE voxform_queue.job SET heartbeat_on = heartbeat_on - interval '61 s';
-UPDATE voxform_fleet.states SET heard = heard - interval '61 s';
-UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s';
-UPDATE voxform_fleet.pulls SET until = until - interval '61 s', work_at = work_at - interval '300 s'`);
+      // Each on its own: processes that lock the same rows in another order would be in a deadlock with all of them.
+      for (const update of [
+        `voxform_queue.job SET heartbeat_on = heartbeat_on - interval '61 s'`,
+        `voxform_fleet.states SET heard = heard - interval '61 s'`,
+        `voxform_fleet.sources SET next_fetch = next_fetch - interval '61 s'`,
+        `voxform_fleet.pulls SET until = until - interval '61 s', work_at = work_at - interval '300 s'`,
+      ])
+        await ask(`UPDATE ${update}`);
     });
   }
 
