@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
-import { failureText, runVoxform } from '../../editors/vscode/src/run-voxform.ts';
+import { failureText, lacksApiKey, type Message, runVoxform } from '../../editors/vscode/src/run-voxform.ts';
 import { agent, editedProject, projectText } from '../editor/edited-project.ts';
 
 const command = path.join(inject('built'), 'main.js');
@@ -11,13 +11,17 @@ interface Failing {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-async function failureIn({ key, args = ['plan'], files = {} }: Failing): Promise<string> {
+async function failureIn(failing: Failing): Promise<string> {
+  return failureText(await messagesIn(failing));
+}
+
+async function messagesIn({ key, args = ['plan'], files = {} }: Failing): Promise<readonly Message[]> {
   await using folder = await editedProject({ 'voxform.yaml': projectText.replace('VOXFORM_API_KEY', key), ...files });
   const env = { HOME: folder.root, PATH: process.env.PATH ?? '', KEY: 'any' };
   const { signal } = new AbortController();
   const { result, messages } = await runVoxform(args, { command, cwd: folder.root, env, signal });
   expect(result).toBeUndefined();
-  return failureText(messages);
+  return messages;
 }
 
 describe('a failed command', () => {
@@ -31,6 +35,11 @@ describe('a failed command', () => {
     const text = await failureIn({ key: 'KEY', files: { 'manifests/bad.yaml': 'a: 1\n---\nb: 2\n---\nc: 3\n' } });
     expect(text.match(/manifests\/bad.yaml:/g)).toHaveLength(3);
     expect(text).toMatch(/errors in 1 file\.$/);
+  });
+
+  it('is known to lack the key, or to have another reason', async () => {
+    expect(lacksApiKey(await messagesIn({ key: 'ABSENT' }))).toBe(true);
+    expect(lacksApiKey(await messagesIn({ key: 'KEY', files: { 'manifests/bad.yaml': 'a: 1\n' } }))).toBe(false);
   });
 
   it('has no link, which could run a command of the editor', async () => {

@@ -194,6 +194,15 @@ describe('VS Code', () => {
         await code.pick('staging');
         await code.report('voxform drift: staging').locator('h1').waitFor();
       });
+      await step('a key that no command for secrets has is asked for', async () => {
+        await folder.write('voxform.yaml', `${project}secrets: [{ command: [echo, none], names: [OTHER_KEY] }]\n`);
+        await code.run('voxform: Drift');
+        await code.pick('production');
+        await code.question(emulator.url);
+        await code.answer(API_KEY);
+        await code.report('voxform drift: production').locator('h1').waitFor();
+        await folder.write('voxform.yaml', project);
+      });
       await step('the workspace is changed in the status bar', async () => {
         await code.shown('.statusbar-item', 'staging').click();
         await code.pick('production');

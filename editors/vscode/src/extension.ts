@@ -14,7 +14,7 @@ import { lastPlan } from './last-plan.ts';
 import { chooseProject, projectAround, projectFile, projectFolders } from './projects.ts';
 import { ReportPanels } from './report-panels.ts';
 import { ResultLenses } from './result-lenses.ts';
-import { failureText, runVoxform } from './run-voxform.ts';
+import { failureText, lacksApiKey, runVoxform } from './run-voxform.ts';
 
 let extension: Extension | undefined;
 
@@ -221,11 +221,8 @@ class Extension {
   }
 
   /** The output of a command for a workspace; undefined, with a message, if it failed or was cancelled. */
-  async #report(
-    args: readonly string[],
-    chosen: Chosen,
-    { signal, onProgress }: Progress,
-  ): Promise<string | undefined> {
+  async #report(args: readonly string[], chosen: Chosen, progress: Progress): Promise<string | undefined> {
+    const { signal, onProgress } = progress;
     const { folder: cwd, name, baseUrl, workspaceId, apiKey } = chosen;
     // The project may have changed since the person agreed to send the key to this workspace.
     const destination = apiKey === undefined ? {} : { VOXFORM_BASE_URL: baseUrl, VOXFORM_WORKSPACE_ID: workspaceId };
@@ -236,6 +233,11 @@ class Extension {
       const { result, messages } = await runVoxform([...args, '--workspace', name, ...keyFlag], run);
       for (const { level, message } of messages) this.#log.appendLine(`${level}: ${message}`);
       if (result !== undefined) return result;
+      // Only the command asks sources that are commands themselves.
+      if (apiKey === undefined && baseUrl !== '' && lacksApiKey(messages)) {
+        const asked = await this.#keys.ask(chosen);
+        return asked === undefined ? undefined : this.#report(args, { ...chosen, apiKey: asked }, progress);
+      }
       const ways = {
         'Show problems': showProblems,
         'Show log': () => this.#log.show(),

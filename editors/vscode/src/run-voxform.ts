@@ -60,6 +60,13 @@ function messageIn(line: string): Message {
     : { level: 'output', message: withoutLinks(line) };
 }
 
+/** True if a command failed because no source has the API key. */
+export function lacksApiKey(messages: readonly Message[]): boolean {
+  return messages.some(
+    ({ level, message }) => level === 'error' && /the API key of the workspace .* is not set/.test(message),
+  );
+}
+
 /** Of many problems, a notification shows the first ones and the number. */
 const MOST_SHOWN = 3;
 
