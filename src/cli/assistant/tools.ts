@@ -291,6 +291,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     description:
       'Describe a kind, a field of a manifest, a form of value such as $ref or $secret, or a setting of voxform.yaml: type, meaning, limits, how voxform treats it, and an example. Without a topic, list all topics. Needs no network.',
     input: z.strictObject({
+      skip,
       topic: text()
         .optional()
         .describe('E.g. Agent, Agent.llm_config.temperature, metadata.labels, secret or project.guards.'),
@@ -301,6 +302,7 @@ export const tools: Readonly<Record<string, Tool>> = {
       description: z.string().optional(),
     }),
     isOffline: true,
+    list: 'topics',
     operands: ['topic'],
     narrow: 'Pass topic, such as a kind or a field.',
     args: ({ topic }) => ['explain', '--output=json', ...operands(topic)],

@@ -192,6 +192,8 @@ describe('voxform mcp', () => {
     }
     const { seen } = await pagesOf('get', { type: 'agents' }, 'records');
     expect(new Set(seen.map((each) => JSON.stringify(each))).size).toBe(300);
+    const topics = (await pagesOf('explain', {}, 'topics')).seen.map((topic) => (topic as { path: string }).path);
+    expect([topics.length > 140, topics]).toEqual([true, [...new Set(topics)]]);
     for (const name of ['manifest', 'project', 'apply']) {
       const answer = await assistant.call('schema', { name });
       expect(answer.isError, name).toBeUndefined();
