@@ -14,7 +14,7 @@ import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { RUNS } from './member-rows.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
-import { hasStatus, IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces, sinceOf } from './status-rows.ts';
+import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces, sqlOf } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 
@@ -58,7 +58,7 @@ export async function pageOfWorkspaces(
     ...(needs === undefined ? [] : [NEEDS[needs]]),
   ];
   const statuses = status === undefined ? workspaceStatuses : [status];
-  const all = [...filters, ...(status === undefined ? [] : [hasStatus(status)])].join(' AND ');
+  const all = [...filters, ...(status === undefined ? [] : [sqlOf(status).is])].join(' AND ');
   const wanted = `ORDER BY ${[orders[order], 'address'].filter((each) => each !== '').join(', ')} LIMIT ${bind(limit)}`;
   const skipped = `OFFSET ${bind(offset)}`;
   const from = `FROM ${S}.workspaces WHERE`;
@@ -66,8 +66,8 @@ export async function pageOfWorkspaces(
   const isLater = after === undefined ? 'true' : `address > ${bind(after)}`;
   // Those of each status come in the order of an index, so that only these are read of many.
   const ofStatus = statuses.map((each) => {
-    const since = sinceOf(each);
-    const some = [...filters, hasStatus(each)].join(' AND ');
+    const { is, since } = sqlOf(each);
+    const some = [...filters, is].join(' AND ');
     return `(SELECT address, ${workspaceStatuses.indexOf(each) + 1} AS rank, ${since} AS since ${from} ${some} ORDER BY ${since} DESC, address LIMIT ${last})`;
   });
   const many =
@@ -117,8 +117,8 @@ export async function needyWorkspaces(
   const reasons = Object.entries(most).map(([reason, rows]) => {
     const status = workspaceStatuses.find((each) => each === reason);
     const need = allNeeds.find((each) => each === reason);
-    const [since, isLast] = status === undefined ? [SHOWN_SINCE, `${SHOWN} = 'in-sync',`] : [sinceOf(status), ''];
-    const these = `FROM ${S}.workspaces WHERE ${status === undefined ? NEEDS[need ?? 'records'] : hasStatus(status)}`;
+    const [since, isLast] = status === undefined ? [SHOWN_SINCE, `${SHOWN} = 'in-sync',`] : [sqlOf(status).since, ''];
+    const these = `FROM ${S}.workspaces WHERE ${status === undefined ? NEEDS[need ?? 'records'] : sqlOf(status).is}`;
     return `SELECT '${reason}' AS reason, (SELECT count(*)::integer FROM (SELECT ${these} LIMIT ${MOST_COUNTED + 1}) AS f) AS found,
   ARRAY(SELECT address ${these} ORDER BY ${isLast} ${since}, address LIMIT ${rows}) AS addresses`;
   });

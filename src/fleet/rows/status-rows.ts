@@ -33,34 +33,28 @@ export const SHOWN = shownIf('vanished_at IS NOT NULL', 'paused_at IS NOT NULL',
 export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
   WHEN 'stale' THEN checked_at + ${STALE_AFTER} ELSE status_since END`;
 
-/** SQL, so that the index of each status is used: the same as SHOWN = status. */
-export function hasStatus(status: WorkspaceStatus): string {
-  switch (status) {
-    case 'vanished':
-      return 'vanished_at IS NOT NULL';
-    case 'paused':
-      return 'vanished_at IS NULL AND paused_at IS NOT NULL';
-    case 'stale':
-      return `${RUNS} AND ${MAY_BE_OLD} AND ${IS_OLD} AND status NOT IN ('failed', 'invalid')`;
-    case 'failed':
-    case 'invalid':
-      return `${RUNS} AND status = '${status}'`;
-    default:
-      return `${RUNS} AND status = '${status}' AND NOT ${IS_OLD}`;
-  }
+interface StatusSql {
+  /** The same as SHOWN = status, so that the index of each status is used. */
+  readonly is: string;
+  /** The time since which a workspace has it. */
+  readonly since: string;
 }
 
-/** SQL: the time since which it has this status. */
-export function sinceOf(status: WorkspaceStatus): string {
+export function sqlOf(status: WorkspaceStatus): StatusSql {
   switch (status) {
     case 'vanished':
-      return 'vanished_at';
+      return { is: 'vanished_at IS NOT NULL', since: 'vanished_at' };
     case 'paused':
-      return 'paused_at';
-    case 'stale':
-      return `checked_at + ${STALE_AFTER}`;
+      return { is: 'vanished_at IS NULL AND paused_at IS NOT NULL', since: 'paused_at' };
+    case 'stale': {
+      const is = `${RUNS} AND ${MAY_BE_OLD} AND ${IS_OLD} AND status NOT IN ('failed', 'invalid')`;
+      return { is, since: `checked_at + ${STALE_AFTER}` };
+    }
+    case 'failed':
+    case 'invalid':
+      return { is: `${RUNS} AND status = '${status}'`, since: 'status_since' };
     default:
-      return 'status_since';
+      return { is: `${RUNS} AND status = '${status}' AND NOT ${IS_OLD}`, since: 'status_since' };
   }
 }
 
@@ -205,8 +199,8 @@ async function mostUrgent(
 ): Promise<readonly string[]> {
   // Most workspaces need no attention: they come in the order of an index.
   const some = statuses.flatMap((status) => [
-    `(SELECT address FROM ${S}.workspaces WHERE ${hasStatus(status)} AND attention > 0 ORDER BY ${URGENCY}, address LIMIT $1)`,
-    `(SELECT address FROM ${S}.workspaces WHERE ${hasStatus(status)} AND attention = 0 ORDER BY address LIMIT $1)`,
+    `(SELECT address FROM ${S}.workspaces WHERE ${sqlOf(status).is} AND attention > 0 ORDER BY ${URGENCY}, address LIMIT $1)`,
+    `(SELECT address FROM ${S}.workspaces WHERE ${sqlOf(status).is} AND attention = 0 ORDER BY address LIMIT $1)`,
   ]);
   const ranked = some.map((each, rank) => `SELECT ${rank} AS rank, address FROM ${each} AS s`);
   const rows = await ask(`SELECT address FROM (${ranked.join(' UNION ALL ')}) AS s ORDER BY rank LIMIT $1`, limit);
