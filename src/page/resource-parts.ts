@@ -87,6 +87,11 @@ function settledField(path: string, { address, entry, planned, names }: KnownRes
   };
 }
 
+/** Addresses of the resources of a plan that refer to this one. */
+export function referringTo(address: string, resources: readonly PlannedResource[] = []): string[] {
+  return resources.filter(({ depends_on: to }) => to.includes(address)).map((each) => each.address);
+}
+
 const MOST_RUNS = 20;
 
 /** Newest first, with the result and the fields of this resource. */

@@ -5,6 +5,7 @@ import type { SearchHit } from '../../fleet/rows/search-rows.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import { isForPerson } from '../../operator/plan-after.ts';
 import type { ListedRun, RunDetail, WorkspaceDetail, WorkspaceRow } from '../page-data.ts';
+import { referringTo } from '../resource-parts.ts';
 import type { SaidRow } from '../views/resources-view.ts';
 import type { ApiDocument } from './api-documents.ts';
 
@@ -52,7 +53,6 @@ export function resourceRowJson({ address, id, status, lines, url }: SaidRow): I
 export function resourceJson(row: SaidRow, { left, resource: parts }: WorkspaceDetail): ApiDocument<'resource'> {
   const { address } = row;
   const planned = left?.resources.find((each) => each.address === address);
-  const referring = left?.resources.filter(({ depends_on: to }) => to.includes(address)) ?? [];
   return {
     ...resourceRowJson(row),
     planned: planned === undefined ? null : compact(planned),
@@ -60,7 +60,7 @@ export function resourceJson(row: SaidRow, { left, resource: parts }: WorkspaceD
       return { path, declared, live: live ?? null, moved: moved ?? null, notes: [...notes] };
     }),
     whole: parts?.isWhole ?? false,
-    referred_by: referring.map((each) => each.address),
+    referred_by: referringTo(address, left?.resources),
     runs: (parts?.runs ?? []).map(runRowJson),
   };
 }

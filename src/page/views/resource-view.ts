@@ -8,6 +8,7 @@ import { changesHtml } from '../../output/html/html-report.ts';
 import { addressHtml, dashboardLink } from '../../output/html/resource-html.ts';
 import { may } from '../access/person.ts';
 import type { Fact, ResourceParts, WorkspaceDetail } from '../page-data.ts';
+import { referringTo } from '../resource-parts.ts';
 import {
   actionLink,
   addressText,
@@ -84,9 +85,8 @@ const MOST_REFERENCES = 50;
 /** What it refers to, and what refers to it, as declared. */
 function referencesSection({ address: workspace, left, resources }: WorkspaceDetail, address: string): Html {
   const known = new Set(resources.map((each) => each.address));
-  const planned = left?.resources ?? [];
-  const to = planned.find((each) => each.address === address)?.depends_on ?? [];
-  const from = planned.flatMap((each) => (each.depends_on.includes(address) ? [each.address] : []));
+  const to = left?.resources.find((each) => each.address === address)?.depends_on ?? [];
+  const from = referringTo(address, left?.resources);
   const list = (heading: string, addresses: readonly string[]) =>
     addresses.length > 0 &&
     html`<h3>${heading}</h3><ul class="addresses">${addresses.slice(0, MOST_REFERENCES).map((each) => html`<li>${known.has(each) ? resourceLink(workspace, each) : addressHtml(each)}</li>`)}${addresses.length > MOST_REFERENCES && html`<li>and ${addresses.length - MOST_REFERENCES} more</li>`}</ul>`;
