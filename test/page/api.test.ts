@@ -185,7 +185,7 @@ describe('the API', () => {
     },
   );
 
-  it('has an empty list of pull requests where no source has any', async () => {
+  it('lists no pull requests where no source plans them', async () => {
     await using page = await runningPage({ source: Object.assign(new SampleSource(), { pulls: undefined }) });
     const list = documentOf(await page.ask('/api/v1/pulls'), 'pulls');
     expect(list).toEqual({ items: [], found: 0, next: null, problems: [] });

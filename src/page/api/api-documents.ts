@@ -81,7 +81,7 @@ const resourceRow = described('A resource as of the last run.', {
 
 const fieldSide = z.union([
   described('A value; secrets are masked.', { value: z.json() }),
-  described('What stands for it.', { words: z.string() }),
+  described('Words in place of a value, such as: not set.', { words: z.string() }),
 ]);
 
 const resourceField = described('A field of a resource.', {
