@@ -155,7 +155,7 @@ it('apply records fewer creates ahead once the platform takes fewer', async () =
 });
 
 it('apply has more creates in flight where the platform keeps up', async () => {
-  const agents = Array.from({ length: 200 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
+  const agents = Array.from({ length: 800 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
   let [inFlight, most] = [0, 0];
   await using workspace = await testWorkspace(
     { 'manifests/a.yaml': agents },
@@ -163,7 +163,7 @@ it('apply has more creates in flight where the platform keeps up', async () => {
       onRequest: async ({ method }) => {
         if (method !== 'POST') return undefined;
         most = Math.max(most, ++inFlight);
-        await delay(100);
+        await delay(50);
         inFlight--;
         return undefined;
       },
