@@ -48,11 +48,11 @@ export function settingText(value: Secret | string): string {
   return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(value);
 }
 
-/** Settings in one line, as `state move --from` takes them; undefined ones are left out. */
-export function flowMapping(settings: Readonly<Record<string, Secret | string | boolean | undefined>>): string {
+/** Settings in one line, as `state move --from` takes them. Other values than texts, secrets and booleans are left out. */
+export function flowMapping(settings: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(settings).flatMap(([name, value]) => {
-    if (value === undefined) return [];
-    return [`${name}: ${typeof value === 'boolean' ? value : settingText(value)}`];
+    if (typeof value === 'boolean') return [`${name}: ${value}`];
+    return value instanceof Secret || typeof value === 'string' ? [`${name}: ${settingText(value)}`] : [];
   });
   return `{ ${parts.join(', ')} }`;
 }

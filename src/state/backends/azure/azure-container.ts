@@ -4,31 +4,19 @@ import { createHttpHeaders, type HttpClient } from '@azure/core-rest-pipeline';
 import type { ContainerClient, StoragePipelineOptions } from '@azure/storage-blob';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import type { Secret } from '../../../values/value.ts';
 import type { StoreUser } from '../backend.ts';
-import { type Bucket, keysIn, matchOf, type PutCondition, type Siblings, withoutQuotes } from '../bucket/bucket.ts';
+import { type Bucket, keysIn, matchOf, type PutCondition, withoutQuotes } from '../bucket/bucket.ts';
 import { WriteConflict } from '../object-store/object-store.ts';
 import { Busy } from '../object-store/retries.ts';
 import { revealed } from '../settings.ts';
 import { StoreRequests, textHeaders } from '../store-requests.ts';
-
-export interface AzureLocation {
-  readonly account: string | undefined;
-  readonly container: string;
-  readonly name: string;
-  readonly siblings: Siblings | undefined;
-  readonly endpoint: string | undefined;
-  readonly connectionString: Secret | undefined;
-  readonly sasToken: Secret | undefined;
-  /** True if the project was fetched: it may not use the credentials of the machine. */
-  readonly isFetched: boolean;
-}
+import type { AzureLocation } from './azure-settings.ts';
 
 const NEEDED = 'The identity needs the role "Storage Blob Data Contributor" on the container.';
 
 /** @throws UserError if the settings or the credentials are incomplete. */
 export async function openContainer(place: AzureLocation, location: string, user: StoreUser): Promise<Bucket> {
-  const { connectionString, sasToken, container, isFetched } = place;
+  const { connection_string: connectionString, sas_token: sasToken, container, isFetched } = place;
   const { AnonymousCredential, ContainerClient } = await import('@azure/storage-blob');
   // The store's own retries check first whether a write was stored.
   const client = httpClient(location, user);

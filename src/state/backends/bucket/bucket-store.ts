@@ -5,7 +5,7 @@ import { advice, command, UserError } from '../../../problems/user-error.ts';
 import { parsedJson } from '../../../values/json.ts';
 import { lazily } from '../../../values/lazily.ts';
 import { LostState } from '../../state-errors.ts';
-import type { StoreUser } from '../backend.ts';
+import type { StateBackend, StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
 import {
   type Change,
@@ -18,7 +18,8 @@ import {
   storedLock,
   WriteConflict,
 } from '../object-store/object-store.ts';
-import type { Bucket, PutCondition } from './bucket.ts';
+import { flowMapping } from '../settings.ts';
+import type { Bucket, BucketPlace, PutCondition } from './bucket.ts';
 
 /** In milliseconds. A machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
@@ -37,13 +38,13 @@ const HOUR = 3_600_000;
 /** An object that the head does not name may be part of a write under way, or be wanted by a reader of the last head. */
 const KEPT = 24 * HOUR;
 
-interface BucketStoreOptions {
-  readonly location: string;
-  readonly setting: string;
+interface BucketStoreOptions<Place extends BucketPlace> {
+  /** The name of the backend in the project file. */
+  readonly name: string;
+  readonly backend: Pick<StateBackend<never, Place>, 'locationOf' | 'locationSetting'>;
+  readonly place: Place;
   readonly user: StoreUser;
-  open(): Promise<Bucket>;
-  /** The state with another key, in the same bucket and with the same credentials. */
-  sibling(key: string): Omit<BucketStoreOptions, 'setting' | 'user' | 'sibling'> & Pick<OtherContent, 'from'>;
+  open(place: Place, location: string): Promise<Bucket>;
 }
 
 interface Known {
@@ -55,15 +56,17 @@ interface Known {
  * A state in a bucket. Only the head is ever replaced, and only if it is unchanged. The document and older lines of journal and history are
  * objects that never change. A write takes two requests at most, except for the first and for a conversion.
  */
-export function createBucketStore(options: BucketStoreOptions): ObjectStore {
-  const { location, setting, user, open } = options;
+export function createBucketStore<Place extends BucketPlace>(options: BucketStoreOptions<Place>): ObjectStore {
+  const { name: backendName, backend, place, user, open } = options;
+  const location = backend.locationOf(place, user.root);
+  const setting = `state.${backend.locationSetting}`;
   let opened: Promise<Bucket> | undefined;
   let known: Known | undefined;
   /** The objects that the last head names. */
   let objects = new Map<string, Uint8Array>();
 
   const bucketOf = (): Promise<Bucket> => {
-    opened ??= open();
+    opened ??= open(place, location);
     return opened;
   };
 
@@ -194,14 +197,17 @@ export function createBucketStore(options: BucketStoreOptions): ObjectStore {
     async others(workspaceId, signal) {
       const keys = await siblingKeys(await bucketOf(), { location, user }, signal);
       const found = keys.slice(0, MAX_SIBLINGS).map(async (key): Promise<OtherContent[]> => {
-        const { from, ...other } = options.sibling(key);
-        const bucket = await other.open();
+        const other = { ...place, [backend.locationSetting]: key };
+        const otherLocation = backend.locationOf(other, user.root);
+        const bucket = await open(other, otherLocation);
         const stored = await bucket.get(HEAD, signal);
         const head = stored && headIn(stored.bytes);
         if (head === undefined || (head.workspace_id ?? workspaceId) !== workspaceId) return [];
-        const store = createBucketStore({ ...options, location: other.location, open: async () => bucket });
+        const store = createBucketStore({ ...options, place: other, open: async () => bucket });
         const { state, journal, lock } = await store.read(signal);
-        return [{ state, journal, isLocked: lock !== undefined, location: other.location, from }];
+        const { isFetched: _, ...settings } = other;
+        const from = flowMapping({ backend: backendName, ...settings });
+        return [{ state, journal, isLocked: lock !== undefined, location: otherLocation, from }];
       });
       return (await Promise.all(found)).flat();
     },
@@ -225,7 +231,7 @@ export function createBucketStore(options: BucketStoreOptions): ObjectStore {
 /** None if they may not be listed: the state of a workspace may have a bucket policy of its own. */
 async function siblingKeys(
   bucket: Bucket,
-  { location, user }: Pick<BucketStoreOptions, 'location' | 'user'>,
+  { location, user }: { readonly location: string; readonly user: StoreUser },
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   try {
@@ -337,7 +343,7 @@ function headIn(bytes: Uint8Array): Head | undefined {
 }
 
 /** @throws UserError if it is not the head of a state. */
-function parseHead(bytes: Uint8Array, { location, setting }: Pick<BucketStoreOptions, 'location' | 'setting'>): Head {
+function parseHead(bytes: Uint8Array, { location, setting }: Pick<ObjectStore, 'location' | 'setting'>): Head {
   const found = headIn(bytes);
   if (found !== undefined) return found;
   throw new UserError(`${location}/${HEAD} is not the head of a state that this version of voxform can read`, {

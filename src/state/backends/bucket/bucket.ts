@@ -68,9 +68,16 @@ export function storeEndpoint(description: string, example: string) {
 }
 
 /** The keys of all workspaces: `{workspace}` is between these texts. Absent if the setting does not contain it exactly once. */
-export interface Siblings {
+interface Siblings {
   readonly before: string;
   readonly after: string;
+}
+
+/** The settings of a state in a bucket, and what follows from its project. */
+export interface BucketPlace {
+  readonly siblings: Siblings | undefined;
+  /** True if the project was fetched: it may not use the credentials of the machine. */
+  readonly isFetched: boolean;
 }
 
 export function siblingsOf(setting: string): Siblings | undefined {

@@ -9,30 +9,13 @@ import {
 } from '@aws-sdk/client-s3';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import type { Secret } from '../../../values/value.ts';
 import type { StoreUser } from '../backend.ts';
-import { type Bucket, keysIn, matchOf, type PutCondition, type Siblings, withoutQuotes } from '../bucket/bucket.ts';
+import { type Bucket, keysIn, matchOf, type PutCondition, withoutQuotes } from '../bucket/bucket.ts';
 import { WriteConflict } from '../object-store/object-store.ts';
 import { Busy } from '../object-store/retries.ts';
 import { revealed } from '../settings.ts';
 import { StoreRequests, textHeaders } from '../store-requests.ts';
-
-export interface S3Location {
-  readonly bucket: string;
-  readonly key: string;
-  readonly siblings: Siblings | undefined;
-  readonly region: string | undefined;
-  readonly endpoint: string | undefined;
-  readonly pathStyle: boolean;
-  readonly profile: string | undefined;
-  readonly accessKeyId: Secret | string | undefined;
-  readonly secretAccessKey: Secret | undefined;
-  readonly sessionToken: Secret | undefined;
-  readonly sse: 'AES256' | 'aws:kms' | undefined;
-  readonly kmsKeyId: string | undefined;
-  /** True if the project was fetched: it may not use the credentials of the machine. */
-  readonly isFetched: boolean;
-}
+import type { S3Location } from './s3-settings.ts';
 
 const NEEDED =
   'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket: without it, S3 answers 403 for an object that does not exist.';
@@ -52,7 +35,7 @@ export class S3Bucket implements Bucket {
       ...(place.endpoint !== undefined && { endpoint: place.endpoint }),
       ...(place.profile !== undefined && { profile: place.profile }),
       ...credentialsOf(place),
-      forcePathStyle: place.pathStyle,
+      forcePathStyle: place.path_style ?? false,
       followRegionRedirects: true,
       // The store's own retries check first whether a write was stored.
       maxAttempts: 1,
@@ -75,14 +58,14 @@ export class S3Bucket implements Bucket {
   }
 
   async put(name: string, bytes: Uint8Array, signal: AbortSignal, condition?: PutCondition): Promise<string> {
-    const { sse, kmsKeyId } = this.#place;
+    const { sse, kms_key_id } = this.#place;
     const command = new PutObjectCommand({
       ...this.#target(name),
       Body: bytes,
       ...(condition !== undefined &&
         ('isAbsent' in condition ? { IfNoneMatch: '*' } : { IfMatch: matchOf(condition) })),
       ...(sse !== undefined && { ServerSideEncryption: sse }),
-      ...(kmsKeyId !== undefined && { SSEKMSKeyId: kmsKeyId }),
+      ...(kms_key_id !== undefined && { SSEKMSKeyId: kms_key_id }),
     });
     return await this.#ask('s3:PutObject', async () => {
       const { ETag = '' } = await this.#client.send(command, { abortSignal: signal });
@@ -195,7 +178,7 @@ export class S3Bucket implements Bucket {
 class MissingObject extends Error {}
 
 function credentialsOf(place: S3Location) {
-  const { accessKeyId, secretAccessKey, sessionToken, isFetched } = place;
+  const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token, isFetched } = place;
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
     throw new UserError('state.access_key_id and state.secret_access_key belong together', {
       hint: 'Set both, or neither for the credentials that the AWS SDK finds.',
@@ -210,7 +193,7 @@ function credentialsOf(place: S3Location) {
   const credentials = {
     accessKeyId: revealed('access_key_id', accessKeyId),
     secretAccessKey: revealed('secret_access_key', secretAccessKey),
-    ...(sessionToken !== undefined && { sessionToken: revealed('session_token', sessionToken) }),
+    ...(session_token !== undefined && { sessionToken: revealed('session_token', session_token) }),
   };
   return { credentials };
 }

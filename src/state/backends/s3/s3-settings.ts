@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { about, lazyStrictObject } from '../../../values/described.ts';
+import { type BucketPlace, objectKey, storeEndpoint } from '../bucket/bucket.ts';
+import { secretSetting, secretTextSetting } from '../settings.ts';
+
+const text = (description: string, example: string) => z.string().min(1).meta(about(description, example));
+
+export const s3Settings = lazyStrictObject(() => ({
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, { error: 'expected the name of a bucket' })
+    .meta(about('Name of the bucket.', 'acme-voxform')),
+  key: objectKey(
+    'Key of the state in the bucket, with {workspace} for the name of the workspace. Its objects are below that key.',
+  ),
+  region: text('Region of the bucket; default: that of the AWS settings.', 'eu-central-1').optional(),
+  endpoint: storeEndpoint('Address of a store other than Amazon S3.', 'https://s3.example.com').optional(),
+  path_style: z
+    .boolean()
+    .meta(about('Write the bucket into the path instead of the host; default: false.', true))
+    .optional(),
+  profile: text('Profile of the shared AWS settings.', 'voxform').optional(),
+  access_key_id: secretTextSetting(z.string().min(1), {
+    description: 'Access key; default: the credentials that the AWS SDK finds.',
+    examples: [{ $secret: 'STATE_ACCESS_KEY_ID' }],
+  }).optional(),
+  secret_access_key: secretSetting('secret_access_key', {
+    description: 'Secret of the access key, as { $secret: NAME } or { $env: NAME }, never as text.',
+    examples: [{ $secret: 'STATE_SECRET_ACCESS_KEY' }],
+  }).optional(),
+  session_token: secretSetting('session_token', {
+    description: 'Session token of the access key, as { $secret: NAME } or { $env: NAME }, never as text.',
+    examples: [{ $secret: 'STATE_SESSION_TOKEN' }],
+  }).optional(),
+  sse: z
+    .enum(['AES256', 'aws:kms'])
+    .meta(about('Encryption by the server; default: that of the bucket.', 'aws:kms'))
+    .optional(),
+  kms_key_id: text('Key for the encryption aws:kms.', 'alias/voxform').optional(),
+}));
+
+export type S3Settings = Readonly<z.infer<ReturnType<typeof s3Settings>>>;
+
+export type S3Location = S3Settings & BucketPlace;
