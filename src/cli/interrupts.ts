@@ -1,4 +1,4 @@
-import { ExitCode } from '../problems/user-error.ts';
+import { ExitCode, type UserError } from '../problems/user-error.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
@@ -26,7 +26,7 @@ export class Interrupts {
     this.#clock = clock;
   }
 
-  /** Aborted by the first signal. Its reason is the signal's name, SIGTERM for a closed terminal. */
+  /** Aborted by the first signal. Its reason is the signal's name, SIGTERM for a closed terminal, or why voxform itself stops. */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
@@ -39,10 +39,11 @@ export class Interrupts {
   /** Undefined before the first signal. */
   get exitCode(): number | undefined {
     if (!this.#stop.signal.aborted) return undefined;
-    return this.#stop.signal.reason === 'SIGTERM' ? ExitCode.terminated : ExitCode.interrupted;
+    return this.#stop.signal.reason === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
   }
 
-  raise(signal: StopSignal): void {
+  /** @param because why voxform itself stops the command. */
+  raise(signal: StopSignal, because?: UserError): void {
     if (signal === 'SIGHUP' && this.onHangup !== undefined) {
       this.onHangup();
       return;
@@ -54,7 +55,7 @@ export class Interrupts {
     }
     this.#first = { signal, at: this.#clock() };
     const reason = signal === 'SIGHUP' ? 'SIGTERM' : signal;
-    this.#stop.abort(reason);
+    this.#stop.abort(because ?? reason);
     if (!this.patient) this.#requests.abort(reason);
   }
 }

@@ -220,7 +220,6 @@ export class Reconciler {
       );
       const isWhole = applied.every(({ result }) => result.status === 'done');
       const stoppedBy = isWhole ? undefined : this.#freeze?.message;
-      if (stoppedBy !== undefined) session.note({ error: stoppedBy });
       return {
         result: isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted',
         error: stoppedBy && new UserError(stoppedBy),

@@ -43,7 +43,9 @@ export async function applyPlan(input: ApplyPlanInput): Promise<ApplyReport> {
       onEvent?.(event.type === 'finished' ? { ...event, result: redactedResult(event.result, redactor) } : event),
   });
   const results = new Map([...report.results].map(([address, result]) => [address, redactedResult(result, redactor)]));
-  session.note(endingOf({ ...report, results }, document));
+  const ending = endingOf({ ...report, results }, document);
+  const isWhole = ending.result === undefined;
+  session.note({ ...ending, ...(!isWhole && stop.reason instanceof UserError && { error: stop.reason.message }) });
   const { stateError } = report;
   const plan = withLinksAfter(report.plan, results);
   return { ...report, plan, results, ...(stateError !== undefined && { stateError: redactor.redact(stateError) }) };

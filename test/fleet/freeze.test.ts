@@ -116,6 +116,10 @@ it('stops a command that writes, after its requests in flight', async () => {
   expect([code === 0, stderr]).toEqual([false, expect.stringContaining('frozen by ann')]);
   const written = writesTo(fleet);
   expect([written < 21, acme?.world.agents.size]).toEqual([true, written]);
+  const history = ['fleet', 'exec', ADDRESS, '--', 'history', '--output', 'json'];
+  const { stdout } = await command(history, { cwd: fleet.folder.root, env });
+  const because = 'the fleet was frozen by ann: incident 7';
+  expect(JSON.parse(stdout).runs).toMatchObject([{ command: 'apply', result: 'interrupted', error: because }]);
   expect((await apply()).stderr).toContain('frozen by ann');
   await fleet.control.unfreeze('ann');
   expect(await apply()).toMatchObject({ code: 0 });

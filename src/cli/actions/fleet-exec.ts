@@ -45,8 +45,9 @@ function claiming(control: FleetControl, address: string, { log, interrupts }: C
     now: () => performance.now(),
     onChange(freeze) {
       if (freeze === undefined || interrupts.stop.aborted) return;
-      log.warn(`Stopping: ${messageOf(new FleetFrozen(freeze))}`);
-      interrupts.raise('SIGTERM');
+      const because = new FleetFrozen(freeze);
+      log.warn(`Stopping: ${messageOf(because)}`);
+      interrupts.raise('SIGTERM', because);
     },
   });
   return {

@@ -100,7 +100,7 @@ async function recordObserved({ plan, session, now }: ApplyInput): Promise<void>
 
 function signalOf(stop: AbortSignal): ApplyReport['interrupted'] {
   if (!stop.aborted) return undefined;
-  return stop.reason === 'SIGTERM' ? 'SIGTERM' : 'SIGINT';
+  return stop.reason === 'SIGTERM' || stop.reason instanceof UserError ? 'SIGTERM' : 'SIGINT';
 }
 
 interface RefreshInput {
