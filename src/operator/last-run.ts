@@ -34,6 +34,7 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
   const { result, seconds, plan, drift, missing, hold, invalid, reach, commit, labels } = report;
   const { after, redact, timeout, now, rejected, textOf = (error) => messageOf(error, reach) } = ended;
   const error = timeout ?? report.error;
+  const errorText = error === undefined ? null : redact(textOf(error));
   const done = report.applied.filter((each) => each.result.status === 'done');
   const problems = [
     ...(invalid === undefined ? [] : invalidLines(invalid)),
@@ -47,8 +48,10 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
     ...(hold?.why === 'frozen' && { held: redact(holdMessage(hold, planWords(report), reach)) }),
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
-    problems: problems.slice(0, MAX_NAMED).map(redact),
-    error: error === undefined ? null : redact(textOf(error)),
+    // A run that only waits for the lock leaves the problems of the one before.
+    ...(result === 'busy' && timeout === undefined
+      ? { lock: errorText }
+      : { problems: problems.slice(0, MAX_NAMED).map(redact), error: errorText }),
     ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,
@@ -87,6 +90,7 @@ const lastRun = lazily(() =>
   z.object({
     result: z.string().nullable().catch(null),
     error: z.string().nullable().catch(null),
+    lock: z.string().nullable().catch(null),
     because: z.string().optional().catch(undefined),
     problems: z.array(z.string()).catch([]),
     counts: z.record(z.string(), z.number()).catch({}),

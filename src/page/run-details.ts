@@ -94,7 +94,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunPart
   // A decision of a person is not a run.
   const planned = process === '' ? [] : plannedIn(kept?.plan);
   const done = [...doneWords(known.applied), ...countWords(known.counts)];
-  const problems = [known.error, known.fetch_problem, ...known.problems].filter((each) => each !== null);
+  const problems = [known.lock, known.error, known.fetch_problem, ...known.problems].filter((each) => each !== null);
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ['Mode', mode === '' ? null : mode],
     ['Why', why],

@@ -159,7 +159,7 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
 }
 
 export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace): ShownProblem[] {
-  const { result, error, fetch_problem: fetching, problems, pull_request: request } = lastRunOf(last);
+  const { result, error, lock, fetch_problem: fetching, problems, pull_request: request } = lastRunOf(last);
   const isBusy = result === 'busy';
   const isStopped = result === 'interrupted';
   const isFailed = status === 'failed' && !isStopped;
@@ -167,11 +167,11 @@ export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace)
   const inForce = checkedAt === null ? '' : '; the last valid ones stay in force';
   const known: ShownProblem[] = [
     { heading: 'The project cannot be read', lines: lines(problem) },
-    { heading: 'Another run holds the lock', lines: lines(isBusy && error) },
+    { heading: 'Another run holds the lock', lines: lines(isBusy && lock) },
     { heading: 'The last run was stopped', lines: lines(...(isStopped ? [error, ...problems] : [])) },
     {
       heading: 'The last run failed',
-      lines: lines(!isBusy && !isStopped && status !== 'in-sync' && error, ...(isFailed ? problems : [])),
+      lines: lines(!isStopped && status !== 'in-sync' && error, ...(isFailed ? problems : [])),
     },
     { heading: 'The manifests cannot be fetched', lines: lines(fetching) },
     { heading: `The newest manifests are invalid${inForce}`, lines: isFailed || isStopped ? [] : problems },

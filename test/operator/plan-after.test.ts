@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
+import { resultsOf } from '../../src/operator/last-run.ts';
 import { isDoubtful, planAfter, statusAfter } from '../../src/operator/plan-after.ts';
-import { resourcesOf } from '../../src/page/workspace-detail.ts';
+import { problemsOf, resourcesOf } from '../../src/page/workspace-detail.ts';
 import { plan, resource } from '../output/sample-plan.ts';
 import { inDashboard } from '../step-texts.ts';
 import { sampleReport } from './sample-report.ts';
@@ -88,4 +89,13 @@ it.each([
   { reason: 'a run on older manifests was stopped', more: { invalid, result: 'interrupted' }, expected: undefined },
 ] as const)('gives watch and fleet one status after a run: $reason', ({ more, expected, ...rest }) => {
   expect(statusAfter(sampleReport(more), 'isRejected' in rest)).toBe(expected);
+});
+
+it('keeps the problems of the last run while another one holds the lock', () => {
+  const results = (report: Parameters<typeof sampleReport>[0]) =>
+    resultsOf(sampleReport(report), { after: undefined, now: new Date(0), redact: String });
+  const failed = results({ result: 'failed', error: new Error('no connection'), plan: undefined });
+  const busy = results({ result: 'busy', error: new Error('locked by ann'), plan: undefined });
+  const shown = { status: 'failed', checkedAt: null, problem: null, last: { ...failed, ...busy } } as const;
+  expect(problemsOf(shown as never).flatMap(({ lines }) => lines)).toEqual(['locked by ann', 'no connection']);
 });
