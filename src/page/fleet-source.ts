@@ -159,8 +159,8 @@ export class FleetSource implements PageSource {
 
   async workspaces(query: ListQuery): Promise<WorkspaceList> {
     const { database } = this.#options;
-    const { status, needs, source, label, q: contains, sort: order, after, page, limit } = query;
-    const selection = { status, needs, source, label, contains, order, after, offset: (page - 1) * limit, limit };
+    const { status, needs, source, label, q: word, sort: order, after, page, limit } = query;
+    const selection = { status, needs, source, label, word, order, after, offset: (page - 1) * limit, limit };
     const [{ rows, found, total }, sources] = await Promise.all([
       pageOfWorkspaces(database, selection),
       sourceNames(database),

@@ -27,7 +27,7 @@ export interface WorkspaceRow {
   readonly mode: string;
 }
 
-export const listOrders = ['status', 'address', 'since', 'checked'] as const;
+export const listOrders = ['status', 'address', 'since', 'due'] as const;
 
 export interface ListQuery {
   readonly status: WorkspaceStatus | undefined;
@@ -35,7 +35,7 @@ export interface ListQuery {
   readonly source: string | undefined;
   /** A label of one of its resources, as `team=sales`. */
   readonly label: string | undefined;
-  /** A part of the address. */
+  /** The beginning of the address, or of a word of it. */
   readonly q: string | undefined;
   readonly sort: (typeof listOrders)[number];
   /** Only later addresses, in their order. */

@@ -29,7 +29,7 @@ FROM unnest(ARRAY['failed', 'invalid', 'waiting', 'drifted', 'pending', 'in-sync
     const found = await shownWorkspaces(database, { statuses: [status] });
     expect(addressesOf(found), status).toEqual(addressesOf(those));
   }
-  const any = { status: undefined, source: undefined, label: undefined, contains: undefined };
+  const any = { status: undefined, source: undefined, label: undefined, word: undefined };
   for (const need of needs) {
     const those = all.filter(({ last, status }) => hasNeed(need, lastRunOf(last), status));
     expect(those.length, need).toBeGreaterThan(0);

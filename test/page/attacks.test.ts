@@ -557,8 +557,8 @@ describe('what is shown', () => {
 
   it('is the last page of a list that is shorter, in the same order', async () => {
     await using page = await runningPage({ source: new SampleSource({ count: 120 }) });
-    const { status, headers } = await page.ask('/workspaces?page=99&sort=checked&q=client');
-    expect([status, headers.location]).toEqual([302, '/workspaces?page=3&sort=checked&q=client']);
+    const { status, headers } = await page.ask('/workspaces?page=99&sort=due&q=client');
+    expect([status, headers.location]).toEqual([302, '/workspaces?page=3&sort=due&q=client']);
     const unknown = await page.ask('/workspaces?status=nope&page=99');
     expect(unknown.headers.location).toBe('/workspaces?status=nope&page=3');
     const address = pathOf(ADDRESS);

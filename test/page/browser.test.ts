@@ -26,7 +26,7 @@ const OF_STANDING = (index: number) => pathOf(`voices/clients/client-000${index}
 const looks: readonly (readonly [name: string, path: string, status?: number])[] = [
   ['overview', '/'],
   ['workspaces', '/workspaces'],
-  ['filtered', '/workspaces?status=failed&q=client&sort=checked'],
+  ['filtered', '/workspaces?status=failed&q=client&sort=due'],
   ['an unknown filter', '/workspaces?status=bogus'],
   ['no match', '/workspaces?q=nothing-of-this-name'],
   ['a search', '/search?q=client'],

@@ -97,7 +97,7 @@ notify: [{ url: ${told.url} }]
     expect(overview.text).toMatch(/<strong>1<\/strong><span class="badge good">in sync/);
     const metrics = await ask('/metrics', { headers: { authorization: `Bearer ${SCRAPING}` } });
     expect(metrics.text).toContain('voxform_fleet_workspaces{status="in-sync"} 1');
-    expect((await ask('/workspaces?sort=checked&q=ACME')).text).toContain('1 of 2 workspaces');
+    expect((await ask('/workspaces?sort=due&q=ACME')).text).toContain('1 of 2 workspaces');
   });
   await step('the status is for those who may read the page, the figures for the token', async () => {
     const handedOn = { 'x-forwarded-for': '10.9.9.9' };

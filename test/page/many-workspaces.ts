@@ -25,5 +25,5 @@ export const listPaths = [
   '/workspaces?needs=records',
   '/workspaces?sort=address&page=7',
   '/workspaces?sort=since&page=100',
-  '/workspaces?sort=checked&page=200',
+  '/workspaces?sort=due&page=200',
 ] as const;

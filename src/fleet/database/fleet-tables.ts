@@ -308,9 +308,11 @@ CREATE INDEX identity_sessions_subject ON identity_sessions (issuer, subject, un
     CASE WHEN jsonb_path_exists(last, '$ ? (@.violations.deny > 0 || @.violations.warn > 0)') THEN 8 ELSE 0 END
     + CASE WHEN jsonb_path_exists(last, '$ ? (@.doubtful > 0 || @.counts.unknown > 0 || exists(@.missing[0]))') THEN 4 ELSE 0 END
     + CASE WHEN jsonb_path_exists(last, '$ ? (@.person > 0 || @.orphans > 0)') THEN 2 ELSE 0 END
-    + CASE WHEN jsonb_path_exists(last, '$ ? (@.result == "refused")') THEN 1 ELSE 0 END) STORED;
+    + CASE WHEN jsonb_path_exists(last, '$ ? (@.result == "refused")') THEN 1 ELSE 0 END) STORED,
+  ADD COLUMN labels jsonb GENERATED ALWAYS AS (last->'labels') STORED;
 ALTER TABLE workspaces ALTER COLUMN checked_before SET DEFAULT now();
 COMMENT ON COLUMN workspaces.checked_before IS 'The last check when it was scheduled last, so never later than checked_at. Only that one is in no index.';
+COMMENT ON COLUMN workspaces.labels IS 'Of its resources; in an index, because it changes less often than last.';
 COMMENT ON COLUMN workspaces.attention IS 'Bits: 8 violations, 4 doubtful, unknown or missing records, 2 orphans or manual steps, 1 refused.';
 CREATE INDEX workspaces_status ON workspaces (status, status_since DESC, address) WHERE paused_at IS NULL AND vanished_at IS NULL;
 CREATE INDEX workspaces_paused ON workspaces (paused_at DESC, address) WHERE paused_at IS NOT NULL;
@@ -318,6 +320,7 @@ CREATE INDEX workspaces_vanished ON workspaces (vanished_at DESC, address) WHERE
 CREATE INDEX workspaces_stale ON workspaces ((checked_before AT TIME ZONE 'UTC' + greatest(3 * interval_ms, 60000) * interval '1 millisecond'));
 COMMENT ON INDEX workspaces_stale IS 'Of all rows, because PostgreSQL has no estimates for the expression of a partial index.';
 CREATE INDEX workspaces_attention ON workspaces (attention, address) WHERE attention > 0;
+CREATE INDEX workspaces_labels ON workspaces USING gin (labels jsonb_path_ops);
 CREATE INDEX workspaces_asked ON workspaces (asked_at) WHERE asked_at IS NOT NULL;
 CREATE INDEX workspaces_origin ON workspaces ((coalesce(substring(base_url from '^[^/]*//[^/]*'), '')))
   WHERE paused_at IS NULL AND vanished_at IS NULL;

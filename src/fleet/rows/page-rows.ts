@@ -14,17 +14,20 @@ import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { RUNS } from './member-rows.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
+import { beginsWith } from './search-terms.ts';
 import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces, sqlOf } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 
+type Order = 'status' | 'address' | 'since' | 'due';
+
 /** Sort orders. The address is added to each, so that no workspace is on two pages. */
-const orders = {
-  status: 'rank, since DESC',
-  address: '',
-  since: 'since DESC',
-  checked: 'checked_at ASC NULLS FIRST',
-} as const;
+const orders: Readonly<Record<Order, string>> = {
+  status: 'rank, since DESC, address',
+  address: 'address',
+  since: 'since DESC, address',
+  due: 'rank, since, address',
+};
 
 interface PageOfWorkspaces {
   readonly status: WorkspaceStatus | undefined;
@@ -32,9 +35,9 @@ interface PageOfWorkspaces {
   readonly source: string | undefined;
   /** A label of one of its resources. */
   readonly label: string | undefined;
-  /** A part of the address. */
-  readonly contains: string | undefined;
-  readonly order: keyof typeof orders;
+  /** The beginning of the address, or of a word of it. */
+  readonly word: string | undefined;
+  readonly order: Order;
   /** Only later addresses. */
   readonly after?: string | undefined;
   readonly offset: number;
@@ -46,39 +49,57 @@ export async function pageOfWorkspaces(
   statements: FleetStatements,
   selection: PageOfWorkspaces,
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
-  const { status, needs, source, label, contains, order, after, offset, limit } = selection;
+  const { status, needs, source, label, word, order, after, offset, limit } = selection;
   if (offset >= MOST_COUNTED) return pageOfWorkspaces(statements, { ...selection, offset: 0, limit: 0 });
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const filters = [
     'true',
     ...(source === undefined ? [] : [`source = ${bind(source)}`]),
-    ...(contains === undefined ? [] : [`strpos(lower(address), lower(${bind(contains)})) > 0`]),
-    ...(label === undefined ? [] : [`jsonb_exists(last->'labels', ${bind(label)})`]),
+    ...(word === undefined ? [] : [hasTerm(bind(word.toLowerCase()))]),
+    ...(label === undefined ? [] : [`labels @> to_jsonb(${bind(label)}::text)`]),
     ...(needs === undefined ? [] : [NEEDS[needs]]),
   ];
   const statuses = status === undefined ? workspaceStatuses : [status];
   const all = [...filters, ...(status === undefined ? [] : [sqlOf(status).is])].join(' AND ');
-  const wanted = `ORDER BY ${[orders[order], 'address'].filter((each) => each !== '').join(', ')} LIMIT ${bind(limit)}`;
+  const wanted = `ORDER BY ${orders[order]} LIMIT ${bind(limit)}`;
   const skipped = `OFFSET ${bind(offset)}`;
-  const from = `FROM ${S}.workspaces WHERE`;
+  const from = `FROM ${S}.workspaces w WHERE`;
   const last = bind(offset + limit);
   const isLater = after === undefined ? 'true' : `address > ${bind(after)}`;
-  // Those of each status come in the order of an index, so that only these are read of many.
-  const ofStatus = statuses.map((each) => {
-    const { is, since } = sqlOf(each);
-    const some = [...filters, is].join(' AND ');
-    return `(SELECT address, ${workspaceStatuses.indexOf(each) + 1} AS rank, ${since} AS since ${from} ${some} ORDER BY ${since} DESC, address LIMIT ${last})`;
-  });
+  // Each part comes in the order of an index, so that only these are read of many.
+  const parts =
+    order === 'due'
+      ? [RUNS, `NOT (${RUNS})`].map((is, rank) => ({ is: `${all} AND ${is}`, rank, since: 'due_at' }))
+      : statuses.map((each) => {
+          const { is, since } = sqlOf(each);
+          return { is: [...filters, is].join(' AND '), rank: workspaceStatuses.indexOf(each) + 1, since };
+        });
+  // By status, a part is read only as far as the parts before it leave room.
+  const ahead = (nth: number): string =>
+    order === 'status'
+      ? parts
+          .slice(0, nth)
+          .map((_, each) => ` - (SELECT count(*) FROM p${each})`)
+          .join('')
+      : '';
+  const ofParts = parts.map(
+    ({ is, rank, since }, nth) => `p${nth} AS (SELECT address, ${rank} AS rank, ${since} AS since ${from} ${is}
+  ORDER BY ${since} ${order === 'due' ? '' : 'DESC'}, address LIMIT greatest(0, ${last}${ahead(nth)}))`,
+  );
   const many =
-    order === 'status' || order === 'since'
-      ? `FROM (${ofStatus.join(' UNION ALL ')}) AS s`
-      : `${from} ${all} AND ${isLater}`;
+    order === 'address'
+      ? `SELECT address ${from} ${all} AND ${isLater}`
+      : `WITH ${ofParts.join(', ')} SELECT address FROM (${parts.map((_, nth) => `SELECT * FROM p${nth}`).join(' UNION ALL ')}) AS s`;
+  const [rank, since] =
+    order === 'due'
+      ? [`(NOT (${RUNS}))::integer`, 'due_at']
+      : [`array_position(${bind(workspaceStatuses)}::text[], ${SHOWN})`, SHOWN_SINCE];
   const [row] = await statements.ask(
-    `WITH f AS MATERIALIZED (SELECT address, array_position(${bind(workspaceStatuses)}::text[], ${SHOWN}) AS rank, ${SHOWN_SINCE} AS since, checked_at
+    `WITH f AS MATERIALIZED (SELECT address, ${rank} AS rank, ${since} AS since
   ${from} ${all} LIMIT ${MOST_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
 SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT ${MOST_COUNTED + 1}) AS t) AS total, ${last}::integer AS last,
-  CASE WHEN found > ${MOST_COUNTED} THEN ARRAY(SELECT address ${many} ${wanted} ${skipped})
+  CASE WHEN found > ${MOST_COUNTED} THEN ARRAY(${many} ${wanted} ${skipped})
     ELSE ARRAY(SELECT address FROM f WHERE ${isLater} ${wanted} ${skipped}) END AS addresses FROM n`,
     ...values,
   );
@@ -88,6 +109,11 @@ SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT 
     found: Number(row?.found),
     total: Number(row?.total),
   };
+}
+
+/** A term of its address begins with this text in lower case. */
+function hasTerm(text: string): string {
+  return `EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = w.address AND resource = '' AND ${beginsWith('term', text)})`;
 }
 
 async function byAddress(

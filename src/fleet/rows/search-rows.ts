@@ -2,6 +2,7 @@ import { kinds } from '../../kinds/index.ts';
 import { type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
+import { beginsWith } from './search-terms.ts';
 import { SHOWN } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
@@ -15,9 +16,6 @@ export interface SearchHit {
   /** The found name, number or id in lower case. */
   readonly match: string;
 }
-
-/** The greatest character: an upper bound for all texts with a prefix. */
-const LAST = '\u{10ffff}';
 
 /**
  * Workspaces and resources with a name, an id or a natural key that begins with this text, or with a part of it that does: exact ones
@@ -34,7 +32,7 @@ export async function searchTerms(
   const rows = await ask(
     `WITH found AS MATERIALIZED (SELECT f.* FROM unnest($1::text[]) AS prefix, LATERAL (
   SELECT address, resource, term, term = prefix AS is_whole FROM ${S}.search_terms
-  WHERE term ~>=~ prefix AND term ~<~ (prefix || '${LAST}') ORDER BY term USING ~<~ LIMIT $2) AS f),
+  WHERE ${beginsWith('term', 'prefix')} ORDER BY term USING ~<~ LIMIT $2) AS f),
 hits AS (SELECT address, resource, min(term) AS term, bool_or(is_whole) AS is_whole FROM found
   WHERE $3::text = '' OR starts_with(resource, $3 || '/') GROUP BY address, resource)
 SELECT address, resource, status, (SELECT count(*) FROM found) AS number, (SELECT t.term FROM ${S}.search_terms t

@@ -11,6 +11,14 @@ export interface SearchText {
   readonly text: string;
 }
 
+/** The greatest character: an upper bound for all texts with a prefix. */
+const LAST = '\u{10ffff}';
+
+/** The condition for a text with this prefix, so that the index of terms is used. */
+export function beginsWith(text: string, prefix: string): string {
+  return `${text} ~>=~ ${prefix} AND ${text} ~<~ (${prefix} || '${LAST}')`;
+}
+
 /** Replaces the terms of a workspace and its resources. */
 export async function enterSearchTexts(
   statements: FleetStatements,

@@ -102,7 +102,7 @@ const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
   status: 'urgency',
   address: 'address',
   since: 'status, newest first',
-  checked: 'longest unchecked',
+  due: 'most overdue',
 };
 
 interface Listed extends WorkspaceList {
@@ -115,7 +115,7 @@ export function workspacesView(query: ListQuery, list: Listed, { now }: ViewCont
   const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some((each) => each !== undefined);
   return html`<h1>Workspaces</h1>
 <form class="filter" method="get" action="/workspaces" role="search">
-<label>Address contains<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
+<label>Words of the address<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
 ${choice('Status', { name: 'status', chosen: query.status, values: workspaceStatuses, wordOf: (each) => statusWords[each].word })}
 ${choice('Needs', { name: 'needs', chosen: query.needs, values: needs, wordOf: (each) => needWords[each] })}
 ${sources.length > 1 && choice('Source', { name: 'source', chosen: query.source, values: sources })}
