@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { RunningWatch } from '../operator/running-watch.ts';
+import { listenHttp } from '../platform/listen.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
 
@@ -21,4 +23,26 @@ it('refuses what cannot be meant, before it watches anything', async () => {
       stderr: expect.stringContaining(message),
     });
   }
+});
+
+it('reads on the connections of the run before', async () => {
+  const ports: (number | undefined)[] = [];
+  const severalRuns = Promise.withResolvers<void>();
+  const { url } = await listenHttp((_request, response, count) => {
+    ports.push(response.socket?.remotePort);
+    if (count === 5) severalRuns.resolve();
+    response.setHeader('content-type', 'application/json').end('{"data":[],"meta":{}}');
+  });
+  await using folder = await temporaryFolder({
+    'manifests/main.yaml':
+      'apiVersion: voxform/v1\nkind: PhoneNumber\nmetadata: { name: main }\nspec: { number: "+15550100" }\n',
+  });
+  const watch = new RunningWatch(['--interval', '0.001s'], {
+    cwd: folder.root,
+    env: { VOXFORM_BASE_URL: url, VOXFORM_WORKSPACE_ID: '01JWORKSPACE', VOXFORM_API_KEY: 'key-of-watch' },
+  });
+  await severalRuns.promise;
+  watch.signal('SIGTERM');
+  expect(await watch.ended).toMatchObject({ code: 0 });
+  expect(new Set(ports).size).toBe(1);
 });

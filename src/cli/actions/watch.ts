@@ -9,6 +9,9 @@ import type { WatchPolicy } from '../../operator/reconciler.ts';
 import type { RunObserver } from '../../operator/run-report.ts';
 import { folderSource, type ManifestSource } from '../../operator/source.ts';
 import { type FileWatch, Watch } from '../../operator/workspace-watch.ts';
+import { MAX_CONCURRENCY } from '../../platform/concurrency-limit.ts';
+import { JointLimit } from '../../platform/joint-limit.ts';
+import { closing } from '../../problems/closing.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -68,8 +71,11 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     tracing?.request(event);
     page?.metrics.request(event);
   };
+  // Keeps connections from run to run.
+  const shared = new JointLimit(MAX_CONCURRENCY);
+  await using _shared = closing(shared);
   const watch: Watch = new Watch({
-    context: { ...context, log: timed(log), onRequest },
+    context: { ...context, log: timed(log), onRequest, shared },
     log,
     source,
     local: localPaths(cwd, flags),
