@@ -57,9 +57,7 @@ export class Log {
 
   /** For a command that runs for days: text with the time, or JSON with details for programs. */
   entry(level: Level, message: string, fields: Fields = {}): void {
-    const { terminal, now } = this.#options;
-    const time = now().toTimeString().slice(0, 8);
-    this.#write(level, message, { fields, lead: `${terminal.errorStyle.dim(time)}  ` });
+    this.#write(level, message, { fields, isTimed: true });
   }
 
   /** Formatted text. As JSON, it is one entry for each line with its continuation below. */
@@ -75,15 +73,16 @@ export class Log {
   #write(
     level: Level,
     message: string,
-    { fields = {}, lead = '' }: { readonly fields?: Fields; readonly lead?: string } = {},
+    { fields = {}, isTimed = false }: { readonly fields?: Fields; readonly isTimed?: boolean } = {},
   ): void {
-    const { terminal, quiet, verbose } = this.#options;
+    const { terminal, quiet, verbose, now } = this.#options;
     if ((level === 'info' && quiet) || (level === 'debug' && !verbose)) return;
     if (this.#lines !== undefined) {
       this.#lines(level, message, fields);
       return;
     }
     const { error, warn, prose, dim } = terminal.errorStyle;
+    const lead = isTimed ? `${dim(now().toTimeString().slice(0, 8))}  ` : '';
     const label = level === 'error' ? error('error: ') : level === 'warning' ? warn('warning: ') : '';
     const text = level === 'debug' ? dim(lead + escapeControls(message)) : prose(message, { lead: lead + label });
     terminal.err(`${text}\n`);

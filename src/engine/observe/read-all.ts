@@ -122,13 +122,15 @@ async function searchAll(bindings: readonly Binding[], options: ObserveOptions):
   return found;
 }
 
-async function readOne(binding: Binding, { ahead, ...options }: ReadAllContext): Promise<Observation> {
+async function readOne(binding: Binding, options: ReadAllContext): Promise<Observation> {
   const kind = kindNamed(binding.resource.kind);
   if (binding.id === undefined || kind.get === undefined) return { status: 'absent' };
   const { id } = binding;
-  const observation = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { ...options, id }));
+  const { ahead, client, workspaceId } = options;
+  const observation = (await ahead?.record(kind, id)) ?? (await getRecord(kind, { id, client, workspaceId }));
   if (observation.status !== 'shown') return observation;
   internStringsOf(binding.entry, observation.record);
+  if (!isAdopting(binding)) return observation;
   return {
     ...observation,
     published: await publishedOf(kind, { binding, record: observation.record, options }),
@@ -140,7 +142,7 @@ async function publishedOf(
   kind: Kind,
   { binding, record, options }: { binding: Binding; record: ShownRecord; options: ObserveOptions },
 ): Promise<PublishedRecord | undefined> {
-  if (kind.published === undefined || !isAdopting(binding)) return undefined;
+  if (kind.published === undefined) return undefined;
   const hides = [...leavesOf(kind, binding.resource.spec).keys()].some(
     (path) => shownAt(kind, record, path) === undefined,
   );
