@@ -108,6 +108,8 @@ export function asking(url: string): RunningPage['ask'] {
         `${url}${path}`,
         {
           method: method ?? (form === undefined ? 'GET' : 'POST'),
+          // A kept connection may be closed at the moment of its use.
+          agent: false,
           headers: {
             accept: 'text/html',
             ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
