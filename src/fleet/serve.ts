@@ -54,9 +54,8 @@ interface FleetTiming {
 const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000, startTimeout: 30_000 };
 /** Heartbeats without a query for work after which a process counts as hung. */
 const HUNG_AFTER = 10;
-const CLEAN_UP = 3_600_000;
-/** Milliseconds between two searches for unused checkouts. */
-const KEEP = 60_000;
+/** Milliseconds between two removals of old rows and unused checkouts. Short, because processes may end soon and often. */
+const CLEAN_UP = 60_000;
 
 /** The loops of a process. It is not ready without them. */
 type LoopName = 'work' | 'beat' | 'freeze';
@@ -164,7 +163,7 @@ export class FleetServer {
     this.#every(tick, () => this.#tick(), 'work');
     this.#every(FREEZE_CHECK, () => this.#checkFreeze(), 'freeze');
     this.#every(beat, () => this.#beat(), 'beat');
-    this.#every(KEEP, () => this.#keep());
+    this.#every(CLEAN_UP, () => this.#keep());
     this.#every(CLEAN_UP, async () => {
       await removeOldRuns(database, retention);
       await removeOldPulls(database, retention);

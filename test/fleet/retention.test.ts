@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { removeOldRuns } from '../../src/fleet/rows/process-rows.ts';
+import { type Clock, systemClock } from '../../src/operator/clock.ts';
 import { newDatabases } from './fleet-databases.ts';
+import { testFleet } from './test-fleet.ts';
 
 const RUNS = `INSERT INTO voxform_fleet.runs (address, started_at, seconds, mode, result, process, summary)
 SELECT 'a', now() - interval '2 days', 1, 'apply', 'ok', 'p', json '{}' FROM generate_series(1, 10000)
@@ -31,3 +33,18 @@ it.each(Object.entries(newDatabases))(
     expect(freezes.map(({ because }) => because)).toEqual(['in force', 'recent']);
   },
 );
+
+it('old runs are removed by processes that live for a minute', async () => {
+  const fleet = await testFleet({ projects: [] });
+  await setUpTables(fleet.database);
+  await fleet.database.ask(RUNS);
+  const clock: Clock = {
+    now: () => systemClock.now(),
+    after: (milliseconds, act) => systemClock.after(milliseconds === 60_000 ? 100 : milliseconds, act),
+  };
+  await fleet.server({ clock, retention: 86_400_000 });
+  await fleet.until(async () => {
+    const [row] = await fleet.database.ask('SELECT count(*)::int AS count FROM voxform_fleet.runs');
+    return row?.count === 1;
+  });
+});
