@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { endurance } from './bench/endurance.ts';
 import { fleet } from './bench/fleet.ts';
 import { growing } from './bench/growing.ts';
 import { impactOfCalls } from './bench/impact.ts';
@@ -15,21 +16,24 @@ import { sharedStates } from './bench/shared-states.ts';
 import { startUp } from './bench/starting.ts';
 import { watching } from './bench/watching.ts';
 
-const USAGE = `npm run bench -- [${GROUPS.join('|')}]... [--size 10000] [--large] [--rounds N] [--workspaces 10000] [--minutes 15]`;
+const USAGE = `npm run bench -- [${GROUPS.join('|')}]... [--size 10000] [--large] [--rounds N] [--workspaces 10000] [--minutes N]`;
+
+/** Groups that take long, and are measured only if they are named. */
+const NAMED: readonly Group[] = ['fleet', 'endurance', 'million'];
 
 /*
  * Measures the built command against the least cost of the same work in the same run, all groups or some. `--large` adds 100,000 agents.
- * The fleet takes half an hour, and its tables with many rows as long, so they are measured only if they are named. No figure fails the bench: they are for docs/operations.md.
+ * The fleet and its tables with many rows take half an hour each, and its endurance more than an hour. No figure fails the bench: they are for docs/operations.md.
  */
 
 const { values, positionals } = given();
 const rounds = counted('rounds', values.rounds);
 const workspaces = counted('workspaces', values.workspaces ?? '10000');
-const minutes = counted('minutes', values.minutes);
+const minutes = counted('minutes', values.minutes ?? '15');
 const size = counted('size', values.size);
 for (const name of positionals) if (!GROUPS.some((group) => group === name)) refuse(`no group ${name}`);
 const wants = (group: Group): boolean =>
-  positionals.includes(group) || (positionals.length === 0 && group !== 'fleet' && group !== 'million');
+  positionals.includes(group) || (positionals.length === 0 && !NAMED.includes(group));
 
 function given() {
   try {
@@ -39,7 +43,7 @@ function given() {
         size: { type: 'string', default: '10000' },
         large: { type: 'boolean', default: false },
         workspaces: { type: 'string' },
-        minutes: { type: 'string', default: '15' },
+        minutes: { type: 'string' },
         rounds: { type: 'string', default: '3' },
       },
     });
@@ -89,4 +93,5 @@ if (wants('watch')) await watching(bench);
 if (wants('lsp')) await languageServer(bench);
 if (wants('page')) await pageLists(bench);
 if (wants('fleet')) await fleet(bench, { workspaces, minutes });
+if (wants('endurance')) await endurance(bench, { workspaces, minutes: values.minutes === undefined ? 60 : minutes });
 if (wants('million')) await million(bench, values.workspaces === undefined ? 1_000_000 : workspaces);

@@ -13,6 +13,30 @@ interface Lateness {
   readonly most: number;
 }
 
+export interface FleetSample {
+  readonly lateness: Lateness;
+  /** Seconds since the oldest check. */
+  readonly unchecked: number;
+  readonly connections: number;
+  readonly runs: number;
+  /** MiB with indexes, by name. */
+  readonly tables: Readonly<Record<string, number>>;
+}
+
+/** A resource in a state. */
+interface StatedResource {
+  readonly workspace: string;
+  readonly resource: string;
+  /** Undefined for an unknown create. */
+  readonly id: string | undefined;
+}
+
+interface Checks {
+  /** Milliseconds. */
+  readonly since?: number;
+  readonly others?: readonly string[];
+}
+
 /** Figures of a running fleet, from its database. */
 export class FleetFigures {
   readonly #database: FleetDatabase;
@@ -32,25 +56,34 @@ SELECT name, write, write, state FROM json_to_recordset($1::json) AS s (name tex
     );
   }
 
-  /** Waits for the first run of every workspace. */
-  async allChecked(workspaces: number, each: () => void): Promise<void> {
+  /** Waits until this many workspaces are checked. */
+  async allChecked(workspaces: number, each: () => void, checks: Checks = {}): Promise<void> {
     for (;;) {
       each();
-      const [row] = await this.#database.ask(
-        `SELECT count(*) FILTER (WHERE status = 'in-sync')::integer AS checked FROM voxform_fleet.workspaces`,
-      );
-      if (row?.checked === workspaces) return;
+      if ((await this.checked(checks)) === workspaces) return;
       await setTimeout(1000);
     }
+  }
+
+  /** How many workspaces, not counting others, were checked since a time and need nothing but a person. */
+  async checked({ since = 0, others = [] }: Checks): Promise<number> {
+    // The person says what became of a create whose answer was lost.
+    const [row] = await this.#database.ask(
+      `SELECT count(*) AS checked FROM voxform_fleet.workspaces WHERE checked_at > to_timestamp($1 / 1000.0)
+AND (status = 'in-sync' OR (last->'counts'->>'unknown')::integer > 0) AND address <> ALL ($2)`,
+      since,
+      others,
+    );
+    return Number(row?.checked);
   }
 
   /** Starts to count runs. */
   async begin(): Promise<void> {
     await this.#database.ask(
       `CREATE EXTENSION pg_stat_statements;
-CREATE TABLE begun (late double precision NOT NULL);
+CREATE TABLE begun (late double precision NOT NULL, at timestamptz NOT NULL DEFAULT now());
 CREATE FUNCTION note_begun() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-  INSERT INTO begun SELECT extract(epoch FROM started_on - (data->>'due')::timestamptz) FROM gone WHERE started_on IS NOT NULL;
+  INSERT INTO begun (late) SELECT extract(epoch FROM started_on - (data->>'due')::timestamptz) FROM gone WHERE started_on IS NOT NULL;
   RETURN NULL;
 END $$;
 DO $$ DECLARE tab regclass; BEGIN
@@ -72,6 +105,45 @@ SELECT pg_stat_statements_reset()`,
   (SELECT sum(calls) FROM pg_stat_statements) AS statements FROM begun`);
     const lateness: Lateness = { median: Number(row.median), high: Number(row.high), most: Number(row.most) };
     return { seconds, server, lateness, runs: Number(row.runs), statements: Number(row.statements) };
+  }
+
+  /** What there is now, and the lateness of the runs that ended in the last seconds. */
+  async sample(seconds: number, others: readonly string[]): Promise<FleetSample> {
+    const [row = {}] = await this.#database.ask(
+      `SELECT max(late) AS most, percentile_cont(0.5) WITHIN GROUP (ORDER BY late) AS median,
+  percentile_cont(0.99) WITHIN GROUP (ORDER BY late) AS high,
+  (SELECT extract(epoch FROM now() - min(checked_at)) FROM voxform_fleet.workspaces WHERE address <> ALL ($2)) AS unchecked,
+  (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,
+  (SELECT count(*) FROM voxform_fleet.runs) AS runs,
+  (SELECT json_object_agg(relname, pg_total_relation_size(oid) / 1048576.0) FROM pg_class WHERE relkind = 'r'
+    AND relnamespace IN ('voxform_fleet'::regnamespace, 'voxform_queue'::regnamespace)) AS tables
+FROM begun WHERE at > now() - $1 * interval '1 second'`,
+      seconds,
+      others,
+    );
+    return {
+      lateness: { median: Number(row.median), high: Number(row.high), most: Number(row.most) },
+      unchecked: Number(row.unchecked),
+      connections: Number(row.connections),
+      runs: Number(row.runs),
+      tables: row.tables as Readonly<Record<string, number>>,
+    };
+  }
+
+  /** What the states of workspaces say of these resources. */
+  async statesOf(workspaces: readonly string[], resources: readonly string[]): Promise<readonly StatedResource[]> {
+    const rows = await this.#database.ask(
+      `WITH chosen AS (SELECT name, state::json AS state FROM voxform_fleet.states WHERE name = ANY ($1))
+SELECT name, r.key AS resource, r.value->>'id' AS id FROM chosen, json_each(state->'resources') r WHERE r.key = ANY ($2)
+UNION ALL SELECT name, p.key, NULL FROM chosen, json_each(state->'pending') p WHERE p.key = ANY ($2)`,
+      workspaces,
+      resources,
+    );
+    return rows.map(({ name, resource, id }) => ({
+      workspace: String(name),
+      resource: String(resource),
+      id: id === null ? undefined : String(id),
+    }));
   }
 
   /** Seconds until the last of the workspaces began the run that saw a change, which was made at `since`, in milliseconds. */

@@ -1,23 +1,13 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
+import { appendFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
-import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
-import { startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
-import { FleetFigures } from './fleet-figures.ts';
-import { fleetStates } from './fleet-states.ts';
-import { type Platform, processEnv, runNode, startPlatform } from './processes.ts';
+import type { FleetFigures } from './fleet-figures.ts';
+import type { Platform } from './processes.ts';
 import type { Bench } from './report.ts';
-import { FLEET_AGENTS, FLEET_WORKSPACES, fleetAddress, fleetManifest, writeFleetProjects } from './workload.ts';
+import { RunningFleet } from './running-fleet.ts';
+import { FLEET_WORKSPACES, fleetAddress, fleetManifest } from './workload.ts';
 
-const REPORT_USAGE = path.join(import.meta.dirname, 'report-usage.ts');
-
-/** Runs a second for any number of workspaces: 10,000 workspaces every 5 minutes. */
-const PACE = 10_000 / 300;
-const REPLICAS = 2;
-/** As deploy/kubernetes/fleet starts them: without limits, V8 lets garbage wait while the machine has memory. */
-const MEMORY = ['--max-semi-space-size=8', '--max-old-space-size=240'];
 /** Seconds between two changes of a project. */
 const CHANGES = 10;
 
@@ -28,95 +18,50 @@ interface Usage {
   readonly largest: number;
 }
 
-/** Two replicas over PostgreSQL, a folder of projects with two workspaces each, and the platform, all on this machine. */
+/** Two replicas that report, and what their runs cost. */
 export async function fleet(
-  { bin, folder: home, emit }: Bench,
+  bench: Bench,
   { workspaces, minutes }: { readonly workspaces: number; readonly minutes: number },
 ): Promise<void> {
-  const folder = path.join(home, 'fleet');
-  const projects = path.join(folder, 'clients');
-  await using server = await startPostgres(
-    '-c fsync=on -c shared_buffers=128MB -c wal_writer_delay=200ms -c shared_preload_libraries=pg_stat_statements',
-  );
-  const platform = await startPlatform(workspaces * FLEET_AGENTS, 0, { isFleet: true });
-  const replicas: ChildProcess[] = [];
-  try {
-    writeFleetProjects(projects, workspaces, platform.baseUrl);
-    const env = { BENCH_API_KEY: 'key-of-the-bench', FLEET_DATABASE_URL: server.url('postgres') };
-    const [first = folder, ...others] = Array.from({ length: REPLICAS }, (_, nth) => {
-      const cwd = path.join(folder, `replica-${nth + 1}`);
-      mkdirSync(cwd);
-      writeFileSync(path.join(cwd, 'fleet.yaml'), fleetText(projects, workspaces));
-      return cwd;
+  const urlOf = ({ baseUrl }: Platform): string => baseUrl;
+  await using running = await RunningFleet.start(bench, { workspaces, mode: 'report', urlOf });
+  const { figures, platform, replicas, projects } = running;
+  await figures.allChecked(workspaces, () => running.refuseEnded());
+  await figures.begin();
+  const before = await usageOf(replicas, platform);
+  const change = await changing({ projects, workspaces, minutes, figures });
+  const after = await usageOf(replicas, platform);
+  const { runs, seconds, lateness, statements, server: ofServer } = await figures.end();
+  const own = (value: number, what: string, unit: 'ms' | 's' | 'MiB' | 'runs/s' | 'statements', budget?: number) =>
+    bench.emit({
+      what: `fleet of ${workspaces}: ${what}`,
+      floor: '',
+      floorValue: undefined,
+      value,
+      unit,
+      budget,
     });
-    await runNode([bin, 'fleet', 'init'], { cwd: first, env });
-    const figures = new FleetFigures(fleetDatabaseAt(server.url('postgres')));
-    for (const states of fleetStates(workspaces)) await figures.seed(states);
-    for (const cwd of [first, ...others]) {
-      const log = openSync(path.join(cwd, 'log'), 'a');
-      replicas.push(
-        fork(bin, ['fleet', 'serve'], {
-          cwd,
-          env: { ...processEnv(), ...env },
-          execArgv: [...MEMORY, '--import', REPORT_USAGE],
-          stdio: ['ignore', 'ignore', log, 'ipc'],
-        }),
-      );
-    }
-    await figures.allChecked(workspaces, () => refuseEnded(replicas));
-
-    await figures.begin();
-    const before = await usageOf(replicas, platform);
-    const change = await changing({ projects, workspaces, minutes, figures });
-    const after = await usageOf(replicas, platform);
-    const { runs, seconds, lateness, statements, server: ofServer } = await figures.end();
-    const own = (value: number, what: string, unit: 'ms' | 's' | 'MiB' | 'runs/s' | 'statements', budget?: number) =>
-      emit({
-        what: `fleet of ${workspaces}: ${what}`,
-        floor: '',
-        floorValue: undefined,
-        value,
-        unit,
-        budget,
-      });
-    const each = (total: number): number => (total / runs) * 1000;
-    const spent = (of: (usage: Awaited<ReturnType<typeof usageOf>>) => number) => each(of(after) - of(before));
-    own(runs / seconds, 'runs begun a second', 'runs/s');
-    own(lateness.median, 'lateness, median', 's');
-    own(lateness.high, 'lateness, 99 %', 's');
-    own(lateness.most, 'lateness, most', 's', 30);
-    own(change, 'from the change of a file to the begin of its run, most', 's', 5);
-    own(
-      spent(({ replicas: all }) => sum(all.map(({ processor }) => processor))),
-      'processor time of the replicas a run',
-      'ms',
-    );
-    own(each(ofServer), 'processor time of PostgreSQL a run', 'ms');
-    own(
-      spent((usage) => usage.platform),
-      'processor time of the platform a run',
-      'ms',
-    );
-    own(statements / runs, 'statements a run', 'statements');
-    for (const [index, { largest }] of after.replicas.entries())
-      own(largest, `memory of replica ${index + 1}, most`, 'MiB', 400);
-  } finally {
-    for (const replica of replicas) {
-      if (replica.exitCode !== null) continue;
-      replica.kill('SIGTERM');
-      await once(replica, 'exit');
-    }
-    await platform.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-function fleetText(projects: string, workspaces: number): string {
-  return `version: 1
-database: { $secret: FLEET_DATABASE_URL }
-sources: { clients: { path: ${projects}, projects: ["*"] } }
-workspaces: { "*": { mode: report, interval: ${Math.max(1, Math.round(workspaces / PACE))}s } }
-`;
+  const each = (total: number): number => (total / runs) * 1000;
+  const spent = (of: (usage: Awaited<ReturnType<typeof usageOf>>) => number) => each(of(after) - of(before));
+  own(runs / seconds, 'runs begun a second', 'runs/s');
+  own(lateness.median, 'lateness, median', 's');
+  own(lateness.high, 'lateness, 99 %', 's');
+  own(lateness.most, 'lateness, most', 's', 30);
+  own(change, 'from the change of a file to the begin of its run, most', 's', 5);
+  own(
+    spent(({ replicas: all }) => sum(all.map(({ processor }) => processor))),
+    'processor time of the replicas a run',
+    'ms',
+  );
+  own(each(ofServer), 'processor time of PostgreSQL a run', 'ms');
+  own(
+    spent((usage) => usage.platform),
+    'processor time of the platform a run',
+    'ms',
+  );
+  own(statements / runs, 'statements a run', 'statements');
+  for (const [index, { largest }] of after.replicas.entries())
+    own(largest, `memory of replica ${index + 1}, most`, 'MiB', 400);
 }
 
 interface Changing {
@@ -155,10 +100,6 @@ async function usage(replica: ChildProcess): Promise<Usage> {
     { readonly microseconds: number; readonly largest: number },
   ];
   return { processor: microseconds / 1e6, largest };
-}
-
-function refuseEnded(replicas: readonly ChildProcess[]): void {
-  for (const { exitCode } of replicas) if (exitCode !== null) throw new Error(`a replica ended with ${exitCode}`);
 }
 
 function sum(numbers: readonly number[]): number {

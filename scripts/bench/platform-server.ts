@@ -1,15 +1,24 @@
-import { createServer, type Socket } from 'node:net';
-import { type AgentSpec, agentId, agentSpec, fleetAgent, WORKSPACE_ID } from './workload.ts';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import type { Created } from './processes.ts';
+import { type AgentSpec, agentId, agentSpec, fleetAgent, MANNERS, type Manner, WORKSPACE_ID } from './workload.ts';
 
 /*
- * A minimal platform, so that the bench does not measure the server: prepared answers over plain sockets. It sends its port to its
- * parent process when it listens, and figures on request.
+ * A minimal platform, so that the bench does not measure the server: prepared answers over plain sockets. It sends its ports to its
+ * parent process when it listens, one for each manner, and figures on request.
  *   node platform-server.ts AGENTS LATENCY_MILLISECONDS [CAPACITY [refuse|queue [fleet]]]
  * Requests beyond the capacity are answered with 429 at once, or wait until one before them is answered. The agents of a fleet are
- * of many workspaces.
+ * of many workspaces. A fleet that creates agents has the id of the workspace before the path, since nothing else tells it.
  */
 
-const AGENT_PATH = '/api/v1/agents/';
+const API = '/api/v1/';
+const AGENT_PATH = `${API}agents/`;
+/** Milliseconds. */
+const SLOW = 5000;
+/** Milliseconds of a write in a fleet, so that processes are killed during some. */
+const FLEET_WRITE = 500;
+/** What a failing platform does in turn. */
+const FAULTS = ['none', 'error', 'cut', 'cut late'] as const;
 const timestamp = '2025-01-01T00:00:00+00:00';
 const latency = Number(process.argv[3] ?? 0);
 const capacity = Number(process.argv[4] ?? Number.POSITIVE_INFINITY);
@@ -24,20 +33,29 @@ let atOnce = 0;
 const waiting: (() => void)[] = [];
 
 const isFleet = process.argv[6] === 'fleet';
+const created: { -readonly [Key in keyof Created]: Created[Key] }[] = [];
+const createdBy = new WeakMap<Buffer, (typeof created)[number]>();
+let failing = 0;
 for (let index = 0; index < Number(process.argv[2] ?? 0); index++) {
   const { spec, workspaceId } = isFleet ? fleetAgent(index) : { spec: agentSpec(index), workspaceId: WORKSPACE_ID };
   add(index, spec, workspaceId);
 }
 const tooMany = answer('429 Too Many Requests', { message: 'too many requests' });
 const noAgent = answer('404 Not Found', { message: 'no such agent' });
+const failure = answer('500 Internal Server Error', { message: 'internal error' });
 const emptyList = answer('200 OK', {
   data: [],
   meta: { per_page: 100, next_cursor: null, prev_cursor: null },
 });
 
-const server = createServer(serve);
-server.listen(0, '127.0.0.1', () => process.send?.({ port: (server.address() as { port: number }).port }));
+const ports: Partial<Record<Manner, number>> = {};
+for (const manner of MANNERS) {
+  const server = createServer((socket) => serve(socket, manner)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ports[manner] = (server.address() as AddressInfo).port;
+}
 process.on('message', (message) => {
+  if (message === 'created') process.send?.(created);
   if (message === 'figures') {
     const { user, system } = process.cpuUsage();
     process.send?.({ requests, byMethod, settled, processor: (user + system) / 1e6 });
@@ -50,6 +68,7 @@ process.on('message', (message) => {
   }
 });
 process.on('disconnect', () => process.exit(0));
+process.send?.({ ports });
 
 function add(index: number, spec: object, workspaceId: string): Buffer {
   const record = {
@@ -75,7 +94,7 @@ function answer(status: string, body: object): Buffer {
   );
 }
 
-function serve(socket: Socket): void {
+function serve(socket: Socket, manner: Manner): void {
   let pending: Buffer = Buffer.alloc(0);
   socket.setNoDelay(true);
   socket.on('error', () => socket.destroy());
@@ -88,19 +107,33 @@ function serve(socket: Socket): void {
       const length = Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0);
       if (pending.length < end + 4 + length) return;
       const body = pending.subarray(end + 4, end + 4 + length);
-      const reply = replyTo(head, body);
       pending = pending.subarray(end + 4 + length);
-      if (latency === 0) socket.write(reply);
+      const fault = manner === 'failing' ? FAULTS[failing++ % FAULTS.length] : 'none';
+      const reply = fault === 'error' ? failure : fault === 'cut' ? undefined : replyTo(head, body);
+      if (reply === undefined || fault === 'cut late') {
+        socket.destroy();
+        return;
+      }
+      const wait = manner === 'slow' ? SLOW : isFleet && !head.startsWith('GET ') ? FLEET_WRITE : latency;
+      if (wait === 0) socket.write(reply);
       else
         answerLater(
-          () => socket.write(reply),
+          wait,
+          () => deliver(socket, reply),
           () => socket.write(tooMany),
         );
     }
   });
 }
 
-function answerLater(reply: () => void, refuse: () => void): void {
+function deliver(socket: Socket, reply: Buffer): void {
+  if (socket.destroyed) return;
+  const record = createdBy.get(reply);
+  if (record !== undefined) record.isAnswered = true;
+  socket.write(reply);
+}
+
+function answerLater(wait: number, reply: () => void, refuse: () => void): void {
   const isSettled = requests > SETTLING;
   const isRefused = refuses && atOnce >= capacity;
   if (isSettled) settled.requests++;
@@ -116,7 +149,7 @@ function answerLater(reply: () => void, refuse: () => void): void {
       atOnce--;
       reply();
       waiting.shift()?.();
-    }, latency);
+    }, wait);
   };
   if (atOnce > capacity) waiting.push(work);
   else work();
@@ -125,14 +158,35 @@ function answerLater(reply: () => void, refuse: () => void): void {
 function replyTo(head: string, body: Buffer): Buffer {
   const space = head.indexOf(' ');
   const method = head.slice(0, space);
-  const path = head.slice(space + 1, head.indexOf(' ', space + 1));
+  const url = head.slice(space + 1, head.indexOf(' ', space + 1));
+  const api = url.indexOf(API);
+  const path = url.slice(api);
   requests++;
   byMethod[method] = (byMethod[method] ?? 0) + 1;
   if (method === 'POST') {
-    // Ids are the numbers in the names, for any order of the creates.
     const spec = JSON.parse(body.toString()) as AgentSpec;
+    if (isFleet) return createInFleet(spec, url.slice(1, api));
+    // Ids are the numbers in the names, for any order of the creates.
     return add(Number(spec.name.slice('Line '.length)), spec, WORKSPACE_ID);
   }
-  if (path.startsWith(AGENT_PATH)) return answers[Number(path.slice(AGENT_PATH.length + 8))] ?? noAgent;
-  return emptyList;
+  if (!path.startsWith(AGENT_PATH)) return emptyList;
+  const number = Number(path.slice(AGENT_PATH.length + 8));
+  const known = answers[number];
+  return known === undefined ? noAgent : method === 'PUT' ? update(number, known, body) : known;
+}
+
+function createInFleet(spec: AgentSpec, workspaceId: string): Buffer {
+  const number = answers.length;
+  const reply = add(number, spec, workspaceId);
+  const record = { workspaceId, name: spec.name, id: agentId(number), isAnswered: false };
+  created.push(record);
+  createdBy.set(reply, record);
+  return reply;
+}
+
+function update(number: number, known: Buffer, body: Buffer): Buffer {
+  const { data } = JSON.parse(known.toString('utf8', known.indexOf('\r\n\r\n') + 4)) as {
+    readonly data: AgentSpec & { readonly workspace_id: string };
+  };
+  return add(number, { ...data, ...(JSON.parse(body.toString()) as object) }, data.workspace_id);
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Manner } from './workload.ts';
 
 /** Measured runs write nothing to the user's home. */
 const STATES = path.join(tmpdir(), `voxform-bench-${process.pid}`);
@@ -90,8 +91,20 @@ export interface Capacity {
   readonly beyond: 'refuse' | 'queue';
 }
 
+/** A record that a platform of a fleet created. */
+export interface Created {
+  readonly workspaceId: string;
+  readonly name: string;
+  readonly id: string;
+  /** Whether its client was still there for the answer. */
+  readonly isAnswered: boolean;
+}
+
 export interface Platform {
   readonly baseUrl: string;
+  /** Of the platforms of a fleet. */
+  readonly urls: Readonly<Record<Manner, string>>;
+  created(): Promise<readonly Created[]>;
   /** Since the start or the last reset. */
   figures(): Promise<Figures>;
   reset(): Promise<void>;
@@ -129,9 +142,15 @@ export async function startPlatform(
 ): Promise<Platform> {
   const limits = [requests, beyond, ...(isFleet ? ['fleet'] : [])];
   const child = fork(SERVER, [agents, latencyMilliseconds, ...limits].map(String));
-  const { port } = await told<{ port: number }>(child);
+  const { ports } = await told<{ ports: Record<Manner, number> }>(child);
+  const urlOf = (manner: Manner): string => `http://127.0.0.1:${ports[manner]}`;
   return {
-    baseUrl: `http://127.0.0.1:${port}`,
+    baseUrl: urlOf('sound'),
+    urls: { sound: urlOf('sound'), slow: urlOf('slow'), failing: urlOf('failing') },
+    async created() {
+      child.send('created');
+      return told(child);
+    },
     async figures() {
       child.send('figures');
       return told(child);

@@ -23,6 +23,7 @@ export const GROUPS = [
   'growth',
   'impact',
   'fleet',
+  'endurance',
   'million',
 ] as const;
 export type Group = (typeof GROUPS)[number];
@@ -33,7 +34,19 @@ export interface Row {
   /** In `unit`, by default seconds. */
   readonly floorValue: number | undefined;
   readonly value: number;
-  readonly unit?: 's' | 'ms' | 'MiB' | 'requests' | '%' | 'µs each' | 'runs/s' | 'statements';
+  readonly unit?:
+    | 's'
+    | 'ms'
+    | 'MiB'
+    | 'requests'
+    | '%'
+    | 'µs each'
+    | 'runs/s'
+    | 'statements'
+    | 'connections'
+    | 'records'
+    | 'workspaces'
+    | 'times';
   /** Largest ratio to the floor, or without a floor the largest value. */
   readonly budget: number | undefined;
 }
@@ -58,6 +71,7 @@ export function memoryBudget(agents: number): number {
 export const HEADER = '| what | floor | voxform | ratio | budget | |\n| --- | --- | --- | --- | --- | --- |';
 
 function figure(value: number): string {
+  if (Number.isInteger(value)) return String(value);
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(3);
 }
 

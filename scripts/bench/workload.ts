@@ -103,16 +103,30 @@ export function fleetWorkspaceId(workspace: number): string {
   return `01JBENCH0WORKSPACE${String(workspace).padStart(8, '0')}`;
 }
 
+/** How a platform answers: the slow one after seconds, the failing one often with an error or not at all. */
+export const MANNERS = ['sound', 'slow', 'failing'] as const;
+export type Manner = (typeof MANNERS)[number];
+
+/** Of the platform of a project's workspaces, where 1 % of them is not sound. */
+export function mannerOf(project: number): Manner {
+  const nth = project % 200;
+  return nth === 50 ? 'slow' : nth === 150 ? 'failing' : 'sound';
+}
+
+export function fleetWorkspaces(project: number): readonly number[] {
+  return FLEET_WORKSPACES.map((_, nth) => project * FLEET_WORKSPACES.length + nth);
+}
+
 /** Writes the projects of a fleet with this many workspaces into a folder. */
-export function writeFleetProjects(folder: string, workspaces: number, baseUrl: string): void {
+export function writeFleetProjects(folder: string, workspaces: number, urlOf: (workspace: number) => string): void {
   for (let project = 0; project < workspaces / FLEET_WORKSPACES.length; project++) {
     const own = path.join(folder, fleetProject(project));
     mkdirSync(path.join(own, 'manifests'), { recursive: true });
     for (let agent = 0; agent < FLEET_AGENTS; agent++)
       writeFileSync(fleetManifest(folder, project, agent), manifestText(project * FLEET_AGENTS + agent));
-    const settings = FLEET_WORKSPACES.map((name, nth) => {
-      const id = fleetWorkspaceId(project * FLEET_WORKSPACES.length + nth);
-      return `  ${name}: { base_url: "${baseUrl}", workspace_id: ${id}, api_key: { $secret: BENCH_API_KEY } }`;
+    const settings = fleetWorkspaces(project).map((workspace, nth) => {
+      const place = `base_url: "${urlOf(workspace)}", workspace_id: ${fleetWorkspaceId(workspace)}`;
+      return `  ${FLEET_WORKSPACES[nth]}: { ${place}, api_key: { $secret: BENCH_API_KEY } }`;
     });
     writeFileSync(path.join(own, 'voxform.yaml'), `version: 1\nworkspaces:\n${settings.join('\n')}\n`);
   }

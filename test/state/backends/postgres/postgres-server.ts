@@ -84,7 +84,8 @@ export async function startPostgres(
   for (const each of [child, stdin as Socket, stdout as Socket]) each.unref();
   const giveOrder = async (order: string): Promise<void> => {
     stdin.write(`${order}\n`);
-    await once(stdout, 'data');
+    const failed = ended.then(() => Promise.reject(new Error('PostgreSQL did not start again')));
+    await Promise.race([once(stdout, 'data'), failed]);
   };
   const login = `postgres:${encodeURIComponent(PASSWORD)}`;
   return {
