@@ -1,12 +1,15 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { LongFilesFirst } from './test/long-files-first.ts';
+import { LongTests, longTag } from './test/long-tests.ts';
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     setupFiles: ['test/property-seed.ts', 'test/own-git.ts', 'test/slow-hashes.ts'],
     globalSetup: ['test/temporary-files.ts', 'test/build-command.ts'],
+    tags: [longTag],
+    reporters: [...configDefaults.reporters, new LongTests()],
     // Large blocks go back to the system at once: to start a process takes the longer the more memory a worker has.
     env: {
       MALLOC_ARENA_MAX: '2',

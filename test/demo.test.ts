@@ -28,7 +28,7 @@ it('shows the way from manifest to apply and back from drift, and leaves nothing
 
 const FEW = ['--workspaces', '4', '--runs', '1', '--impatient'];
 
-it('serves a fleet to its end although its processes are killed', async () => {
+it('serves a fleet to its end although its processes are killed', { tags: ['long'] }, async () => {
   const { exitCode, text } = await demo(process.env, 'demo-fleet.ts', ...FEW);
   expect(exitCode, text).toBe(0);
   expect(text.match(/^\$ kill -KILL \d+$/gm)).toHaveLength(2);

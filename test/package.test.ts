@@ -5,7 +5,6 @@ import {
   existsSync,
   globSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -18,8 +17,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../src/version.ts';
 
+/** @module-tag long */
+
 const root = path.resolve(import.meta.dirname, '..');
-const folder = mkdtempSync(path.join(tmpdir(), 'voxform-package-'));
+const folder = path.join(tmpdir(), `voxform-package-${process.pid}`);
 const bin = path.join(folder, 'node_modules', '.bin', 'voxform');
 
 interface Finished {
@@ -49,6 +50,7 @@ async function succeed(file: string, args: readonly string[], surroundings?: Sur
 }
 
 beforeAll(async () => {
+  mkdirSync(folder);
   const packed = await succeed('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root });
   expect(packed).toContain(`voxform-${VERSION}.tgz`);
   await install(path.join(folder, `voxform-${VERSION}.tgz`));

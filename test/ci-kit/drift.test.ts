@@ -92,7 +92,7 @@ it('the workflow for GitHub keeps the request, with the permissions of its job',
   expect(workflow.jobs.drift?.permissions).toEqual({ contents: 'write', 'pull-requests': 'write' });
 });
 
-it('the template for GitLab keeps the request in a schedule', async () => {
+it('the template for GitLab keeps the request in a schedule', { tags: ['long'] }, async () => {
   const template = shipped<Template>('ci/gitlab/voxform.gitlab-ci.yml');
   await using emulator = await startEmulator({ seed: 1 });
   using repository = repositoryFor(emulator);

@@ -138,7 +138,7 @@ describe('the workflow for one workspace', () => {
   });
 });
 
-describe('the workflow for a state in S3', () => {
+describe('the workflow for a state in S3', { tags: ['long'] }, () => {
   it('plans and applies with the identity of its jobs, and no key of AWS', async () => {
     await using server = await S3Server.start();
     const { access_key_id: _, secret_access_key: __, region: ___, ...settings } = server.settings();
@@ -173,7 +173,7 @@ function forgePlans({ host }: GithubProject, head: string): void {
   );
 }
 
-describe('the workflow that promotes', () => {
+describe('the workflow that promotes', { tags: ['long'] }, () => {
   it('applies on staging what was reviewed, then on production what was planned there', async () => {
     await using production = await startEmulator({ seed: 2, workspaceId: '01JVQ7XK2MPR0DVCT100000001' });
     await using project = await GithubProject.open((staging) => twoWorkspaces({ staging, production }));

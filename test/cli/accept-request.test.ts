@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Fault, READER, TOKEN } from '../hosting/code-host-fake.ts';
-import { AGENTS, DriftProject, hostNames } from '../hosting/drift-project.ts';
+import { AGENTS, DriftProject, hostNames, tagsOf } from '../hosting/drift-project.ts';
 import { step } from '../step.ts';
 
 const BRANCH = 'voxform/drift/test';
@@ -9,6 +9,7 @@ const PUSH = /POST \/git-receive-pack/;
 describe.each(hostNames)('accept --pull-request on %s', (name) => {
   /** What the branch and the drift decide is the same on every host, and is shown on the first one. */
   const isFirstHost = name === hostNames[0];
+  const tags = tagsOf(name);
 
   it('keeps one request while the drift lasts, from its beginning to its end', async () => {
     await using project = await DriftProject.open(name);
@@ -111,7 +112,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
   });
 
-  it('names branch, title and base as the settings say, for a project in a folder', async () => {
+  it('names branch, title and base as the settings say, for a project in a folder', { tags }, async () => {
     await using project = await DriftProject.open(name, {
       folder: 'clients/acme',
       settings: ', branch: "drift/{workspace}/x", title: "Dashboard: {project} {workspace}", base: release',
@@ -136,33 +137,35 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
     });
   });
 
-  it('survives what a host does wrong, with one request and one commit each time', async () => {
+  const opening = name === 'github' ? /POST \S+\/pulls / : /POST \S+\/merge_requests /;
+  const retry = { 'retry-after': '1' };
+  type Case = Fault & { readonly reason: string };
+  const ofEach: readonly Case[] = [
+    { reason: 'the answer to a push is lost', on: PUSH, answer: 'lost' },
+    { reason: 'the answer to a new request is lost', on: opening, answer: 'lost' },
+    { reason: 'the push fails without being done', on: PUSH, answer: { status: 502 } },
+  ];
+  // What all hosts share decides on these.
+  const ofOne: readonly Case[] = [
+    { reason: 'the connection is closed before the push', on: PUSH, answer: 'cut' },
+    { reason: 'a read fails', on: /GET/, answer: { status: 502 } },
+    { reason: 'requests are limited', on: opening, answer: { status: 429, headers: retry } },
+    {
+      reason: 'there is a secondary limit',
+      on: opening,
+      answer: { status: 403, headers: retry, body: { message: 'You have exceeded a secondary rate limit.' } },
+    },
+  ];
+
+  it('survives what a host does wrong, with one request and one commit each time', { tags }, () => survives(ofEach));
+
+  if (isFirstHost) {
+    it('survives what no host decides on, too', { tags: ['long'] }, () => survives(ofOne));
+  }
+
+  async function survives(faults: readonly Case[]): Promise<void> {
     await using project = await DriftProject.open(name);
     const { host } = project;
-    const opening = name === 'github' ? /POST \S+\/pulls / : /POST \S+\/merge_requests /;
-    const retry = { 'retry-after': '1' };
-    type Case = Fault & { readonly reason: string };
-    const ofEach: readonly Case[] = [
-      { reason: 'the answer to a push is lost', on: PUSH, answer: 'lost' },
-      { reason: 'the answer to a new request is lost', on: opening, answer: 'lost' },
-      { reason: 'the push fails without being done', on: PUSH, answer: { status: 502 } },
-    ];
-    // What all hosts share decides on these.
-    const ofOne: readonly Case[] = [
-      { reason: 'the connection is closed before the push', on: PUSH, answer: 'cut' },
-      { reason: 'a read fails', on: /GET/, answer: { status: 502 } },
-      { reason: 'requests are limited', on: opening, answer: { status: 429, headers: retry } },
-      {
-        reason: 'there is a secondary limit',
-        on: opening,
-        answer: {
-          status: 403,
-          headers: retry,
-          body: { message: 'You have exceeded a secondary rate limit.' },
-        },
-      },
-    ];
-    const faults = isFirstHost ? [...ofEach, ...ofOne] : ofEach;
     for (const [index, { reason, ...fault }] of faults.entries()) {
       await step(reason, async () => {
         project.edit('day', { llm_config: { temperature: index / 100 } });
@@ -176,7 +179,7 @@ describe.each(hostNames)('accept --pull-request on %s', (name) => {
         project.pull();
       });
     }
-  });
+  }
 
   it('tells a refusal as it is, without the token', async () => {
     await using project = await DriftProject.open(name);

@@ -123,7 +123,7 @@ it('lets machines that apply at once create everything one time', async () => {
 
 const creates = (emulator: Emulator): number => emulator.requests.filter(({ method }) => method === 'POST').length;
 
-it('writes little for many creates', async () => {
+it('writes little for many creates', { tags: ['long'] }, async () => {
   const { machine, bare } = await scene(64);
   expect((await machine().run(...CREATE, '--concurrency', '16')).code).toBe(0);
   // At best 64 / 16 + 4, which the engine's tests show in one process. Here, the time at which answers arrive may part a batch.

@@ -11,6 +11,8 @@ import { stepTexts } from '../step-texts.ts';
 import { command } from '../trust/in-process.ts';
 import { openPage } from './page.ts';
 
+/** @module-tag long */
+
 function flat(text: string): string {
   return text.replaceAll(/\s+/g, ' ');
 }

@@ -6,6 +6,8 @@ import { S3_ID, S3_SECRET, S3Server } from '../state/backends/s3/s3-server.ts';
 import { step } from '../step.ts';
 import { Voices } from './voices.ts';
 
+/** @module-tag long */
+
 const missing = ['age-keygen', 'pass', 'gpg'].filter((name) => spawnSync(name, ['--version']).error !== undefined);
 const title = `docs/object-stores.md${missing.length > 0 ? ` (NOT RUN: ${missing} IS MISSING)` : ''}`;
 

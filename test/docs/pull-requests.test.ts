@@ -8,6 +8,8 @@ import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { command } from '../trust/in-process.ts';
 import { openPage } from './page.ts';
 
+/** @module-tag long */
+
 const MANIFEST = 'clients/acme/manifests/day.yaml';
 
 it('docs/pull-requests.md', async () => {

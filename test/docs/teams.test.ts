@@ -5,6 +5,8 @@ import { git, newRepository } from '../state/backends/git/git-server.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { Voices } from './voices.ts';
 
+/** @module-tag long */
+
 it('docs/policies.md', async () => {
   await using voices = await Voices.open();
   const page = voices.page('docs/policies.md');

@@ -9,6 +9,8 @@ import { unmanagedWorkspace } from '../runs/unmanaged-workspace.ts';
 import { command } from '../trust/in-process.ts';
 import { openPage } from './page.ts';
 
+/** @module-tag long */
+
 it('docs/workspaces.md leads from an existing workspace to staging and production', async () => {
   await using old = await unmanagedWorkspace();
   await using staging = await startEmulator({ seed: 2, workspaceId: '01JEMV1AT0RW0RKSPACE000002' });

@@ -4,7 +4,7 @@ import { storedState } from '../../src/fleet/rows/page-rows.ts';
 import { projectFile } from '../cli/workspace.ts';
 import type { Files } from '../hosting/bare-repository.ts';
 import type { CodeHostFake, MergeMethod } from '../hosting/code-host-fake.ts';
-import { type HostName, hostNames } from '../hosting/drift-project.ts';
+import { type HostName, hostNames, tagsOf } from '../hosting/drift-project.ts';
 import { readFleet } from '../page/read-fleet.ts';
 import { step } from '../step.ts';
 import { agents, type PullScene, pullScene } from './pull-scene.ts';
@@ -248,126 +248,127 @@ function secondOf(subject: Subject): Subject {
   return { ...subject, number };
 }
 
-describe.each(hostNames)('approval by review on %s', (hostName) => {
-  it('approves exactly the reviewed plan, and otherwise asks a person and says why', async () => {
-    const names = Object.keys(CASES).filter((name) => hostName === 'github' || OF_ALL_HOSTS.includes(name));
-    const emulators = new Map<string, Emulator>();
-    const files: Record<string, string> = {};
-    for (const [index, name] of names.entries()) {
-      const workspaceId = `01JEMV1AT0RW0RKSPACE00${String(index + 10).padStart(4, '0')}`;
-      const emulator = await startEmulator({ seed: index + 10, workspaceId });
-      onTestFinished(() => emulator.close());
-      emulators.set(name, emulator);
-      files[`clients/${name}/voxform.yaml`] = projectFile(emulator);
-      files[`clients/${name}/manifests/agents.yaml`] = agents('One.');
-    }
-    const rules = names.map((name) => `  "${addressOf(name)}": { ${CASES[name]?.rule ?? RULE}, interval: 1h }`);
-    const scene = await pullScene(hostName, { files, rules: rules.join('\n'), rule: 'mode: report' });
-    const { host, control, until, database } = scene;
-    await scene.serve();
-    const page = readFleet({ database, control }, { hasPulls: true });
-    const count = async (status: 'waiting' | 'in-sync') => (await control.status({ limit: 0 })).counts[status];
-    await until(async () => (await count('waiting')) === names.length, 'the first plans wait');
-    for (const name of names)
-      await control.approve(addressOf(name), (await waitingOf(scene, addressOf(name)))?.digest ?? '', 'carol');
-    await until(async () => (await count('in-sync')) === names.length, 'all are in sync');
+for (const hostName of hostNames)
+  describe(`approval by review on ${hostName}`, { tags: tagsOf(hostName) }, () => {
+    it('approves exactly the reviewed plan, and otherwise asks a person and says why', async () => {
+      const names = Object.keys(CASES).filter((name) => hostName === 'github' || OF_ALL_HOSTS.includes(name));
+      const emulators = new Map<string, Emulator>();
+      const files: Record<string, string> = {};
+      for (const [index, name] of names.entries()) {
+        const workspaceId = `01JEMV1AT0RW0RKSPACE00${String(index + 10).padStart(4, '0')}`;
+        const emulator = await startEmulator({ seed: index + 10, workspaceId });
+        onTestFinished(() => emulator.close());
+        emulators.set(name, emulator);
+        files[`clients/${name}/voxform.yaml`] = projectFile(emulator);
+        files[`clients/${name}/manifests/agents.yaml`] = agents('One.');
+      }
+      const rules = names.map((name) => `  "${addressOf(name)}": { ${CASES[name]?.rule ?? RULE}, interval: 1h }`);
+      const scene = await pullScene(hostName, { files, rules: rules.join('\n'), rule: 'mode: report' });
+      const { host, control, until, database } = scene;
+      await scene.serve();
+      const page = readFleet({ database, control }, { hasPulls: true });
+      const count = async (status: 'waiting' | 'in-sync') => (await control.status({ limit: 0 })).counts[status];
+      await until(async () => (await count('waiting')) === names.length, 'the first plans wait');
+      for (const name of names)
+        await control.approve(addressOf(name), (await waitingOf(scene, addressOf(name)))?.digest ?? '', 'carol');
+      await until(async () => (await count('in-sync')) === names.length, 'all are in sync');
 
-    const subjects = names.map((name): Subject & { readonly is: Case } => {
-      const emulator = emulators.get(name) as Emulator;
-      const is = CASES[name] as Case;
-      const manifest = `clients/${name}/manifests/agents.yaml`;
-      const { author, fork } = is;
-      const { number } = host.openRequest({
-        branch: name,
-        files: is.files?.({ name, emulator, manifest }) ?? { [manifest]: agents('Two.') },
-        ...(author !== undefined && { author }),
-        ...(fork !== undefined && { fork }),
+      const subjects = names.map((name): Subject & { readonly is: Case } => {
+        const emulator = emulators.get(name) as Emulator;
+        const is = CASES[name] as Case;
+        const manifest = `clients/${name}/manifests/agents.yaml`;
+        const { author, fork } = is;
+        const { number } = host.openRequest({
+          branch: name,
+          files: is.files?.({ name, emulator, manifest }) ?? { [manifest]: agents('Two.') },
+          ...(author !== undefined && { author }),
+          ...(fork !== undefined && { fork }),
+        });
+        const prompt = () => [...emulator.world.agents.values()][0]?.prompt_config?.prompt;
+        const subject = { scene, host, name, number, address: addressOf(name), emulator, manifest, prompt, is };
+        is.opened?.(subject);
+        return subject;
       });
-      const prompt = () => [...emulator.world.agents.values()][0]?.prompt_config?.prompt;
-      const subject = { scene, host, name, number, address: addressOf(name), emulator, manifest, prompt, is };
-      is.opened?.(subject);
-      return subject;
-    });
-    const allPlanned = async (): Promise<void> => {
-      for (const { number, state, base } of host.requests)
-        if (state === 'open' && base === 'main') await scene.planned(number);
-    };
-    const outcomeOf = async ({ number, address }: Pick<Subject, 'number' | 'address'>) =>
-      (await scene.pull(number))?.workspaces.find((each) => each.address === address)?.outcome ?? null;
-    const statusOf = async (address: string) => (await control.status({ address })).workspaces[0]?.status;
-    const isApplied = async ({ prompt, address }: Subject) =>
-      prompt()?.startsWith('Two') === true && (await statusOf(address)) === 'in-sync';
+      const allPlanned = async (): Promise<void> => {
+        for (const { number, state, base } of host.requests)
+          if (state === 'open' && base === 'main') await scene.planned(number);
+      };
+      const outcomeOf = async ({ number, address }: Pick<Subject, 'number' | 'address'>) =>
+        (await scene.pull(number))?.workspaces.find((each) => each.address === address)?.outcome ?? null;
+      const statusOf = async (address: string) => (await control.status({ address })).workspaces[0]?.status;
+      const isApplied = async ({ prompt, address }: Subject) =>
+        prompt()?.startsWith('Two') === true && (await statusOf(address)) === 'in-sync';
 
-    await step('all requests are planned', allPlanned);
-    for (const subject of subjects) subject.is.before?.(subject);
-    await step('so are their newer commits', allPlanned);
-    for (const subject of subjects) subject.is.merge(subject);
+      await step('all requests are planned', allPlanned);
+      for (const subject of subjects) subject.is.before?.(subject);
+      await step('so are their newer commits', allPlanned);
+      for (const subject of subjects) subject.is.merge(subject);
 
-    for (const subject of subjects) {
-      const { is, address, number, name } = subject;
-      const expected = is.outcome === undefined ? APPROVED : is.outcome;
-      const outcome = expected === null || expected instanceof RegExp ? expected : expected[hostName];
-      await step(`${name}: ${is.reason}`, async () => {
-        if (outcome === APPROVED) return until(() => isApplied(subject), `${name} is applied`);
-        const { status = 'waiting' } = is;
-        await until(async () => (await statusOf(address)) === status, `${name} is ${status}`);
-        if (name === 'rejected') {
-          const { digest } = (await waitingOf(scene, address)) ?? {};
-          await control.reject(address, digest ?? '', { by: 'carol' });
-          approve('bob')(subject);
-        }
-        if (outcome !== null) {
-          await until(async () => outcome.test((await outcomeOf(subject)) ?? ''), `the outcome of ${name}`);
-          if (name !== 'rejected' && status === 'waiting') {
-            const facts = (await page.workspace(address))?.facts ?? [];
-            expect(facts).toContainEqual([
-              expect.stringMatching(/^Pull request voices#\d+$/),
-              expect.stringMatching(outcome),
-            ]);
+      for (const subject of subjects) {
+        const { is, address, number, name } = subject;
+        const expected = is.outcome === undefined ? APPROVED : is.outcome;
+        const outcome = expected === null || expected instanceof RegExp ? expected : expected[hostName];
+        await step(`${name}: ${is.reason}`, async () => {
+          if (outcome === APPROVED) return until(() => isApplied(subject), `${name} is applied`);
+          const { status = 'waiting' } = is;
+          await until(async () => (await statusOf(address)) === status, `${name} is ${status}`);
+          if (name === 'rejected') {
+            const { digest } = (await waitingOf(scene, address)) ?? {};
+            await control.reject(address, digest ?? '', { by: 'carol' });
+            approve('bob')(subject);
           }
-        }
-        expect(subject.prompt()?.startsWith('Two')).toBe(false);
-        expect([
-          number,
-          name === 'rejected' || status !== 'waiting' || (await waitingOf(scene, address)) !== undefined,
-        ]).toEqual([number, true]);
-      });
-    }
+          if (outcome !== null) {
+            await until(async () => outcome.test((await outcomeOf(subject)) ?? ''), `the outcome of ${name}`);
+            if (name !== 'rejected' && status === 'waiting') {
+              const facts = (await page.workspace(address))?.facts ?? [];
+              expect(facts).toContainEqual([
+                expect.stringMatching(/^Pull request voices#\d+$/),
+                expect.stringMatching(outcome),
+              ]);
+            }
+          }
+          expect(subject.prompt()?.startsWith('Two')).toBe(false);
+          expect([
+            number,
+            name === 'rejected' || status !== 'waiting' || (await waitingOf(scene, address)) !== undefined,
+          ]).toEqual([number, true]);
+        });
+      }
 
-    await step('the history names the request, the reviewers and the digest', async () => {
-      const { address, number } = subjects.find(({ name }) => name === 'double') as Subject;
-      const by = `voices pull request ${number}, reviewed by bob, cara`;
-      const [decision] = await database.ask(
-        `SELECT r.who, p.digest, p.state FROM voxform_fleet.runs r JOIN voxform_fleet.plans p ON p.address = r.address AND p.id = r.plan_id
+      await step('the history names the request, the reviewers and the digest', async () => {
+        const { address, number } = subjects.find(({ name }) => name === 'double') as Subject;
+        const by = `voices pull request ${number}, reviewed by bob, cara`;
+        const [decision] = await database.ask(
+          `SELECT r.who, p.digest, p.state FROM voxform_fleet.runs r JOIN voxform_fleet.plans p ON p.address = r.address AND p.id = r.plan_id
 WHERE r.address = $1 AND r.result = 'approved' AND r.who <> 'carol'`,
-        address,
-      );
-      expect(decision).toEqual({ who: by, digest: expect.stringMatching(/^\w{32}$/), state: 'applied' });
-      const { runs } = await storedState(database, address);
-      expect(runs.find(({ approved_by }) => approved_by === by)).toMatchObject({
-        plan: { digest: decision?.digest },
+          address,
+        );
+        expect(decision).toEqual({ who: by, digest: expect.stringMatching(/^\w{32}$/), state: 'applied' });
+        const { runs } = await storedState(database, address);
+        expect(runs.find(({ approved_by }) => approved_by === by)).toMatchObject({
+          plan: { digest: decision?.digest },
+        });
       });
-    });
 
-    for (const subject of subjects) await subject.is.later?.(subject);
-    for (const subject of subjects.filter(({ is }) => is.later !== undefined)) {
-      const { name, address, prompt } = subject;
-      await step(`${name}, later`, async () => {
-        if (name === 'late') return until(() => isApplied(subject), 'it is applied');
-        const second = secondOf(subject);
-        const outcome = name === 'crossed' ? DIFFERENT : APPROVED;
-        await until(async () => outcome.test((await outcomeOf(second)) ?? ''), `the outcome of the second request`);
-        if (name === 'apart') return until(async () => (await statusOf(address)) === 'in-sync', 'it is applied');
-        expect([prompt(), await statusOf(address)]).toEqual(['Two.', 'waiting']);
+      for (const subject of subjects) await subject.is.later?.(subject);
+      for (const subject of subjects.filter(({ is }) => is.later !== undefined)) {
+        const { name, address, prompt } = subject;
+        await step(`${name}, later`, async () => {
+          if (name === 'late') return until(() => isApplied(subject), 'it is applied');
+          const second = secondOf(subject);
+          const outcome = name === 'crossed' ? DIFFERENT : APPROVED;
+          await until(async () => outcome.test((await outcomeOf(second)) ?? ''), `the outcome of the second request`);
+          if (name === 'apart') return until(async () => (await statusOf(address)) === 'in-sync', 'it is applied');
+          expect([prompt(), await statusOf(address)]).toEqual(['Two.', 'waiting']);
+        });
+      }
+      await step('nothing else was applied', async () => {
+        for (const { name, prompt, is } of subjects)
+          if (is.outcome !== undefined && name !== 'late' && name !== 'rebased')
+            expect([name, prompt()?.startsWith('Two')]).toEqual([name, false]);
       });
-    }
-    await step('nothing else was applied', async () => {
-      for (const { name, prompt, is } of subjects)
-        if (is.outcome !== undefined && name !== 'late' && name !== 'rebased')
-          expect([name, prompt()?.startsWith('Two')]).toEqual([name, false]);
     });
   });
-});
 
 it.each([
   { mode: 'apply', reason: 'applies what is merged, whoever reviewed it' },

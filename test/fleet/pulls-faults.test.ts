@@ -6,7 +6,7 @@ import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { eventReceiver } from '../../src/fleet/events.ts';
 import { markerOf } from '../../src/fleet/pulls/pull-report.ts';
 import { type CodeHostFake, type FakeRequest, type Fault, MACHINE, TOKEN } from '../hosting/code-host-fake.ts';
-import { hostNames } from '../hosting/drift-project.ts';
+import { hostNames, tagsOf } from '../hosting/drift-project.ts';
 import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
 import { step } from '../step.ts';
 import { agents, inSync, MANIFEST, type PullScene, pullScene } from './pull-scene.ts';
@@ -36,9 +36,10 @@ async function expectReported(scene: PullScene, number: number): Promise<void> {
 const writesOf = (host: CodeHostFake): readonly string[] => host.writes.map(({ method, path }) => `${method} ${path}`);
 
 describe('faults of a host', () => {
-  it.each(hostNames)(
-    'reports each request once, whatever goes wrong with its comment and its status: %s',
-    async (name) => {
+  for (const name of hostNames)
+    it(`reports each request once, whatever goes wrong with its comment and its status: ${name}`, {
+      tags: tagsOf(name),
+    }, async () => {
       const scene = await pullScene(name, RARE);
       const { host } = scene;
       await scene.serve();
@@ -99,8 +100,7 @@ describe('faults of a host', () => {
         const list = name === 'github' ? 'pulls' : 'merge_requests';
         expect(new Set(looks)).toEqual(new Set([`GET ${list} 304`]));
       });
-    },
-  );
+    });
 
   it('waits while its host is away or refuses everything, and goes on without a second comment', async () => {
     const scene = await pullScene('gitlab', RARE);

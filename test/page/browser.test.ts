@@ -146,9 +146,9 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
   }
 
   /** On a phone, a tablet and a wide screen, light and dark. */
-  async function looksRight(on: Page): Promise<void> {
+  async function looksRight(on: Page, widths = [800, 2000, 360]): Promise<void> {
     await on.evaluate(axe);
-    for (const width of [800, 2000, 360]) {
+    for (const width of widths) {
       await on.setViewportSize({ width, height: 900 });
       for (const colorScheme of ['light', 'dark'] as const) {
         await on.emulateMedia({ colorScheme });
@@ -161,11 +161,16 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
   }
 
   const each = looks.map(([name, path, status = 200]) => ({ name, path, status }));
-  it.each(each)('$name: fits, is silent, and axe finds nothing', async ({ path, status }) => {
+  it.each(each)('$name: fits a phone, is silent, and axe finds nothing', async ({ path, status }) => {
     complaints.length = 0;
     expect((await page.goto(`${running.url}${path}`))?.status()).toBe(status);
-    await looksRight(page);
+    await looksRight(page, [360]);
     expect(complaints.filter((text) => !/Password forms|status of 40[49]/.test(text))).toEqual([]);
+  });
+
+  it.each(each)('$name: fits a tablet and a wide screen', { tags: ['long'] }, async ({ path }) => {
+    await page.goto(`${running.url}${path}`);
+    await looksRight(page, [800, 2000]);
   });
 
   it('shows a plan that asks for approval as changes, each open, with its warnings below', async () => {

@@ -62,7 +62,7 @@ it('keeps nothing of a stream that tells of hundreds of changes', { timeout }, a
   stream.destroy();
 });
 
-it('keeps nothing of many requests, sign-ins and wrong tokens', { timeout }, async () => {
+it('keeps nothing of many requests, sign-ins and wrong tokens', { timeout, tags: ['long'] }, async () => {
   await using page = await runningPage();
   const paths = ['/', '/workspaces?status=failed', pathOf(ADDRESS), '/sign-in', '/nothing'];
   // A connection that is kept may be closed just when it is used again.

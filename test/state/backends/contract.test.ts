@@ -38,208 +38,212 @@ async function filesIn(folder: string): Promise<string[]> {
 
 if (!hasAzurite) it.skip('the backend azure (skipped: there is no azurite-blob)');
 
-describe.each(all)('the backend %s, %3$s', (name, backend, form) => {
-  let root: string;
-  let settings: object;
-  let clock: number;
-  beforeEach(async () => {
-    clock = Date.parse('2030-01-01T00:00:00Z');
-    root = await mkdtemp(join(tmpdir(), 'voxform-backend-'));
-    onTestFinished(() => rm(root, { recursive: true, force: true }));
-    settings = await settingsOf(name, root);
-  });
+/** How a state is sealed does not depend on where it is kept, and the plain form is converted to it in every backend. */
+const tagsOf = (name: string, form: string) => (form === 'plain' || ['local', 'memory'].includes(name) ? [] : ['long']);
 
-  /** A store of its own each time, as another process has it. */
-  function store({ workspace = 'staging', seal = sealOf(form) } = {}): StateStore {
-    const user = userOf(seal);
-    return createStateStore(backend.open(backend.place(settings, { workspace, root }), user), user);
-  }
-
-  function userOf(seal: Seal): StoreUser {
-    const now = () => new Date(clock);
-    return { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now, seal };
-  }
-
-  function sealOf(which: typeof form, isConverting = false): Seal {
-    const isNeeded = which === 'sealed' || isConverting;
-    return new Seal(isNeeded ? sealSettings : undefined, isConverting ? which : undefined);
-  }
-
-  async function begun(): Promise<StateLease> {
-    const lease = await store().lock(lockRequest());
-    await lease.commit(empty, undefined);
-    return lease;
-  }
-
-  it('has a place for each workspace, and tells it in one way', () => {
-    const place = (workspace: string) => backend.place(settings, { workspace, root });
-    expect(place('a')).toEqual(place('a'));
-    expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
-    expect(backend.keyOf(place('a'))).not.toBe(backend.keyOf(place('b')));
-    expect(Object.keys(backend.settings().shape)).toContain(backend.locationSetting);
-    expect(store().location).toBe(backend.locationOf(place('staging'), root));
-    expect(store().setting).toBe(`state.${backend.locationSetting}`);
-  });
-
-  it('has nothing before the first commit', async () => {
-    expect(await store().read()).toMatchObject({ document: undefined, journal: [] });
-    expect(await store().backups()).toEqual([]);
-    expect(await store().holder()).toBeUndefined();
-  });
-
-  it('shows others what was appended, in order, and empties the journal with the document', async () => {
-    const lease = await begun();
-    await Promise.all([lease.append(entry(1)), lease.append(entry(2))]);
-    const { document, journal } = await store().read();
-    expect(document).toEqual(empty);
-    expect(journal).toEqual([entry(1), entry(2)]);
-    expect((await lease.read()).journal).toEqual(journal);
-    await lease.commit({ ...empty, serial: 1 }, 0);
-    expect(await store().read()).toMatchObject({ document: { serial: 1 }, journal: [] });
-    await lease.release();
-  });
-
-  it('is replaced only where the serial is the expected one', async () => {
-    const lease = await begun();
-    for (const expected of [undefined, 1]) {
-      expect(await failureOf(lease.commit({ ...empty, serial: 2 }, expected))).toBeInstanceOf(UserError);
-    }
-    expect((await store().read()).document?.serial).toBe(0);
-    await lease.release();
-    await expect(lease.commit({ ...empty, serial: 1 }, 0)).rejects.toThrow();
-    await lease.release();
-  });
-
-  it('is locked by one at a time, and says by whom', async () => {
-    const lease = await store().lock(lockRequest({ operation: 'import' }));
-    expect(await store().holder()).toMatchObject({ id: lease.info.id, who: 'ann@here', operation: 'import' });
-    const { message } = await failureOf(store().lock(lockRequest()));
-    expect(message).toContain('ann@here');
-    expect(message).toContain(lease.info.id);
-    await lease.release();
-    await (await store().lock(lockRequest())).release();
-    expect(await store().holder()).toBeUndefined();
-  });
-
-  it('tells its runs, and how they ended', async () => {
-    const lock = lockRequest({ operation: 'import', isStep: false, commit: Promise.resolve('c0ffee') });
-    const lease = await store().lock(lock);
-    const run = { run: lease.info.id, command: 'import', who: 'ann@here', commit: 'c0ffee' };
-    expect(await store().history()).toMatchObject([run]);
-    await lease.release({ outcome: { result: 'refused', error: 'a guard' } });
-    await (await store().lock(lockRequest())).release();
-    await (await store().lock(lockRequest({ isStep: false }))).release();
-    expect(await store().history()).toMatchObject([
-      { ...run, result: 'refused', error: 'a guard' },
-      { command: 'apply', result: 'done' },
-    ]);
-  });
-
-  it('tells who ended the lock of a run', async () => {
-    const lease = await store().lock(lockRequest({ isStep: false }));
-    await store().unlock(lease.info.id);
-    expect(await store().history()).toMatchObject([{ run: lease.info.id, unlocked_by: 'ann@here' }]);
-    await lease.release().catch(() => undefined);
-  });
-
-  it('takes nothing from a holder whose lock was ended', async () => {
-    const lost = await begun();
-    await expect(store().unlock('another')).rejects.toThrow(UserError);
-    await expect(store().unlock(lost.info.id.slice(0, 7))).rejects.toThrow(UserError);
-    expect(await store().unlock(lost.info.id.slice(0, 8))).toMatchObject({
-      id: lost.info.id,
-      silentSeconds: expect.any(Number),
+for (const [name, backend, form] of all)
+  describe(`the backend ${name}, ${form}`, { tags: tagsOf(name, form) }, () => {
+    let root: string;
+    let settings: object;
+    let clock: number;
+    beforeEach(async () => {
+      clock = Date.parse('2030-01-01T00:00:00Z');
+      root = await mkdtemp(join(tmpdir(), 'voxform-backend-'));
+      onTestFinished(() => rm(root, { recursive: true, force: true }));
+      settings = await settingsOf(name, root);
     });
-    const lease = await store().lock(lockRequest());
-    const error = await failureOf(lost.append(entry(1)));
-    expect(error).toBeInstanceOf(LostLock);
-    expect(error.hint).not.toContain('minute');
-    await lost.release();
-    expect((await store().holder())?.id).toBe(lease.info.id);
-    expect((await lease.read()).journal).toEqual([]);
-    await lease.release();
-    const other = await store().lock(lockRequest());
-    await store().unlock(other.info.id);
-    expect(await failureOf(other.commit({ ...empty, serial: 1 }, 0))).toBeInstanceOf(LostLock);
-  });
 
-  it.each(['the wall clock', 'the monotonic clock'])(
-    'tells by %s when its lock must be renewed, and renews it while it is ours',
-    async (which) => {
-      // Half of the longest time after which any backend takes a lock over.
-      const pass = (milliseconds: number): void => {
-        if (which === 'the wall clock') clock += milliseconds;
-        else vi.spyOn(performance, 'now').mockReturnValue(performance.now() + milliseconds);
-      };
-      onTestFinished(() => void vi.restoreAllMocks());
-      const lease = await begun();
-      await lease.renew();
-      expect(lease.isRecent).toBe(true);
-      pass(360_001);
-      expect(lease.isRecent).toBe(false);
-      await lease.renew();
-      expect(lease.isRecent).toBe(true);
-      pass(360_001);
-      await store().unlock(lease.info.id);
-      const next = await store().lock(lockRequest());
-      expect(await failureOf(lease.renew())).toBeInstanceOf(LostLock);
-      expect(lease.isRecent).toBe(false);
-      await next.renew();
-      await next.release();
-      await lease.release();
-    },
-  );
-
-  it('says where it went once it was moved, and may come back', async () => {
-    const lease = await begun();
-    const mark = { moved_to: 'x', moved_at: '2030', lineage: 'L1', serial: 0, workspace_id: 'W1' };
-    await expect(lease.leaveMark({ ...mark, serial: 7 })).rejects.toThrow(UserError);
-    await lease.leaveMark(mark);
-    expect(await failureOf(store().read())).toBeInstanceOf(MovedState);
-    await expect(lease.commit({ ...empty, lineage: 'L2', serial: 1 }, undefined)).rejects.toThrow(MovedState);
-    await lease.commit({ ...empty, serial: 1 }, undefined);
-    expect((await store().read()).document?.serial).toBe(1);
-    await lease.release();
-  });
-
-  it('is refused in the other form, and converted with its history and its backups', async () => {
-    const lease = await store().lock(lockRequest({ isStep: false }));
-    await lease.commit(empty, undefined);
-    await lease.append(entry(1));
-    await store().unlock(lease.info.id);
-    const other = form === 'plain' ? 'sealed' : 'plain';
-    const inOther = () => store({ seal: sealOf(other) });
-    await expect(inOther().read()).rejects.toThrow(/sealed/);
-    await expect(openSession(inOther(), sessionOptions())).rejects.toThrow(/sealed/);
-    const converting = store({ seal: sealOf(other, true) });
-    const session = await openSession(converting, sessionOptions({ lock: lockRequest({ isStep: false }) }));
-    expect(await session.convert()).toEqual([]);
-    await session.close();
-    await expect(store().read()).rejects.toThrow(/sealed/);
-    expect((await readState(inOther(), sessionOptions())).resources.get('Agent/a1')?.id).toBe('id-a1');
-    expect(await inOther().history()).toMatchObject([{ run: lease.info.id }, { result: 'done' }]);
-    const object = backend.open(backend.place(settings, { workspace: 'staging', root }), userOf(sealOf(other)));
-    const { signal } = new AbortController();
-    const { state } = await object.read(signal);
-    const texts = [Buffer.from(state ?? []).toString(), ...(await object.history(signal))];
-    if (object.local !== undefined) texts.push(...(await filesIn(root)));
-    for (const text of texts.filter((each) => each !== '')) {
-      if (other === 'sealed') expect(text).not.toMatch(/Agent\/a1|"salt"|"command"/);
-      else expect(text).not.toContain('"sealed"');
+    /** A store of its own each time, as another process has it. */
+    function store({ workspace = 'staging', seal = sealOf(form) } = {}): StateStore {
+      const user = userOf(seal);
+      return createStateStore(backend.open(backend.place(settings, { workspace, root }), user), user);
     }
-    await lease.release();
-  });
 
-  it('gives a dead run back: its journal is worked in, and what it knew remains', async () => {
-    const lease = await begun();
-    await lease.append(entry(1));
-    await store().unlock(lease.info.id);
-    const session = await openSession(store(), sessionOptions());
-    expect([...session.state.resources.keys()]).toEqual(['Agent/a1']);
-    await session.close();
-    const [backup] = await store().backups();
-    expect(backup?.resources.get('Agent/a1')?.id).toBe('id-a1');
-    expect((await readState(store(), sessionOptions())).resources.size).toBe(1);
-    await lease.release();
+    function userOf(seal: Seal): StoreUser {
+      const now = () => new Date(clock);
+      return { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now, seal };
+    }
+
+    function sealOf(which: typeof form, isConverting = false): Seal {
+      const isNeeded = which === 'sealed' || isConverting;
+      return new Seal(isNeeded ? sealSettings : undefined, isConverting ? which : undefined);
+    }
+
+    async function begun(): Promise<StateLease> {
+      const lease = await store().lock(lockRequest());
+      await lease.commit(empty, undefined);
+      return lease;
+    }
+
+    it('has a place for each workspace, and tells it in one way', () => {
+      const place = (workspace: string) => backend.place(settings, { workspace, root });
+      expect(place('a')).toEqual(place('a'));
+      expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
+      expect(backend.keyOf(place('a'))).not.toBe(backend.keyOf(place('b')));
+      expect(Object.keys(backend.settings().shape)).toContain(backend.locationSetting);
+      expect(store().location).toBe(backend.locationOf(place('staging'), root));
+      expect(store().setting).toBe(`state.${backend.locationSetting}`);
+    });
+
+    it('has nothing before the first commit', async () => {
+      expect(await store().read()).toMatchObject({ document: undefined, journal: [] });
+      expect(await store().backups()).toEqual([]);
+      expect(await store().holder()).toBeUndefined();
+    });
+
+    it('shows others what was appended, in order, and empties the journal with the document', async () => {
+      const lease = await begun();
+      await Promise.all([lease.append(entry(1)), lease.append(entry(2))]);
+      const { document, journal } = await store().read();
+      expect(document).toEqual(empty);
+      expect(journal).toEqual([entry(1), entry(2)]);
+      expect((await lease.read()).journal).toEqual(journal);
+      await lease.commit({ ...empty, serial: 1 }, 0);
+      expect(await store().read()).toMatchObject({ document: { serial: 1 }, journal: [] });
+      await lease.release();
+    });
+
+    it('is replaced only where the serial is the expected one', async () => {
+      const lease = await begun();
+      for (const expected of [undefined, 1]) {
+        expect(await failureOf(lease.commit({ ...empty, serial: 2 }, expected))).toBeInstanceOf(UserError);
+      }
+      expect((await store().read()).document?.serial).toBe(0);
+      await lease.release();
+      await expect(lease.commit({ ...empty, serial: 1 }, 0)).rejects.toThrow();
+      await lease.release();
+    });
+
+    it('is locked by one at a time, and says by whom', async () => {
+      const lease = await store().lock(lockRequest({ operation: 'import' }));
+      expect(await store().holder()).toMatchObject({ id: lease.info.id, who: 'ann@here', operation: 'import' });
+      const { message } = await failureOf(store().lock(lockRequest()));
+      expect(message).toContain('ann@here');
+      expect(message).toContain(lease.info.id);
+      await lease.release();
+      await (await store().lock(lockRequest())).release();
+      expect(await store().holder()).toBeUndefined();
+    });
+
+    it('tells its runs, and how they ended', async () => {
+      const lock = lockRequest({ operation: 'import', isStep: false, commit: Promise.resolve('c0ffee') });
+      const lease = await store().lock(lock);
+      const run = { run: lease.info.id, command: 'import', who: 'ann@here', commit: 'c0ffee' };
+      expect(await store().history()).toMatchObject([run]);
+      await lease.release({ outcome: { result: 'refused', error: 'a guard' } });
+      await (await store().lock(lockRequest())).release();
+      await (await store().lock(lockRequest({ isStep: false }))).release();
+      expect(await store().history()).toMatchObject([
+        { ...run, result: 'refused', error: 'a guard' },
+        { command: 'apply', result: 'done' },
+      ]);
+    });
+
+    it('tells who ended the lock of a run', async () => {
+      const lease = await store().lock(lockRequest({ isStep: false }));
+      await store().unlock(lease.info.id);
+      expect(await store().history()).toMatchObject([{ run: lease.info.id, unlocked_by: 'ann@here' }]);
+      await lease.release().catch(() => undefined);
+    });
+
+    it('takes nothing from a holder whose lock was ended', async () => {
+      const lost = await begun();
+      await expect(store().unlock('another')).rejects.toThrow(UserError);
+      await expect(store().unlock(lost.info.id.slice(0, 7))).rejects.toThrow(UserError);
+      expect(await store().unlock(lost.info.id.slice(0, 8))).toMatchObject({
+        id: lost.info.id,
+        silentSeconds: expect.any(Number),
+      });
+      const lease = await store().lock(lockRequest());
+      const error = await failureOf(lost.append(entry(1)));
+      expect(error).toBeInstanceOf(LostLock);
+      expect(error.hint).not.toContain('minute');
+      await lost.release();
+      expect((await store().holder())?.id).toBe(lease.info.id);
+      expect((await lease.read()).journal).toEqual([]);
+      await lease.release();
+      const other = await store().lock(lockRequest());
+      await store().unlock(other.info.id);
+      expect(await failureOf(other.commit({ ...empty, serial: 1 }, 0))).toBeInstanceOf(LostLock);
+    });
+
+    it.each(['the wall clock', 'the monotonic clock'])(
+      'tells by %s when its lock must be renewed, and renews it while it is ours',
+      async (which) => {
+        // Half of the longest time after which any backend takes a lock over.
+        const pass = (milliseconds: number): void => {
+          if (which === 'the wall clock') clock += milliseconds;
+          else vi.spyOn(performance, 'now').mockReturnValue(performance.now() + milliseconds);
+        };
+        onTestFinished(() => void vi.restoreAllMocks());
+        const lease = await begun();
+        await lease.renew();
+        expect(lease.isRecent).toBe(true);
+        pass(360_001);
+        expect(lease.isRecent).toBe(false);
+        await lease.renew();
+        expect(lease.isRecent).toBe(true);
+        pass(360_001);
+        await store().unlock(lease.info.id);
+        const next = await store().lock(lockRequest());
+        expect(await failureOf(lease.renew())).toBeInstanceOf(LostLock);
+        expect(lease.isRecent).toBe(false);
+        await next.renew();
+        await next.release();
+        await lease.release();
+      },
+    );
+
+    it('says where it went once it was moved, and may come back', async () => {
+      const lease = await begun();
+      const mark = { moved_to: 'x', moved_at: '2030', lineage: 'L1', serial: 0, workspace_id: 'W1' };
+      await expect(lease.leaveMark({ ...mark, serial: 7 })).rejects.toThrow(UserError);
+      await lease.leaveMark(mark);
+      expect(await failureOf(store().read())).toBeInstanceOf(MovedState);
+      await expect(lease.commit({ ...empty, lineage: 'L2', serial: 1 }, undefined)).rejects.toThrow(MovedState);
+      await lease.commit({ ...empty, serial: 1 }, undefined);
+      expect((await store().read()).document?.serial).toBe(1);
+      await lease.release();
+    });
+
+    it('is refused in the other form, and converted with its history and its backups', async () => {
+      const lease = await store().lock(lockRequest({ isStep: false }));
+      await lease.commit(empty, undefined);
+      await lease.append(entry(1));
+      await store().unlock(lease.info.id);
+      const other = form === 'plain' ? 'sealed' : 'plain';
+      const inOther = () => store({ seal: sealOf(other) });
+      await expect(inOther().read()).rejects.toThrow(/sealed/);
+      await expect(openSession(inOther(), sessionOptions())).rejects.toThrow(/sealed/);
+      const converting = store({ seal: sealOf(other, true) });
+      const session = await openSession(converting, sessionOptions({ lock: lockRequest({ isStep: false }) }));
+      expect(await session.convert()).toEqual([]);
+      await session.close();
+      await expect(store().read()).rejects.toThrow(/sealed/);
+      expect((await readState(inOther(), sessionOptions())).resources.get('Agent/a1')?.id).toBe('id-a1');
+      expect(await inOther().history()).toMatchObject([{ run: lease.info.id }, { result: 'done' }]);
+      const object = backend.open(backend.place(settings, { workspace: 'staging', root }), userOf(sealOf(other)));
+      const { signal } = new AbortController();
+      const { state } = await object.read(signal);
+      const texts = [Buffer.from(state ?? []).toString(), ...(await object.history(signal))];
+      if (object.local !== undefined) texts.push(...(await filesIn(root)));
+      for (const text of texts.filter((each) => each !== '')) {
+        if (other === 'sealed') expect(text).not.toMatch(/Agent\/a1|"salt"|"command"/);
+        else expect(text).not.toContain('"sealed"');
+      }
+      await lease.release();
+    });
+
+    it('gives a dead run back: its journal is worked in, and what it knew remains', async () => {
+      const lease = await begun();
+      await lease.append(entry(1));
+      await store().unlock(lease.info.id);
+      const session = await openSession(store(), sessionOptions());
+      expect([...session.state.resources.keys()]).toEqual(['Agent/a1']);
+      await session.close();
+      const [backup] = await store().backups();
+      expect(backup?.resources.get('Agent/a1')?.id).toBe('id-a1');
+      expect((await readState(store(), sessionOptions())).resources.size).toBe(1);
+      await lease.release();
+    });
   });
-});

@@ -111,21 +111,25 @@ describe('a state in a ref of Git', () => {
     expect(await elsewhere('refs/voxform/new')).toBeUndefined();
   });
 
-  it.each<{ push: number; fault: Fault }>([
-    ...[0, 2].map((push) => ({ push, fault: 'cut' as const })),
-    ...[0, 1, 2, 4].map((push) => ({ push, fault: 'swallowed' as const })),
-  ])('loses nothing and does nothing twice where push $push is $fault', async ({ push, fault }) => {
-    const { bare, server, machine } = await served();
-    let pushes = 0;
-    server.fault = (request) => {
-      if (!request.startsWith('POST') || !request.endsWith('receive-pack')) return undefined;
-      pushes += 1;
-      return pushes === push + 1 ? fault : undefined;
-    };
-    await run(machine().store(), ['a', 'b']);
-    expect(await resourcesOf(machine().store())).toEqual(['Agent/a', 'Agent/b']);
-    expect(git(bare, 'rev-list', '--count', REF)).toBe('5');
-  });
+  const lost: readonly { push: number; fault: Fault; tags?: string[] }[] = [
+    { push: 0, fault: 'cut', tags: ['long'] },
+    { push: 2, fault: 'cut' },
+    ...[0, 1, 4].map((push) => ({ push, fault: 'swallowed' as const, tags: ['long'] })),
+    { push: 2, fault: 'swallowed' },
+  ];
+  for (const { push, fault, tags = [] } of lost)
+    it(`loses nothing and does nothing twice where push ${push} is ${fault}`, { tags }, async () => {
+      const { bare, server, machine } = await served();
+      let pushes = 0;
+      server.fault = (request) => {
+        if (!request.startsWith('POST') || !request.endsWith('receive-pack')) return undefined;
+        pushes += 1;
+        return pushes === push + 1 ? fault : undefined;
+      };
+      await run(machine().store(), ['a', 'b']);
+      expect(await resourcesOf(machine().store())).toEqual(['Agent/a', 'Agent/b']);
+      expect(git(bare, 'rev-list', '--count', REF)).toBe('5');
+    });
 
   it('reads again where an answer to a look or a fetch is lost', async () => {
     const { server, machine } = await served();
