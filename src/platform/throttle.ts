@@ -1,4 +1,6 @@
 import type { AnswerTime, ConcurrencyLimit } from './concurrency-limit.ts';
+import type { AttemptResult } from './exchange.ts';
+import { backoff, isRefusal, pauseOfRefusal } from './retry.ts';
 
 /** Waits; rejects as soon as the signal aborts. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -13,7 +15,13 @@ interface ThrottleOptions {
   /** Milliseconds since 1970. */
   now(): number;
   readonly wait: Wait;
+  /** Between 0 and 1: the spread of pauses. */
+  readonly random: () => number;
+  /** Called with one line when a pause of more than a minute begins. */
+  readonly onNotice?: ((text: string) => void) | undefined;
 }
+
+const ANNOUNCED_PAUSE = 60_000;
 
 /** The platform asks for a longer pause than the limit. */
 export class PauseTooLong extends Error {
@@ -43,7 +51,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Issues permits within the concurrency limit and the rate, and none during a pause. */
+/** Issues permits within the concurrency limit and the rate, and none during a pause. Both follow the load that responses show. */
 export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #interval: number;
@@ -54,12 +62,13 @@ export class Throttle {
   #lapse = 0;
   #pausedUntil = 0;
   #pausedBy = 429;
+  #announcedUntil = Number.NEGATIVE_INFINITY;
   #nextStart = 0;
   #sleeping = false;
   /** The time since which the platform refuses all requests, if it does. */
   #refusingSince: number | undefined;
   /** The number of bursts of 429 since the last success, which determines the backoff. */
-  refusals = 0;
+  #refusals = 0;
 
   constructor(options: ThrottleOptions) {
     this.#options = options;
@@ -96,34 +105,58 @@ export class Throttle {
     if (!this.#isIdle()) this.#hand();
   }
 
-  /** Reports a response that shows no overload. */
-  succeeded({ stamp }: Permit, time: AnswerTime): void {
-    this.refusals = 0;
-    this.#refusingSince = undefined;
-    this.#options.limit.answered(stamp, time);
+  /** Reports the result of a request. Must be called before its permit is released. */
+  observe(result: AttemptResult, permit: Permit, time: AnswerTime): void {
+    const { limit, now, random } = this.#options;
+    if (result.type !== 'answer') {
+      if (result.reason === 'timeout') this.#timedOut(permit);
+      return;
+    }
+    if (!isRefusal(result.status)) {
+      this.#refusals = 0;
+      this.#refusingSince = undefined;
+      limit.answered(permit.stamp, time);
+      return;
+    }
+    const isFirstOfBurst = result.status === 429 && this.#refused(permit);
+    const requested = pauseOfRefusal(result, now());
+    if (requested !== undefined) {
+      this.#pause(requested, result.status);
+      this.#announce(result.status, requested);
+    } else if (isFirstOfBurst) this.#pause(backoff(this.#refusals, random), result.status);
   }
 
-  /** Reports a 429. True for the first of its burst, which alone counts. */
-  refused({ burst }: Permit): boolean {
+  /** Handles a 429. True for the first of its burst, which alone counts. */
+  #refused({ burst }: Permit): boolean {
     if (burst !== this.#burst) return false;
     this.#burst++;
-    this.refusals++;
+    this.#refusals++;
     this.#options.limit.refused();
     this.#refusingSince ??= this.#options.now();
     return true;
   }
 
-  timedOut({ timeoutBurst }: Permit): void {
+  #timedOut({ timeoutBurst }: Permit): void {
     if (timeoutBurst !== this.#lapse) return;
     this.#lapse++;
     this.#options.limit.timedOut();
+  }
+
+  #announce(status: number, milliseconds: number): void {
+    const { longestPause, now, onNotice } = this.#options;
+    if (milliseconds <= ANNOUNCED_PAUSE || milliseconds > longestPause) return;
+    const until = now() + milliseconds;
+    // Requests in flight at the same time get the same response, a moment apart.
+    if (until <= this.#announcedUntil + ANNOUNCED_PAUSE) return;
+    this.#announcedUntil = until;
+    onNotice?.(`the platform asks for a pause of ${Math.ceil(milliseconds / 1000)} s (status ${status}); waiting`);
   }
 
   /**
    * Issues no permits for a time. If the pause, or the time since the platform began to refuse all requests, exceeds the longest pause, all
    * waiting and new requests are rejected until the pause ends.
    */
-  pause(milliseconds: number, status: number): void {
+  #pause(milliseconds: number, status: number): void {
     const until = this.#options.now() + milliseconds;
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;

@@ -20,9 +20,9 @@ import {
   pauseTooLongError,
   requestIdOf,
 } from './failure.ts';
+import { InFlight } from './in-flight.ts';
 import { inflated } from './inflate.ts';
 import { Connections, type JointLimit } from './joint-limit.ts';
-import { InFlight, LoadControl } from './load-control.ts';
 import { oneLine } from './plain-text.ts';
 import type { RequestOutcome } from './platform-error.ts';
 import { type ProxySettings, secretsOf } from './proxy.ts';
@@ -116,7 +116,6 @@ export class Transport {
   readonly #connections: Connections;
   readonly #redact: (text: string) => string;
   readonly #throttle: Throttle;
-  readonly #loadControl: LoadControl;
   readonly #origin: string;
   readonly #host: string;
   readonly #basePath: string;
@@ -168,11 +167,6 @@ export class Transport {
       signal: this.#stop.signal,
       now: this.#now,
       wait: this.#wait,
-    });
-    this.#loadControl = new LoadControl({
-      throttle: this.#throttle,
-      longestPause: this.#maxWaitSeconds * 1000,
-      now: this.#now,
       random: this.#random,
       onNotice: options.onNotice,
     });
@@ -305,7 +299,7 @@ export class Transport {
       const inFlight = this.#inFlight.end(flight);
       const result = await inflated(raw, this.#limits.maxBodyBytes);
       const { milliseconds } = exchange;
-      this.#loadControl.observe(result, permit, {
+      this.#throttle.observe(result, permit, {
         sort: sortOf(call),
         milliseconds,
         at: this.#now(),

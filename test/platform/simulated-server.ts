@@ -1,5 +1,5 @@
 import type { ConcurrencyLimit } from '../../src/platform/concurrency-limit.ts';
-import { type Flight, InFlight } from '../../src/platform/load-control.ts';
+import { type Flight, InFlight } from '../../src/platform/in-flight.ts';
 
 /** What a server is like, by the time since the start in milliseconds. */
 export interface SimulatedServer {

@@ -2,16 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limitFor } from '../../src/platform/choose-limit.ts';
 import type { Concurrency } from '../../src/platform/concurrency-limit.ts';
-import { LoadControl } from '../../src/platform/load-control.ts';
 import { PauseTooLong, Throttle } from '../../src/platform/throttle.ts';
 import { TestClock } from './clock.ts';
 
+const GOOD = { type: 'answer', status: 200, headers: {}, body: Buffer.alloc(0) } as const;
+const REFUSED = { ...GOOD, status: 429 } as const;
+const TIMED_OUT = { type: 'failure', reason: 'timeout', sent: true, status: undefined, error: undefined } as const;
 const TIME = { sort: 'GET', milliseconds: 20, at: 20, inFlight: 16 };
 
 function throttle(concurrency: Concurrency, requestsPerSecond: number | null = null) {
   const clock = new TestClock();
   const controller = new AbortController();
   const limit = limitFor(concurrency);
+  const notices: string[] = [];
   const permits = new Throttle({
     limit,
     requestsPerSecond,
@@ -19,8 +22,14 @@ function throttle(concurrency: Concurrency, requestsPerSecond: number | null = n
     signal: controller.signal,
     now: clock.now,
     wait: clock.wait,
+    random: () => 1,
+    onNotice: (text) => notices.push(text),
   });
-  return { permits, limit, clock, controller };
+  return { permits, limit, clock, controller, notices };
+}
+
+function refusedFor(seconds: number) {
+  return { ...REFUSED, headers: { 'retry-after': String(seconds) } };
 }
 
 /** Lets everything that can go on go on. */
@@ -30,8 +39,7 @@ describe('the limit', () => {
   it('is halved once by a burst of 429, however many answers bring it', async () => {
     const { permits, limit } = throttle(16);
     const given = await Promise.all(Array.from({ length: 16 }, () => permits.take(false)));
-    const counted = given.map((permit) => permits.refused(permit));
-    expect(counted.filter(Boolean)).toHaveLength(1);
+    for (const permit of given) permits.observe(REFUSED, permit, TIME);
     expect(limit.now).toBe(8);
   });
 
@@ -39,7 +47,7 @@ describe('the limit', () => {
     const { permits, limit } = throttle(4);
     const limits: number[] = [];
     for (let round = 0; round < 4; round++) {
-      permits.refused(await permits.take(false));
+      permits.observe(REFUSED, await permits.take(false), TIME);
       permits.release();
       limits.push(limit.now);
     }
@@ -53,7 +61,7 @@ describe('the limit', () => {
     ] as const) {
       const { permits, limit } = throttle(concurrency);
       const given = await Promise.all(Array.from({ length: 16 }, () => permits.take(false)));
-      for (const permit of given) permits.timedOut(permit);
+      for (const permit of given) permits.observe(TIMED_OUT, permit, TIME);
       expect(limit.now).toBe(after);
     }
   });
@@ -61,10 +69,10 @@ describe('the limit', () => {
   it('grows back by one in many successes, up to what is allowed', async () => {
     const { permits, limit } = throttle(4);
     const permit = await permits.take(false);
-    permits.refused(permit);
+    permits.observe(REFUSED, permit, TIME);
     permits.release();
     const limits = Array.from({ length: 40 }, () => {
-      permits.succeeded(permit, TIME);
+      permits.observe(GOOD, permit, TIME);
       return limit.now;
     });
     expect(limits.filter((each) => each === 2)).toHaveLength(9);
@@ -86,8 +94,8 @@ describe('the limit', () => {
             served++;
             expect(running).toBeLessThanOrEqual(concurrency);
             await Promise.resolve();
-            if (result === 'good') permits.succeeded(permit, TIME);
-            if (result === 'refused' && permits.refused(permit)) permits.pause(1000, 429);
+            if (result === 'good') permits.observe(GOOD, permit, TIME);
+            if (result === 'refused') permits.observe(REFUSED, permit, TIME);
             running--;
             permits.release();
           }),
@@ -117,25 +125,24 @@ describe('a permit', () => {
 
   it('is refused to those who wait when the pause is longer than anyone waits', async () => {
     const { permits, clock } = throttle(1);
-    await permits.take(false);
+    const held = await permits.take(false);
     const waiting = Promise.resolve(permits.take(false)).catch((error: unknown) => error);
-    permits.pause(300_001, 429);
+    permits.observe(refusedFor(301), held, TIME);
     expect(await waiting).toBeInstanceOf(PauseTooLong);
     await expect(permits.take(false)).rejects.toBeInstanceOf(PauseTooLong);
     permits.release();
-    clock.advance(300_001);
-    expect(await permits.take(false)).toMatchObject({ burst: 0 });
+    clock.advance(301_000);
+    expect(await permits.take(false)).toMatchObject({ burst: 1 });
   });
 
   it('is refused when the platform has done nothing but refuse for longer than anyone waits', async () => {
     const { permits, clock } = throttle(1);
     const refuse = async () => {
-      permits.refused(await permits.take(true));
-      permits.pause(200_000, 429);
+      permits.observe(refusedFor(200), await permits.take(true), TIME);
       permits.release();
     };
     await refuse();
-    permits.succeeded(await permits.take(true), TIME);
+    permits.observe(GOOD, await permits.take(true), TIME);
     permits.release();
     // A success in between begins the count anew.
     await refuse();
@@ -168,24 +175,14 @@ describe('a permit', () => {
 
 describe('a pause', () => {
   it('that is announced is announced once to answers that came together', () => {
-    const { permits, clock } = throttle(4);
-    const notices: string[] = [];
-    const pace = new LoadControl({
-      throttle: permits,
-      longestPause: 300_000,
-      now: clock.now,
-      random: () => 1,
-      onNotice: (text) => notices.push(text),
-    });
-    const headers = { 'retry-after': '90' };
-    const refusal = { type: 'answer', status: 429, headers, body: Buffer.alloc(0) } as const;
+    const { permits, clock, notices } = throttle(4);
     for (let answer = 0; answer < 4; answer++) {
-      pace.observe(refusal, { burst: 0, timeoutBurst: 0, stamp: 0 }, TIME);
+      permits.observe(refusedFor(90), { burst: 0, timeoutBurst: 0, stamp: 0 }, TIME);
       clock.advance(50);
     }
     expect(notices).toHaveLength(1);
     clock.advance(90_000);
-    pace.observe(refusal, { burst: 1, timeoutBurst: 0, stamp: 0 }, TIME);
+    permits.observe(refusedFor(90), { burst: 1, timeoutBurst: 0, stamp: 0 }, TIME);
     expect(notices).toHaveLength(2);
   });
 });

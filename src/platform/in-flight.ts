@@ -1,0 +1,38 @@
+export interface Flight {
+  readonly since: number;
+  /** Sum of the durations of all requests until then, in milliseconds. */
+  readonly before: number;
+}
+
+/** Tracks the mean number of requests in flight. */
+export class InFlight {
+  readonly #now: () => number;
+  #count = 0;
+  /** Sum of the durations of all requests until `#at`, in milliseconds. */
+  #sum = 0;
+  #at = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  begin(): Flight {
+    this.#advance();
+    this.#count++;
+    return { since: this.#at, before: this.#sum };
+  }
+
+  /** The mean number of requests in flight since this one began, including itself. Must be called exactly once. */
+  end({ since, before }: Flight): number {
+    this.#advance();
+    const mean = this.#at > since ? (this.#sum - before) / (this.#at - since) : this.#count;
+    this.#count--;
+    return mean;
+  }
+
+  #advance(): void {
+    const now = this.#now();
+    this.#sum += this.#count * (now - this.#at);
+    this.#at = now;
+  }
+}
