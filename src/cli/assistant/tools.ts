@@ -35,18 +35,28 @@ interface ToolOf<Input extends z.ZodObject>
   readonly input: Input;
   readonly isOffline?: true;
   readonly steps?: readonly Shortening[];
-  args(input: z.infer<Input>): readonly string[];
+  /** The command, and the flags of every call. */
+  readonly command: readonly string[];
+  /** The operands, and the values of flags by name; the input if absent. */
+  sends?(input: z.infer<Input>): object;
   compact?(output: string, input: z.infer<Input>): Json;
 }
 
 /** @param given as it is written, with the arguments typed. The server has checked them against the schema. */
 function tool<Input extends z.ZodObject>(given: ToolOf<Input>): Tool {
-  const { compact = jsonOf, isOffline = false, steps = shorterTexts, ...rest } = given;
+  const { compact = jsonOf, isOffline = false, steps = shorterTexts, command, sends, ...rest } = given;
+  const { operands = [] } = rest;
   return {
     ...rest,
     steps,
     opensWorkspace: !isOffline,
-    args: (input) => given.args(input as z.infer<Input>),
+    args(input) {
+      const sent: Arguments = { ...(sends?.(input as z.infer<Input>) ?? (input as object)) };
+      const flags = Object.entries(sent).filter(([name]) => !NOT_SENT.has(name) && !operands.includes(name));
+      // A value that begins with a dash is no flag.
+      const words = flags.flatMap(([name, value = []]) => [value].flat().map((each) => `--${name}=${each}`));
+      return [...command, ...words, '--', ...operands.flatMap((name) => sent[name] ?? []).map(String)];
+    },
     compact: (output, input) => compact(output, input as z.infer<Input>),
   };
 }
@@ -55,17 +65,10 @@ function jsonOf(output: string): Json {
   return JSON.parse(output) as Json;
 }
 
-/** `--flag=value` for each value: a value that begins with a dash is no flag. */
-function flag(name: string, value: string | number | boolean | readonly string[] | undefined): readonly string[] {
-  if (value === undefined || value === false) return [];
-  if (value === true) return [`--${name}`];
-  return [value].flat().map((each) => `--${name}=${each}`);
-}
+type Arguments = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** The arguments without a name, after all flags. */
-function operands(...values: readonly (string | number | undefined)[]): readonly string[] {
-  return ['--', ...values.filter((value) => value !== undefined).map(String)];
-}
+/** The server selects the workspace, and leaves out the items before a page. */
+const NOT_SENT = new Set(['workspace', 'skip']);
 
 /** Longer values are mistakes, and take long to search. */
 const text = () => z.string().min(1).max(500);
@@ -203,10 +206,6 @@ const withoutWarnings: Shortening = {
 
 const planSteps = [...shorterTexts, withoutWarnings, withoutValues, onlyAddresses];
 
-function selected({ target, selector }: Pick<z.infer<z.ZodObject<typeof selection>>, 'target' | 'selector'>) {
-  return [...flag('target', target), ...flag('selector', selector)];
-}
-
 /** A tool whose command prints a plan. */
 function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'description'>): Tool {
   return tool({
@@ -216,7 +215,7 @@ function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'descri
     list: 'resources',
     narrow: 'Pass target with one address to see its changes.',
     steps: planSteps,
-    args: (input) => [command, '--output=json', ...selected(input)],
+    command: [command, '--output=json'],
     compact: compactPlan,
   });
 }
@@ -248,7 +247,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     }),
     isOffline: true,
     narrow: 'Fix the problems that are shown, then validate again.',
-    args: () => ['validate', '--output=json'],
+    command: ['validate', '--output=json'],
   }),
   plan: planTool('plan', {
     title: 'Show what apply would change',
@@ -277,13 +276,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     }),
     result: open({ resources: z.array(open({ address: z.string(), status: z.string() })) }),
     narrow: 'Pass target, kind or only.',
-    args: ({ kind, only, ...selecting }) => [
-      ...['status', '--output=json', ...selected(selecting), ...flag('kind', kind)],
-      ...flag(
-        'only',
-        only?.map((status) => status.replace(' ', '-')),
-      ),
-    ],
+    command: ['status', '--output=json'],
+    sends: ({ only, ...rest }) => ({ ...rest, only: only?.map((status) => status.replace(' ', '-')) }),
     compact: listed('resources'),
   }),
   explain: tool({
@@ -305,7 +299,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     list: 'topics',
     operands: ['topic'],
     narrow: 'Pass topic, such as a kind or a field.',
-    args: ({ topic }) => ['explain', '--output=json', ...operands(topic)],
+    command: ['explain', '--output=json'],
     compact: (output, { topic }) => (topic === undefined ? listed('topics')(output) : jsonOf(output)),
   }),
   schema: tool({
@@ -328,7 +322,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     operands: ['name'],
     narrow: 'Pass pointer to see a part.',
     steps: fewerLevels,
-    args: ({ name }) => ['schema', ...operands(name)],
+    command: ['schema'],
+    sends: ({ name }) => ({ name }),
     compact: (output, { pointer }) => partAt(jsonOf(output), pointer),
   }),
   get: tool({
@@ -359,10 +354,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     list: 'records',
     operands: ['type', 'id', 'version'],
     narrow: 'Pass id, or a smaller limit.',
-    args: ({ type, id, version, limit, skip: first, from, to, agent, where }) => [
-      ...['get', '--output=json', ...flag('limit', first + limit + 1), ...flag('from', from), ...flag('to', to)],
-      ...[...flag('agent', agent), ...flag('where', where), ...operands(type, id, version)],
-    ],
+    command: ['get', '--output=json'],
+    sends: ({ limit, skip: first, ...rest }) => ({ ...rest, limit: first + limit + 1 }),
     compact: (output, { limit, skip: first }) => upTo([jsonOf(output)].flat(), first + limit, 'records'),
   }),
   history: tool({
@@ -380,9 +373,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     list: 'runs',
     operands: ['address'],
     narrow: 'Pass address, or a smaller number.',
-    args: ({ address: of, number, since, skip: first }) => [
-      ...['history', '--output=json', ...flag('number', first + number + 1), ...flag('since', since), ...operands(of)],
-    ],
+    command: ['history', '--output=json'],
+    sends: ({ number, skip: first, ...rest }) => ({ ...rest, number: first + number + 1 }),
     compact(output, { number, skip: first }) {
       const read = jsonOf(output) as JsonObject;
       return { ...read, ...upTo(listIn(read, 'runs'), first + number, 'runs') };
@@ -408,9 +400,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     list: 'versions',
     operands: ['address', 'version'],
     narrow: 'Compare two versions with diff instead of reading both.',
-    args: ({ address: of, version, diff }) => [
-      ...['versions', '--output=json', ...flag('diff', diff), ...operands(of, version)],
-    ],
+    command: ['versions', '--output=json'],
     compact: (output, { version, diff }) =>
       version === undefined && diff === undefined ? listed('versions')(output) : jsonOf(output),
   }),
@@ -433,10 +423,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     result: open({ address: z.string(), versions: z.array(object) }),
     operands: ['address'],
     narrow: 'Pass since or compare.',
-    args: ({ address: of, since, compare, direction, channel }) => [
-      ...['impact', '--output=json', ...flag('since', since), ...flag('compare', compare)],
-      ...[...flag('direction', direction), ...flag('channel', channel), ...operands(of)],
-    ],
+    command: ['impact', '--output=json'],
   }),
   format: tool({
     title: 'Show how the manifests would be formatted',
@@ -449,7 +436,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     isOffline: true,
     narrow: 'Pass files.',
     steps: [...longerTexts, ...shorterTexts],
-    args: ({ files }) => ['fmt', '--diff', ...operands(...files)],
+    command: ['fmt', '--diff'],
+    operands: ['files'],
     compact: (patch) => ({ formatted: patch === '', patch }),
   }),
 };
