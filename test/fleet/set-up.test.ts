@@ -82,7 +82,7 @@ it('brings tables of the first version to the newest under a process that uses t
   await sql(`DROP INDEX voxform_fleet.states_workspace; ALTER TABLE voxform_fleet.sources DROP COLUMN broken;
 DROP TABLE voxform_fleet.comparisons; DROP TABLE voxform_fleet.claims; ALTER TABLE voxform_fleet.schema_version DROP COLUMN form_key;
 ALTER TABLE voxform_fleet.sources DROP COLUMN identity, DROP COLUMN wanted, DROP COLUMN fetching, DROP COLUMN pulls_problem, DROP COLUMN pulls_problem_since;
-ALTER TABLE voxform_fleet.workspaces DROP COLUMN checked_before, DROP COLUMN attention;
+ALTER TABLE voxform_fleet.workspaces DROP COLUMN checked_before, DROP COLUMN attention, DROP COLUMN labels;
 DROP INDEX voxform_fleet.workspaces_status, voxform_fleet.workspaces_paused, voxform_fleet.workspaces_vanished, voxform_fleet.workspaces_asked,
   voxform_fleet.workspaces_origin, voxform_fleet.notified_requests, voxform_fleet.plans_ended;
 DROP TABLE voxform_fleet.freezes; DROP TABLE voxform_fleet.trends; DROP TABLE voxform_fleet.identity_sessions;
