@@ -19,7 +19,7 @@ export interface JsonFlag {
   readonly output: 'text' | 'json';
 }
 
-/** For commands whose results are shown once for many resources. */
+/** For commands that merge identical results of many resources. */
 export interface FullFlag {
   readonly full?: boolean | undefined;
 }
@@ -69,7 +69,7 @@ export function withReplacing(command: Command): Command {
   return command.option('--allow-replace <address>', 'Allow replacing this resource (repeatable)', collectAddress);
 }
 
-/** The flags that recreate missing records: for a person, never for a loop. */
+/** The flags that recreate missing records: for interactive commands, never for `watch` or a fleet. */
 function withRecreating(command: Command): Command {
   return command
     .option(
@@ -184,7 +184,7 @@ const collectors: ReadonlySet<unknown> = new Set([
   collectText,
 ]);
 
-/** True if `a,b` gives two values. */
+/** True if the flag splits its value at commas. */
 export function takesItems({ variadic, argChoices, parseArg }: Argument | Option): boolean {
   const hasItems = parseArg !== collectText && collectors.has(parseArg);
   return hasItems || (variadic && argChoices !== undefined);
@@ -217,7 +217,7 @@ const DATE_OR_MOMENT =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * The text itself, if it is a valid date or date-time: `Date.parse` accepts the 31st of February.
+ * Returns the text if it is a valid date or date-time. `Date.parse` alone would accept the 31st of February.
  * @throws InvalidArgumentError
  */
 export function dateOrMoment(text: string): string {
@@ -283,14 +283,14 @@ export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: 
   // Relative to the caller, not to `-C`: the repository must not choose its own rules.
   const paths = new Set(policy.map((name) => path.resolve(calledIn, name)));
   const files = [...paths].map((absolute) => {
-    // In the form of diagnostics: relative to the project.
+    // As in diagnostics: relative to the folder of the project.
     const file = isInside(absolute, projectFolder) ? path.relative(projectFolder, absolute) : absolute;
     return { path: absolute, file: file.replaceAll(path.sep, '/') };
   });
   return { ...context, policies: { ...context.policies, files } };
 }
 
-/** @throws UserError if one of two flags is missing. */
+/** @throws UserError if only one of the two flags is given. */
 export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefined {
   if (waive.length > 0 && (because ?? '').trim() === '') {
     throw misuse('--waive needs --because TEXT', 'The reason is kept in the history.');
@@ -299,7 +299,7 @@ export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefin
   return waive.length === 0 ? undefined : { rules: [...new Set(waive)], because: because ?? '' };
 }
 
-/** The flags of commands that discover a workspace: ids of unlisted kinds, and how far to look back. */
+/** The flags of commands that discover records: the ids of kinds that cannot be listed, and the first day of the calls to read. */
 export interface DiscoveryFlags {
   readonly callsFrom?: Date;
   readonly [flag: string]: unknown;
@@ -308,13 +308,13 @@ export interface DiscoveryFlags {
 export interface Discoverable {
   /** Record types with a list, such as `numbers`. */
   readonly listed: readonly string[];
-  /** Kinds found in other records. */
+  /** Kinds that are discovered through references in other records. */
   readonly mentioned: readonly string[];
-  /** Those other records. */
+  /** The kinds of records that contain these references. */
   readonly sources: readonly string[];
 }
 
-/** A command that discovers records, as in its description. */
+/** Adds the flags of discovery to a command, and sets its description. */
 export async function withDiscovery(command: Command, describe?: (discovery: Discoverable) => string): Promise<void> {
   const { kinds, lookups } = await import('../kinds/index.ts');
   const all = [...kinds.values()];
@@ -358,7 +358,7 @@ export function foundInCalls(kinds: ReadonlyMap<string, Kind>): string {
     .join(' and ');
 }
 
-/** The default start of the calls to read. */
+/** The default of the first day of the calls to read. */
 export const ALL_CALLS = new Date(0);
 
 export function parseDate(text: string): Date {

@@ -12,11 +12,11 @@ import { isObject } from '../values/json.ts';
 
 const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
 
-/** The maximum number of rows; the rest is counted. */
+/** The maximum number of rows; further rows are only counted. */
 const MOST_ROWS = 50;
 
 interface FleetOverview extends FleetStatus {
-  /** Patterns of the fleet file. */
+  /** Patterns of the fleet file that match no workspace. */
   readonly unusedRules: readonly string[];
 }
 
@@ -119,7 +119,7 @@ function workspaceText(workspace: FleetWorkspace, now: number, style: Style): st
   return known.map(([name, value]) => `${wrapped(`${name.padEnd(width)}  `, value, style)}\n`).join('');
 }
 
-/** A sentence within the width. A command stays whole, to be copied. */
+/** Wraps a text to the width. A command stays on one line, so that it can be copied. */
 function wrapped(lead: string, text: string, { width }: Style): string {
   const safe = escapeControls(text);
   const lines = safe.startsWith('voxform ') ? [safe] : wrapWords(safe, Math.max(1, width - lead.length));

@@ -39,13 +39,13 @@ interface LoadingOptions {
   readonly version: Version;
   /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local: LocalPaths | undefined;
-  /** From a load in the same environment. */
+  /** The cache of an earlier load with the same environment variables. */
   readonly last: LastLoad;
-  /** Settings of this version hold in place of those in the project file. */
+  /** Trusted settings that override those of the project file. */
   readonly trusted?: TrustedProject | undefined;
 }
 
-/** The manifests of a version with all secrets read, or their problems. Throws only for bugs, and if it is interrupted. */
+/** Loads the manifests and secrets of a version. Returns diagnostics if they are invalid; throws only for bugs and interrupts. */
 export async function loadVersion(
   context: RunContext,
   { version, local, last, trusted }: LoadingOptions,
@@ -127,7 +127,7 @@ function projectFilesOf(folder: string): string[] {
 interface Refreshed {
   /** The newest manifests, or the last valid ones. */
   readonly loaded: LoadedVersion | undefined;
-  /** The problem with the newest ones. */
+  /** Why the newest manifests are invalid, if they are. */
   readonly invalid: Invalid | undefined;
   readonly fetchProblem: unknown;
 }
@@ -139,11 +139,11 @@ export interface LastGoodOptions {
   readonly local: LocalPaths | undefined;
   /** From an earlier run of the workspace. */
   readonly last?: LastLoad | undefined;
-  /** Called with the files that a load used. True if it started to watch new ones, which may have changed in between. */
+  /** Called with the files that a load used. Returns true if it began to watch more files, which may have changed since the load. */
   watchFiles(inputs: InputFiles): Promise<boolean>;
 }
 
-/** New files to watch require another load. A link that changes repeatedly must not make that endless. */
+/** The maximum number of loads when each one finds more files to watch, as with a link that keeps changing. */
 const MAX_LOADS = 3;
 
 export class LastGoodManifests {
@@ -156,7 +156,7 @@ export class LastGoodManifests {
     this.#last = options.last ?? new LastLoad();
   }
 
-  /** The manifests in force. */
+  /** The last valid manifests. */
   get loaded(): LoadedVersion | undefined {
     return this.#loaded;
   }
@@ -182,7 +182,7 @@ export class LastGoodManifests {
     }
   }
 
-  /** After a restart the memory is empty, but the source may still have the last valid version. */
+  /** After a restart no manifests are loaded yet, but the source may still have the last valid version. */
   async #fallBack(newest: Fetched): Promise<void> {
     const good = await this.#options.source.lastGood();
     if (good !== undefined && good.folder !== newest.folder) await this.#load(good);

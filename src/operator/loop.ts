@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
 
 export interface NextRun {
-  /** False: the next run comes after a pause that grows with each failure. */
+  /** True if the run succeeded. After a failure the next run is delayed, longer with each one. */
   readonly healthy: boolean;
   /** The time of an extra run, unless another one comes first. */
   readonly again?: { readonly trigger: Trigger; readonly milliseconds: number } | undefined;
@@ -22,7 +22,7 @@ export interface LoopOptions {
   readonly pauses: Pauses;
   /** Changed files are read after `quiet` milliseconds without a change, at most after `longest`. */
   readonly settling: { readonly quiet: number; readonly longest: number };
-  /** Between 0 and 1: the spread of pauses. */
+  /** Returns a number from 0 to below 1 that varies the pauses. */
   random(): number;
   /** Must not reject. */
   run(triggers: readonly Trigger[]): Promise<NextRun>;
@@ -70,7 +70,7 @@ export class Loop {
     this.trigger('request');
   }
 
-  /** Requests a run: at once, after the current one, or when changing files are quiet. */
+  /** Requests a run: at once, after the current one, or when files have stopped changing. */
   trigger(trigger: Trigger): void {
     if (this.#stopped) return;
     this.#asked.add(trigger);
@@ -153,7 +153,7 @@ export class Loop {
 const SPREAD = 0.1;
 
 /**
- * The pause after consecutive failures: between half and all of a time that doubles up to a cap.
+ * The pause after consecutive failures: between 50 % and 100 % of a time that doubles with each failure up to a cap.
  * @param failures starts at 1.
  * @param random between 0 and 1.
  */

@@ -4,12 +4,12 @@ import { isNotApplied, type PlanDocument, type PlannedResource, renamedIn } from
 import type { NextStep } from '../problems/next-step.ts';
 import { plural } from './plural.ts';
 
-/** The words and symbol of an action, equal in all formats. */
+/** The words and symbol of an action, the same in all formats. */
 interface WordsOfAction {
-  /** As in Terraform, for actions that it has. */
+  /** Terraform's symbol, where Terraform has the action. */
   readonly symbol: string;
   readonly heading: string;
-  /** Added to the heading if the reasons of its resources do not say it. */
+  /** Added to the heading if the reasons of the resources do not explain it. */
   readonly explanation?: string;
   /** In `Plan: 1 to create.` */
   readonly count: string;
@@ -68,7 +68,7 @@ export function countWords(found: Readonly<Record<string, number>>): string[] {
     .map(([name, count]) => `${count} ${wordsByName[name]?.count ?? name.replaceAll('_', ' ')}`);
 }
 
-/** `2 created, 1 closed`: executed actions, also those that no plan has. */
+/** `2 created, 1 closed`: executed actions, including those that never occur in a plan. */
 export function doneWords(done: Readonly<Record<string, number>>): string[] {
   const past = (action: string) => `${action}${action.endsWith('e') ? 'd' : 'ed'}`;
   return Object.entries(done).map(([action, count]) => `${count} ${wordsByName[action]?.done ?? past(action)}`);
@@ -107,7 +107,7 @@ function listOf(...parts: readonly (string | false)[]): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** Resources without a change, for one field of which the platform kept its own value. */
+/** The number of unchanged resources with a field that the platform did not apply. */
 export function notAppliedIn(resources: readonly PlannedResource[]): number {
   return resources.filter((each) => each.action === 'noop' && each.previous_address === undefined && isNotApplied(each))
     .length;
@@ -142,7 +142,7 @@ export function leftIn(report: ApplyReport): PlannedResource[] {
   return [...pendingActions.flatMap(byAction(report.plan.resources)), ...halfDone.map(({ resource }) => resource)];
 }
 
-/** Written, with a remaining step that no endpoint can do. */
+/** Written, with a remaining step that the API cannot do. */
 function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean {
   return result.status === 'done' && steps.length > 0;
 }
@@ -160,7 +160,7 @@ export function earlyEnd(report: ApplyReport): string | undefined {
   return halted && `Stopped early: ${halted}. Run plan before you apply again.`;
 }
 
-/** Why something was skipped or not recorded, as a clause. A halt with nothing left to start changed nothing. */
+/** Why something was skipped or not recorded, as a clause. A halt that skipped nothing is left out. */
 export function haltOf({ halted, results, stateError }: ApplyReport): string | undefined {
   if (halted !== undefined && stateError !== undefined) return `${halted}: ${stateError}`;
   return [...results.values()].some((result) => result.status === 'skipped' && result.because === halted)
@@ -168,7 +168,7 @@ export function haltOf({ halted, results, stateError }: ApplyReport): string | u
     : undefined;
 }
 
-/** The step that records a record of the platform that is missing from the state; undefined for any other result. */
+/** The import step of a record that was created but not saved to the state; undefined for any other result. */
 export function unrecordedStep({ result }: AppliedWrite): NextStep | undefined {
   if (result.status !== 'failed') return undefined;
   return result.next?.find((step) => step.action === 'import' && step.reason === 'unsaved');

@@ -30,8 +30,8 @@ export function truncate(text: string, width: number): string {
 }
 
 /**
- * Wraps a text at words. A line is wider than `width` only if it is one word. No line starts with `::`, which is a command of GitHub
- * Actions.
+ * Wraps a text at words. A line is wider than `width` only if it is one word, or if a word after its first starts with `::`: no line
+ * starts with `::`, which GitHub Actions would run as a command.
  */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -52,7 +52,7 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Wraps a text strictly: no line is wider than `width`, and joined lines give the text. */
+/** Wraps a text strictly: no line is wider than `width`, and concatenating the lines restores the text. */
 export function breakText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

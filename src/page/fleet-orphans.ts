@@ -14,12 +14,12 @@ const LOCK_TIMEOUT = 20;
 interface Closing {
   readonly address: string;
   readonly workspaceId: string;
-  /** The state after the change. */
+  /** The orphan with the reason why it was closed. */
   readonly orphan: Orphan;
   readonly by: string;
 }
 
-/** Closes an orphan in a state in the fleet's database; false if it is no longer an orphan. */
+/** Closes an orphan of a workspace whose state is in the database of the fleet. Returns false if it is no longer an orphan. */
 export type CloseOrphan = (closing: Closing) => Promise<boolean>;
 
 export function closingOrphans({

@@ -1,7 +1,7 @@
 import { isObject, parsedJson } from '../values/json.ts';
 import { looksLikeMarkup, oneLine, textOfMarkup } from './plain-text.ts';
 
-/** The content of an error response. The platform does not document its form, so all common forms are accepted. */
+/** The content of an error response. The API does not document the format of error responses, so all common formats are accepted. */
 interface ErrorBody {
   readonly code?: string;
   /** One line of at most 300 characters, with the names of fields before their problems. */
@@ -12,7 +12,7 @@ interface ErrorBody {
 
 const LONGEST_DETAIL = 300;
 const LONGEST_NAME = 100;
-/** The maximum number of details: more do not fit on a line. */
+/** The maximum number of details; more would not fit on a line. */
 const MAX_COMPLAINTS = 10;
 
 interface Complaint {
@@ -158,7 +158,7 @@ function fieldOf(value: Readonly<Record<string, unknown>>): string | undefined {
     const named = steps.filter(
       (step) => (typeof step === 'string' && step !== '' && step !== '#') || typeof step === 'number',
     );
-    // FastAPI begins with the part of the request, JSON:API with its envelope.
+    // FastAPI prefixes the path with the part of the request (body, query), JSON:API with its envelope.
     while (named.length > 1 && ['body', 'query', 'data', 'attributes'].includes(String(named[0]))) named.shift();
     if (named.length > 0) return named.join('.');
   }

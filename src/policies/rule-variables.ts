@@ -15,7 +15,7 @@ type Variables = ReadonlyMap<string, Type>;
 
 const known = new Map<string, Variables>();
 
-/** The variables of a rule for this kind, or for all. */
+/** The variables that a rule for this kind can use, or a rule for all kinds if `kind` is undefined. */
 export function variablesOf(on: Rule['on'], kind: string | undefined): Variables {
   const key = `${on} ${kind ?? ''}`;
   const before = known.get(key);
@@ -55,18 +55,18 @@ export interface Subject {
   readonly labels: Readonly<Record<string, string>>;
   readonly spec: Resource['spec'];
   readonly source: Resource['source'] | null;
-  /** Undefined without a plan. */
+  /** Undefined when manifests are checked without a plan. */
   readonly planned?: PlannedResource | undefined;
 }
 
-/** The run that checks it. */
+/** The workspace and the plan for which a rule is evaluated. */
 export interface JudgeContext {
   readonly workspace: Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
   /** Absent without a plan. */
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
 }
 
-/** Values by name. */
+/** The value of each variable. */
 export function valuesFor(
   { kind, name, labels, spec, planned }: Subject,
   { workspace, plan }: JudgeContext,
@@ -85,13 +85,13 @@ export function valuesFor(
   };
 }
 
-/** A rule must see neither: equal fingerprints mean equal secrets, and a digest can be compared with a guess. */
+/** Removes fingerprints and digests: equal fingerprints mean equal secrets, and a digest can be compared with a guess. */
 function withoutFingerprints({ changes, observed_digest: _, ...resource }: PlannedResource): CelValue {
   const publicChanges = changes.map(({ fingerprints: _own, ...change }) => change);
   return { ...resource, changes: publicChanges } as unknown as CelValue;
 }
 
-/** A value as rules see it: references are addresses, and a text with a secret is a secret. */
+/** A value as rules see it: references are addresses, and a string that contains a secret is a secret. */
 export function shown(value: Value): CelValue {
   if (isPlain(value)) return value as CelValue;
   if (!isSpecial(value)) return mapParts<Value, CelValue>(value, shown);

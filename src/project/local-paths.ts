@@ -13,17 +13,17 @@ export interface LocalPaths {
   readonly allowed: readonly string[];
   /** Address of the repository that the project was fetched from. */
   readonly source?: string | undefined;
-  /** The option that allows another folder; default: `--allow-dir`. */
+  /** The end of the error message, which says how to allow another folder; by default it names `--allow-dir`. */
   readonly allowedWith?: string | undefined;
   /** The base of a relative `secrets_dir`, and whether it is the default of workspaces without one; the root if absent. */
   readonly secrets?: { readonly folder: string; readonly isDefault: boolean } | undefined;
   /** The reason why a workspace must not read secrets from a folder that passed `pathProblem`, if any. */
   secretsProblem?(folder: string): string | undefined;
-  /** Where workspaces without a list of their own have their secrets. Files are relative to the folder, and commands run in it. */
+  /** The secret sources of workspaces that configure none. Files are relative to the folder, and commands run in it. */
   readonly secretSources?: { readonly settings: SecretSettings; readonly folder: string } | undefined;
-  /** True if the project's settings may name commands that give secrets. */
+  /** True if the project's settings may name secret commands. */
   readonly mayRunCommands?: boolean | undefined;
-  /** True if files beside the project are temporary, so that no state may be kept there. */
+  /** True if files beside the project are temporary, so that no state may be stored there. */
   readonly isTemporary?: boolean | undefined;
   /** The state of a workspace without `state` settings; by default a local one. */
   stateOf?(workspace: string): StateLocation;
@@ -62,7 +62,7 @@ export function pathProblem(
   return `${setting} leads to ${shown}, outside ${base}; ${allowedWith}`;
 }
 
-/** The limit of operating systems. */
+/** The limit of Linux. */
 const MAX_LINKS = 40;
 
 /** The path without symbolic links, even if its end does not exist yet; undefined for a cycle of links. */

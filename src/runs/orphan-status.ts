@@ -20,7 +20,7 @@ export type RecordReads = Pick<ObserveOptions, 'client' | 'workspaceId' | 'concu
 const SAMPLE = 3;
 
 /**
- * True if the platform shows any of the orphans or managed records. Otherwise, a wrong API key or address is more likely than the
+ * True if any of the orphans or managed records exists on the platform. Otherwise, a wrong API key or address is more likely than the
  * deletion of all of them.
  */
 export async function isRightPlatform(
@@ -59,7 +59,7 @@ export async function checkOrphans(orphans: readonly Orphan[], looking: RecordRe
   return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
 }
 
-/** Closes the records that are still orphans under the lock, and returns their ids. */
+/** Closes, under the lock, the records that are still orphans, and returns their ids. */
 export async function recordClosed(
   opened: Pick<StateAccess, 'inSession'>,
   closing: readonly Orphan[],

@@ -10,7 +10,7 @@ import { lazily } from '../values/lazily.ts';
 
 export const STATE_FORMAT_VERSION = 2;
 
-/** The values have already been parsed from JSON. */
+/** Accepts any value: it was parsed from JSON. */
 const leaves = lazily(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
 export const resourceEntry = lazily(() =>
@@ -104,10 +104,10 @@ const formerDocument = lazily(() =>
     .extend({ format_version: z.literal(1) }),
 );
 
-/** The format of a sealed state. An earlier version of voxform asks for an upgrade instead of taking it for a damaged state. */
+/** The format of a sealed state. An earlier version of voxform reports that an upgrade is needed, not that the state is damaged. */
 export const SEALED_FORMAT_VERSION = 3;
 
-/** A state that is encrypted; what is not in `sealed` must stay readable without the identity. */
+/** An encrypted state. Fields outside `sealed` stay readable without the private key. */
 const sealedDocument = lazily(() => {
   const { voxform_version, lineage, serial, workspace_id, write, write_digest } = stateDocument().shape;
   return z.strictObject({
@@ -133,7 +133,7 @@ export type ResourceEntry = Immutable<z.infer<ReturnType<typeof resourceEntry>>>
 export type PendingCreate = Immutable<z.infer<ReturnType<typeof pendingCreate>>>;
 export type Orphan = Immutable<z.infer<ReturnType<typeof orphan>>>;
 export type ClosingReason = (typeof closingReasons)[number];
-/** The digest covers the text: it is computed when the document is written, and checked when it is read. */
+/** A document with the digest of its text, which is computed when it is written and checked when it is read. */
 export type WrittenDocument = Immutable<z.infer<ReturnType<typeof writtenDocument>>>;
 export type StateDocument = Omit<Immutable<z.infer<ReturnType<typeof stateDocument>>>, 'write_digest'>;
 export type SealedDocument = Omit<Immutable<z.infer<ReturnType<typeof sealedDocument>>>, 'write_digest'>;
@@ -144,7 +144,7 @@ export function isSealed(document: StoredDocument): document is SealedDocument {
   return document.format_version === SEALED_FORMAT_VERSION;
 }
 
-/** The orphan of a record that lost its address. */
+/** Creates the orphan entry of a record that no address manages any more. */
 export function orphanOf(
   address: Address,
   { id, reason, since, natural_key, closed }: Omit<Orphan, 'kind' | 'address'>,

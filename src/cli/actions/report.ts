@@ -35,7 +35,7 @@ export function progressFor({ terminal, log, quiet, now, onProgress }: Context, 
   });
 }
 
-/** From now on, requests in flight finish. @param writes the number of resources to be written. */
+/** After this call, an interrupt lets requests in flight finish. @param writes the number of resources to be written. */
 export function beginWriting(context: Context, writes: number): Progress {
   const { interrupts, log } = context;
   interrupts.patient = true;
@@ -49,7 +49,7 @@ export interface ReportFlags extends FullFlag {
   readonly apiKeyStdin?: boolean;
 }
 
-/** Plans without a lock for a command that only shows the result, and passes it on with what it was made from. */
+/** Plans without a lock, for a command that only shows the result, and calls `work` with the plan and its inputs. */
 export function withPlan<T>(
   context: Context,
   { opened, options }: { readonly opened: OpenWorkspace; readonly options: PlanningOptions },
@@ -96,7 +96,7 @@ export function severalNamed(
 }
 
 /**
- * Restricts an apply to one workspace, because a promotion that fails halfway needs a person's decision.
+ * Restricts an apply to one workspace, because a promotion that failed halfway must be reviewed before it continues.
  * @throws UserError
  */
 export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
@@ -114,7 +114,7 @@ interface Reported<T> {
   readonly failures: readonly WorkspaceFailure[];
 }
 
-/** Runs the work for one workspace after the other. Failures are part of the report; an interrupt ends it. */
+/** Runs the work for each workspace in turn. Failures are part of the report; an interrupt ends it. */
 export async function inEach<T>(
   context: Context,
   names: readonly string[] | 'all',
@@ -173,7 +173,7 @@ async function keyFromStdin({ terminal }: Context): Promise<Secret> {
   return new Secret('from stdin', text);
 }
 
-/** 1 if a workspace failed, with a message; otherwise the code of the results. */
+/** Logs the failures and returns 1 if a workspace failed; otherwise returns `found`. */
 export function severalCode({ log, terminal }: Context, { done, failures }: Reported<unknown>, found: number): number {
   if (failures.length === 0) return found;
   const names = failures.map(({ workspace }) => workspace).join(', ');

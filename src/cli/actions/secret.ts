@@ -58,7 +58,7 @@ function checkName(name: string): void {
   );
 }
 
-/** The key store, and whether a workspace of the project looks into it. */
+/** The key store, and whether a workspace of the project reads secrets from it. */
 async function keychainOf(context: Context) {
   const { root, workspaces } = await openProject(context);
   const isUsed = Object.values(workspaces).some(({ secrets }) =>

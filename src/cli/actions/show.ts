@@ -19,12 +19,12 @@ import { report } from './report.ts';
 interface ShowOptions extends FullFlag {
   readonly 'plan-file': string;
   readonly output: ReportFormatName;
-  /** Set if the user named the folder. */
+  /** The value of `--chdir`, if given. */
   readonly chdir?: string;
   readonly envFile?: boolean;
 }
 
-/** Shows a saved plan as `plan` did. */
+/** Prints a saved plan in the format of `plan`. */
 export async function show(context: Context, options: ShowOptions): Promise<void> {
   const { 'plan-file': file, chdir, envFile: usesEnvFile = true } = options;
   const project = () => inProject(context, { isNamed: chdir !== undefined, usesEnvFile, isSilent: true });
@@ -36,7 +36,7 @@ export async function show(context: Context, options: ShowOptions): Promise<void
 }
 
 /**
- * @param project the context of a sealed plan, which needs the identity of its project.
+ * @param project the project whose age key decrypts a sealed plan.
  * @throws UserError if the file does not exist or is not a plan for this version.
  */
 export async function readSavedPlan(

@@ -67,7 +67,7 @@ function refuseConflicts({ kind = [], only, waitPublished }: StatusOptions): voi
 }
 
 /**
- * @param options with the end of the wait, in milliseconds.
+ * @param options with the time at which the wait ends, in milliseconds.
  * @throws UserError if a signal ends the wait.
  */
 async function statusIn(

@@ -15,8 +15,8 @@ import type { Context } from '../context.ts';
 const RESTART = 'Ask the user to review this and to restart the server.';
 
 /**
- * Where keys and requests go, and all secrets, as they were when a person started the server. An assistant may edit every file of the
- * project, but an edit must not send a key elsewhere or run a program. So commands for secrets run only before the first answer.
+ * The addresses and secrets that the project had when a person started the server. An assistant may edit every file of the
+ * project, but an edit must not send a key elsewhere or run a program. Secret commands therefore run only before the first answer.
  */
 export class SettingsAtStart implements KeptProject {
   readonly secrets = new Map<string, SecretReader>();
@@ -29,7 +29,7 @@ export class SettingsAtStart implements KeptProject {
 
   /**
    * Runs the commands for secrets of the selected workspace. Problems are reported by later runs.
-   * @param env for other programs.
+   * @param env the environment of secret commands.
    */
   static async read(context: Context, env: Context['env']): Promise<SettingsAtStart> {
     const kept = new SettingsAtStart();
@@ -102,7 +102,7 @@ export class SettingsAtStart implements KeptProject {
   }
 }
 
-/** The error for later runs. @throws a bug */
+/** Wraps an error of the start, which every later run throws. Rethrows bugs. */
 function atStart(error: unknown): UserError {
   if (!(error instanceof UserError)) throw error;
   return new UserError(`when the server started: ${error.message}`, {

@@ -35,7 +35,7 @@ interface Shortened {
   readonly notes: readonly string[];
 }
 
-/** A part of the list of a result. */
+/** Selects items of the main list of a result. */
 interface Page {
   /** The field with the list. */
   readonly list: string;
@@ -44,7 +44,7 @@ interface Page {
 }
 
 /**
- * A page of a result, after as few steps as needed. If it does not fit after all of them, the page has fewer items.
+ * Returns the items of a page, shortened only as far as needed to fit. If no shortening suffices, the page has fewer items.
  * @returns undefined if not even one item fits.
  */
 export function pageOf(
@@ -79,7 +79,7 @@ export function pageOf(
   return best ?? shortened(result, [...steps, ...shorterLists], fits);
 }
 
-/** The result after as few steps as needed; undefined if it does not fit after all of them. */
+/** Returns the result, shortened only as far as needed to fit; undefined if no shortening suffices. */
 export function shortened(
   result: Json,
   steps: readonly Shortening[],
@@ -97,13 +97,13 @@ export function shortened(
   return fits(current) ? current : undefined;
 }
 
-/** A note replaces the last one that begins alike, such as that of a higher limit. */
+/** Adds a note in place of an earlier one that differs only in its numbers. */
 function withoutKind(notes: readonly string[], note: string): readonly string[] {
   const kind = (text: string) => text.replaceAll(/\d+/g, '');
   return notes.filter((each) => kind(each) !== kind(note));
 }
 
-/** Escapes visibly what could hide or forge text. Line feeds and tabs stay. */
+/** Replaces control and bidirectional characters, except line feeds and tabs, with visible escapes. */
 export function withVisibleTexts(result: Json): Json {
   return withTexts(result, (text) =>
     text.replace(UNSAFE, (character) =>
@@ -112,7 +112,7 @@ export function withVisibleTexts(result: Json): Json {
   );
 }
 
-/** With all texts changed, keys too, because the platform chooses the keys of some objects. */
+/** Applies `change` to all strings. Keys are included, because the platform chooses those of some objects. */
 function withTexts(value: Json, change: (text: string) => string): Json {
   if (typeof value === 'string') return change(value);
   const changed = mapParts<Json, Json>(value, (part) => withTexts(part, change));

@@ -12,7 +12,7 @@ import {
   withPlatform,
 } from '../flags.ts';
 
-/** Commands that only show something. */
+/** Read-only commands. */
 export const inspectingCommands = {
   workspace: {
     summary: 'List workspaces',

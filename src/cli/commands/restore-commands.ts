@@ -12,7 +12,7 @@ import {
   withPlatform,
 } from '../flags.ts';
 
-/** Commands that compare, and that restore values. */
+/** Commands that compare versions or restore values. */
 export const restoringCommands = {
   diff: {
     summary: 'Compare two workspaces',

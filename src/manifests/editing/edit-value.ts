@@ -48,7 +48,7 @@ function styleOf(node: Node): string | undefined {
   return isScalar(node) ? (node.type ?? undefined) : undefined;
 }
 
-/** A literal or folded block stays one if the value allows it. */
+/** Keeps the block style, literal or folded, if it can represent the value. */
 function replaceBlockScalar(node: Scalar, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const [start, end] = rangeOf(node);
@@ -89,7 +89,7 @@ function blankLines(source: TextSource, offset: number): number {
   return count;
 }
 
-/** An object or list in block style becomes another value: its contents are removed with their lines. */
+/** Replaces an object or list in block style, including its lines. */
 function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const { text } = source;
@@ -123,7 +123,7 @@ function hasProps(node: Node): boolean {
   return ('anchor' in node && node.anchor !== undefined) || node.tag !== undefined;
 }
 
-/** A value right after its colon or dash needs a blank before it. An emptied line loses its trailing blank. */
+/** A value right after its colon or dash needs a space before it. Trailing spaces are removed if the value is empty. */
 function inline({ text }: TextSource, { start, end, text: value }: Splice): Splice {
   if (value === '') {
     let from = start;

@@ -64,7 +64,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
   return paragraphs([heading, ...body, closing(report, style)]);
 }
 
-/** Unchanged resources: renamed ones always, others only on request. */
+/** Lists renamed resources, and on request all other unchanged ones. */
 function renderUnchanged(resources: readonly PlannedResource[], style: Style, verbose: boolean): string {
   const shown = resources.filter(({ previous_address: previous }) => verbose || previous !== undefined);
   if (shown.length === 0) return '';
@@ -112,7 +112,7 @@ export function severalText(
   return `${parts.join('\n')}\n${style.bold(plural(rows.length, 'workspace'))}\n${lines.join('\n')}\n`;
 }
 
-/** Columns. A longer address does not move the words after the others. */
+/** The maximum width of the column of addresses. Only the words after a longer address move. */
 const widestAddress = 36;
 
 interface Wording {
@@ -121,7 +121,7 @@ interface Wording {
   readonly reach: Reach;
 }
 
-/** The results of an apply and the remaining work: done, skipped, failed, manual, warnings, and a closing count. */
+/** Renders the results of an apply, the remaining steps, the warnings and the summary. */
 export function applyText(report: ApplyReport, style: Style, { full = false, reach }: ReportOptions): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
@@ -149,10 +149,10 @@ export function renderUnfinished(applied: readonly AppliedWrite[], wording: Word
   ];
 }
 
-/** For many updates and imports, their names are enough; others are listed with ids. */
+/** From this many updates or imports on, only their addresses are listed, without ids. */
 const fewestTogether = 12;
 
-/** A line each, in columns; many resources with only changed fields share a paragraph. */
+/** Writes one line for each resource. Many updates or imports are merged into one paragraph. */
 function renderDone(applied: readonly AppliedWrite[], { style, full }: Wording): string {
   const done = applied.filter(({ result }) => result.status === 'done');
   const together = (['adopt', 'update'] as const).flatMap((action) => {
@@ -184,7 +184,7 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string[] {
   });
 }
 
-/** The records of forgotten resources still exist. */
+/** Notes that the records of released resources still exist, as orphans. */
 function renderOrphans(applied: readonly AppliedWrite[], { style, reach }: Wording): string {
   const left = applied.filter(
     ({ resource: { action, notices }, result }) =>
@@ -204,7 +204,7 @@ function renderSkipped(applied: readonly AppliedWrite[], { style, full, reach }:
   });
 }
 
-/** A command each, after common statements. */
+/** One import command for each record that is missing from the state. */
 function renderUnrecorded(applied: readonly AppliedWrite[], { style, reach }: Wording): string[] {
   const steps = applied.flatMap((entry) => unrecordedStep(entry) ?? []);
   const commands = steps.map((step) => `    ${escapeControls(commandOf(step, reach))}`);
@@ -228,7 +228,7 @@ function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] 
   ];
 }
 
-/** Common steps once, then the others of each. */
+/** Lists the steps that several resources share, then the other steps of each resource. */
 function renderLeft(report: ApplyReport, wording: Wording): string[] {
   const { style, full, reach } = wording;
   const { shared, resources } = sharedSteps(leftIn(report), { full, reach, dashboard: report.plan.dashboard });

@@ -15,7 +15,7 @@ import { type Expression, type Parts, readSyntax, type Syntax } from './syntax.t
 import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, STRING, type Type, wordFor } from './types.ts';
 import { type CelValue, CostExceeded, isList, isMap, keysOf, Meter, NoValue } from './values.ts';
 
-/** The variable whose fields have paths in reports. */
+/** The variable whose fields are reported with their paths. */
 const SPEC = 'spec';
 
 /** Checks a rule against the types of its variables, and compiles it to functions. */
@@ -134,7 +134,7 @@ class Compiler implements Checker {
     return ANY;
   }
 
-  /** `has(held.field)`; false too if `held` is missing. */
+  /** `has(held.field)`; also false if `held` is missing. */
   #presence(held: RulePart, name: string, offset: number): RulePart {
     const field = this.field(held, name, offset);
     return {

@@ -1,4 +1,4 @@
-/** The values of each sort. Ints are `bigint`, but in lists and objects of the data they are `number`. */
+/** The values of each sort. An int is a `bigint`, but a `number` inside of lists and objects of the data. */
 export interface ValuesBySort {
   readonly null: null;
   readonly bool: boolean;
@@ -49,7 +49,7 @@ export class Opaque {
 export const SECRET = new Opaque('secret');
 export const UNSET = new Opaque('unset');
 
-/** Why a part of a rule has no value. */
+/** The result of an expression that cannot be evaluated, with the reason. */
 export class NoValue {
   readonly message: string;
   /** Offset in the text of the rule. */
@@ -67,7 +67,7 @@ export class NoValue {
   }
 }
 
-/** Ends a rule that costs too much. */
+/** Thrown when a rule takes too many steps. */
 export class CostExceeded extends Error {}
 
 /** A regular expression of RE2, with a method that the types of the package lack. */
@@ -80,7 +80,7 @@ export type Patterns = Map<string, Pattern>;
 
 /** Counts the steps of a rule: one for each operation, item of a list or object, or 32 characters of a text. */
 export class Meter {
-  /** Regular expressions of this run, by their texts. */
+  /** Compiled regular expressions by their source. */
   readonly patterns: Patterns;
   #left: number;
 
@@ -123,7 +123,7 @@ export function sortOf(value: CelValue): CelSort {
   }
 }
 
-/** A list or object that a rule compares contains a value that it must not see. */
+/** Thrown if a comparison involves a value that a rule must not see. */
 export class HiddenValue extends Error {
   readonly hidden: Opaque;
 
@@ -134,8 +134,8 @@ export class HiddenValue extends Error {
 }
 
 /**
- * Equality of CEL: numbers of both sorts are equal by value, all other values only within their sort.
- * @throws HiddenInside, CostExceeded
+ * Equality of CEL: ints and doubles compare by value, all other values only within their sort.
+ * @throws HiddenValue, CostExceeded
  */
 export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {
   meter.take(1);

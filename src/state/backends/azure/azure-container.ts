@@ -18,9 +18,9 @@ const NEEDED = 'The identity needs the role "Storage Blob Data Contributor" on t
 export async function openContainer(place: AzureLocation, location: string, user: StoreUser): Promise<Bucket> {
   const { connection_string: connectionString, sas_token: sasToken, container, isFetched } = place;
   const { AnonymousCredential, ContainerClient } = await import('@azure/storage-blob');
-  // The store's own retries check first whether a write was stored.
+  // No retries of the SDK: those of the state store check first whether a write was stored.
   const client = httpClient(location, user);
-  // The client passes its options on to the pipeline, which takes this one too.
+  // The types lack `httpClient`, but the client passes it on to its pipeline.
   const options = {
     httpClient: client as unknown as StoragePipelineOptions['httpClient'],
     retryOptions: { maxTries: 1 },
@@ -117,7 +117,7 @@ class AzureContainer implements Bucket {
     if (siblings === undefined) return [];
     try {
       const pages = this.#client.listBlobsByHierarchy('/', { prefix: siblings.before, abortSignal }).byPage();
-      // One page of 5,000 is more than are compared.
+      // The first page of 5,000 suffices: fewer are compared.
       const { value } = await pages.next();
       const folders = (value?.segment.blobPrefixes ?? []).map(({ name }: { readonly name: string }) => name);
       return keysIn(folders, siblings).filter((each) => each !== key);
@@ -171,7 +171,7 @@ class AzureContainer implements Bucket {
   }
 }
 
-/** The code of an answer of Azure, such as `BlobNotFound`. */
+/** Azure's error code, such as `BlobNotFound`. */
 function codeOf(error: unknown): string | undefined {
   const { code, details } = error as { code?: unknown; details?: { errorCode?: unknown } };
   const found = typeof details?.errorCode === 'string' ? details.errorCode : code;
@@ -203,7 +203,7 @@ function httpClient(location: string, user: Pick<StoreUser, 'network' | 'debug'>
   };
 }
 
-/** The client of storage wraps requests and responses in an older form of headers. */
+/** The storage client still uses an older type of headers. */
 function sdkHeaders(headers: object): Record<string, string> {
   const { toJSON, toJson } = headers as Record<string, (() => Record<string, string>) | undefined>;
   return (toJson ?? toJSON)?.call(headers) ?? {};

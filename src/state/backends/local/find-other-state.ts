@@ -12,7 +12,7 @@ import { readContent, targetOf } from './document-file.ts';
 interface OtherStateSearch {
   /** Path of the document in the workspace's settings; undefined if it is not on this machine. */
   readonly path: string | undefined;
-  /** Paths of documents in other settings. */
+  /** Paths of the states that other workspaces are configured to use. */
   readonly others: readonly string[];
   /** Folders that are searched for `*.state.json`. */
   readonly folders: readonly string[];
@@ -28,7 +28,7 @@ export interface OtherState {
   readonly records: number | undefined;
 }
 
-/** A folder with more files does not belong to voxform. */
+/** The maximum number of files to check. */
 const MAX_FILES = 500;
 
 /** Another state of the same workspace that has records. Moved states and those of other workspaces are skipped. */
@@ -47,7 +47,7 @@ export async function findOtherState(search: OtherStateSearch): Promise<OtherSta
   return undefined;
 }
 
-/** The documents of a folder, including those of which only a journal or backups remain. */
+/** The documents of a folder, including those whose journal or backups alone are left. */
 async function documentsIn(files: Files, folder: string): Promise<string[]> {
   const names = await files.readdir(folder).catch(() => []);
   const documents = names.flatMap((name) => /^(.+?\.state\.json)(\.(journal|backup-\d+))?$/.exec(name)?.[1] ?? []);

@@ -16,12 +16,12 @@ import type { LockTiming } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
 /*
- * The lock is a file that appears whole under its name, or not at all. To end the lock X of another run, a run first creates the file
- * `.claim-X`, which only one can, and then checks that X is still in force: two runs that find the same dead holder cannot both take
- * its lock. A claim is a lock file itself, and that of a dead process is claimed in the same way.
+ * The lock file is created atomically. To end the lock X of another run, a run first creates the file
+ * `.claim-X`, which only one can, and then checks that X still exists: two runs that find the same dead holder cannot both take
+ * its lock. A claim has the format of a lock, and the claim of a dead process is itself claimed in the same way.
  *
  * The holder writes to the file every few seconds, so that the file system stamps it. Other runs compare the stamp with that of a file
- * written just now: both come from the file system's clock, on whatever machine it is.
+ * written just now: both come from the clock of the file system, which may be on another machine.
  */
 
 const fileContent = lazily(() =>
@@ -38,7 +38,7 @@ const fileContent = lazily(() =>
 
 type FileLock = z.infer<ReturnType<typeof fileContent>>;
 
-/** The number of reads of an invalid lock file, which may be being written. */
+/** The maximum number of reads of an incomplete lock file, which another process may still be writing. */
 const READS = 3;
 const BETWEEN_READS = 25;
 
@@ -57,7 +57,7 @@ interface LockFileOptions {
   /** True if a process of this host is running; default: asks the system. */
   readonly isAlive?: ((pid: number) => boolean) | undefined;
   readonly timing?: Pick<LockTiming, 'heartbeat' | 'takeoverAfter'> | undefined;
-  /** Ends waiting. */
+  /** Aborts the wait. */
   readonly stop?: AbortSignal | undefined;
 }
 
@@ -105,7 +105,7 @@ export class LockFile {
     if (!assessed.isAbandoned) return false;
     const claims = await this.#claim({ file: this.#path, dead: holder, own });
     if (claims === undefined) return false;
-    // A process that was suspended here until its claim ended is too late.
+    // If this process was suspended and its claim was removed meanwhile, it must not continue.
     const last = claims.at(-1) ?? this.#path;
     if ((await this.#read(last))?.id !== own.id) return false;
     try {
@@ -121,8 +121,8 @@ export class LockFile {
   }
 
   /**
-   * Writes the last byte of the lock again: the content is whole at every moment. A lock is replaced by another file, never overwritten,
-   * so this cannot reach the lock of the next holder.
+   * Updates the time of the file by writing its last byte again, so that readers never see partial content. A lock is replaced by another
+   * file, never overwritten, so this cannot reach the lock of the next holder.
    * @returns false if the lock is not ours, or another run is about to take it over. That run creates its claim first and then reads the
    * stamp, so that one of the two sees the other.
    */
@@ -145,8 +145,8 @@ export class LockFile {
   }
 
   /**
-   * Removes the lock with this id, whoever holds it.
-   * @returns false if it is not in force.
+   * Removes the lock with this id, regardless of its holder.
+   * @returns false if the lock no longer exists.
    */
   async break(id: string): Promise<boolean> {
     const holder = await this.#read(this.#path);
@@ -166,7 +166,7 @@ export class LockFile {
     const [folder, prefix] = [dirname(this.#path), `${basename(this.#path)}.`];
     for (const name of await this.#files.readdir(folder)) {
       const kind = name.startsWith(prefix) ? name.slice(prefix.length) : '';
-      // A claim on our lock is in force until the next claiming run judges its writer.
+      // A claim on our lock is valid until another run finds that its writer is dead.
       if (!TEMPORARY.test(kind) || kind === `claim-${id}`) continue;
       const file = join(folder, name);
       const bytes = await readIfThere(this.#files, file);
@@ -175,7 +175,7 @@ export class LockFile {
     }
   }
 
-  /** The exclusive right to end the lock or claim in a file, as the claims to remove afterwards; undefined if another run has it. */
+  /** Acquires the right to remove a lock or claim. Returns the claims to remove afterwards, or undefined if another run has it. */
   async #claim(claiming: {
     readonly file: string;
     readonly dead: FileLock;
@@ -203,7 +203,7 @@ export class LockFile {
 
   /**
    * Judges whether the writer of a lock or claim is dead, or has sent no heartbeat for too long. An incomplete file has no writer.
-   * @param waits gives a silent writer time for another heartbeat: after a machine slept, or its clock was set, every lock looks old.
+   * @param waits true to wait for another heartbeat: every lock looks expired after a suspend or a change of the clock.
    */
   async #judge(
     file: string,
@@ -222,7 +222,7 @@ export class LockFile {
     return { isAbandoned: (await this.#silenceOf(file))?.stamp === stamp, stamp };
   }
 
-  /** True only if that is certain: process ids are comparable within one namespace of one running system. */
+  /** True only if the process is certainly dead: process ids are comparable within one namespace of one running system. */
   #isDead({ host, pid, process: facts = {} }: FileLock): boolean {
     const { user, isAlive: lives = isAlive } = this.#options;
     const { boot, namespace, started } = facts;
@@ -246,7 +246,7 @@ export class LockFile {
     }
   }
 
-  /** By the clock of the file system that has the file. */
+  /** The present time of the file system that holds the file. */
   async #time(file: string): Promise<number> {
     const files = this.#files;
     const draft = temporaryName(file, randomUUID());
@@ -254,7 +254,7 @@ export class LockFile {
     return this.#stampOf(probe).finally(() => unlinkIfThere(files, probe));
   }
 
-  /** Opens the file first, which makes the client of a network file system ask its server. */
+  /** Opens the file first, so that a network file system refreshes its cached attributes. */
   async #stampOf(file: string): Promise<number> {
     await using handle = await this.#files.open(file, 'r');
     return (await handle.stat()).mtimeMs;
@@ -322,7 +322,7 @@ function secondsOf(silence: Silence | undefined): number | undefined {
   return silence && Math.round(silence.milliseconds / 1000);
 }
 
-/** Fails if the target exists. A copy, for file systems without links, is visible unfinished for a moment. */
+/** Fails if the target exists. On file systems without hard links the file is copied, so that readers may briefly see partial content. */
 async function linkOrCopy(files: Files, from: string, to: string): Promise<void> {
   try {
     await files.link(from, to);
