@@ -19,15 +19,15 @@ import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces, sqlOf } fr
 
 const S = FLEET_SCHEMA;
 
-type Order = 'status' | 'address' | 'since' | 'due';
-
-/** Sort orders. The address is added to each, so that no workspace is on two pages. */
-const orders: Readonly<Record<Order, string>> = {
+/** Sort orders. The address is the last column of each, so that no workspace is on two pages. */
+const orders = {
   status: 'rank, since DESC, address',
   address: 'address',
   since: 'since DESC, address',
-  due: 'rank, since, address',
-};
+  due: 'inactive, due_at, address',
+} as const;
+
+type Order = keyof typeof orders;
 
 interface PageOfWorkspaces {
   readonly status: WorkspaceStatus | undefined;
@@ -60,47 +60,19 @@ export async function pageOfWorkspaces(
     ...(label === undefined ? [] : [`labels @> to_jsonb(${bind(label)}::text)`]),
     ...(needs === undefined ? [] : [NEEDS[needs]]),
   ];
-  const statuses = status === undefined ? workspaceStatuses : [status];
-  const all = [...filters, ...(status === undefined ? [] : [sqlOf(status).is])].join(' AND ');
-  const wanted = `ORDER BY ${orders[order]} LIMIT ${bind(limit)}`;
-  const skipped = `OFFSET ${bind(offset)}`;
-  const from = `FROM ${S}.workspaces w WHERE`;
-  const last = bind(offset + limit);
+  const found = [...filters, ...(status === undefined ? [] : [sqlOf(status).is])].join(' AND ');
   const isLater = after === undefined ? 'true' : `address > ${bind(after)}`;
-  // Each part comes in the order of an index, so that only these are read of many.
-  const parts =
-    order === 'due'
-      ? [RUNS, `NOT (${RUNS})`].map((is, rank) => ({ is: `${all} AND ${is}`, rank, since: 'due_at' }))
-      : statuses.map((each) => {
-          const { is, since } = sqlOf(each);
-          return { is: [...filters, is].join(' AND '), rank: workspaceStatuses.indexOf(each) + 1, since };
-        });
-  // By status, a part is read only as far as the parts before it leave room.
-  const ahead = (nth: number): string =>
-    order === 'status'
-      ? parts
-          .slice(0, nth)
-          .map((_, each) => ` - (SELECT count(*) FROM p${each})`)
-          .join('')
-      : '';
-  const ofParts = parts.map(
-    ({ is, rank, since }, nth) => `p${nth} AS (SELECT address, ${rank} AS rank, ${since} AS since ${from} ${is}
-  ORDER BY ${since} ${order === 'due' ? '' : 'DESC'}, address LIMIT greatest(0, ${last}${ahead(nth)}))`,
-  );
+  const last = bind(offset + limit);
   const many =
     order === 'address'
-      ? `SELECT address ${from} ${all} AND ${isLater}`
-      : `WITH ${ofParts.join(', ')} SELECT address FROM (${parts.map((_, nth) => `SELECT * FROM p${nth}`).join(' UNION ALL ')}) AS s`;
-  const [rank, since] =
-    order === 'due'
-      ? [`(NOT (${RUNS}))::integer`, 'due_at']
-      : [`array_position(${bind(workspaceStatuses)}::text[], ${SHOWN})`, SHOWN_SINCE];
+      ? `SELECT address FROM ${S}.workspaces w WHERE ${found} AND ${isLater}`
+      : inParts(order, status, { filter: filters.join(' AND '), last });
+  const wanted = `ORDER BY ${orders[order]} LIMIT ${bind(limit)} OFFSET ${bind(offset)}`;
   const [row] = await statements.ask(
-    `WITH f AS MATERIALIZED (SELECT address, ${rank} AS rank, ${since} AS since
-  ${from} ${all} LIMIT ${MOST_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
+    `WITH f AS MATERIALIZED (SELECT address, array_position(${bind(workspaceStatuses)}::text[], ${SHOWN}) AS rank, ${SHOWN_SINCE} AS since,
+  NOT (${RUNS}) AS inactive, due_at FROM ${S}.workspaces w WHERE ${found} LIMIT ${MOST_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
 SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT ${MOST_COUNTED + 1}) AS t) AS total, ${last}::integer AS last,
-  CASE WHEN found > ${MOST_COUNTED} THEN ARRAY(${many} ${wanted} ${skipped})
-    ELSE ARRAY(SELECT address FROM f WHERE ${isLater} ${wanted} ${skipped}) END AS addresses FROM n`,
+  CASE WHEN found > ${MOST_COUNTED} THEN ARRAY(${many} ${wanted}) ELSE ARRAY(SELECT address FROM f WHERE ${isLater} ${wanted}) END AS addresses FROM n`,
     ...values,
   );
   const addresses = row?.addresses as string[];
@@ -109,6 +81,47 @@ SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT 
     found: Number(row?.found),
     total: Number(row?.total),
   };
+}
+
+/** A part of all workspaces, in the order of an index. */
+interface Part {
+  readonly is: string;
+  /** The columns of the order, under its names. */
+  readonly columns: string;
+  readonly by: string;
+}
+
+function partsOf(order: Order, status: WorkspaceStatus | undefined): readonly Part[] {
+  if (order === 'due') {
+    const all = status === undefined ? 'true' : sqlOf(status).is;
+    const part = (runs: string, inactive: boolean) => ({
+      is: `${all} AND ${runs}`,
+      columns: `${inactive} AS inactive, due_at`,
+      by: 'due_at',
+    });
+    return [part(RUNS, false), part(`NOT (${RUNS})`, true)];
+  }
+  return (status === undefined ? workspaceStatuses : [status]).map((each) => {
+    const { is, since } = sqlOf(each);
+    return { is, columns: `${workspaceStatuses.indexOf(each)} AS rank, ${since} AS since`, by: `${since} DESC` };
+  });
+}
+
+/** Reads of many workspaces only the first ones of each part; by status, only as many as the parts before it leave room for. */
+function inParts(
+  order: Order,
+  status: WorkspaceStatus | undefined,
+  { filter, last }: { readonly filter: string; readonly last: string },
+): string {
+  let room = last;
+  const parts = partsOf(order, status).map(({ is, columns, by }, nth) => {
+    const part = `p${nth} AS (SELECT address, ${columns} FROM ${S}.workspaces w WHERE ${filter} AND ${is}
+  ORDER BY ${by}, address LIMIT greatest(0, ${room}))`;
+    if (order === 'status') room += ` - (SELECT count(*) FROM p${nth})`;
+    return part;
+  });
+  const rows = parts.map((_, nth) => `SELECT * FROM p${nth}`);
+  return `WITH ${parts.join(', ')} SELECT address FROM (${rows.join(' UNION ALL ')}) AS s`;
 }
 
 /** A term of its address begins with this text in lower case. */
