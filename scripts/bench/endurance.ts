@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import type { FleetSample } from './fleet-figures.ts';
-import type { Created, Platform } from './processes.ts';
+import { type Created, type Platform, sum } from './processes.ts';
 import type { Bench, Row } from './report.ts';
 import { RunningFleet } from './running-fleet.ts';
 import {
@@ -104,6 +104,10 @@ class Endurance {
     return this.#workspaces - this.#failing.length;
   }
 
+  get #projects(): number {
+    return this.#workspaces / FLEET_WORKSPACES.length;
+  }
+
   /** Throws after more than three intervals. */
   async #allInSync(since: number): Promise<void> {
     const until = Date.now() + 3 * this.#fleet.interval * 1000 + 300_000;
@@ -119,7 +123,7 @@ class Endurance {
     const { projects } = this.#fleet;
     while (this.#isOn()) {
       const nth = this.#changes++;
-      const project = nth % (this.#workspaces / FLEET_WORKSPACES.length);
+      const project = nth % this.#projects;
       const added = fleetManifest(projects, project, this.#agentOf(nth));
       writeFileSync(added, manifestText(this.#agentOf(nth)));
       appendFileSync(fleetManifest(projects, project, 0), '      - Say goodbye.\n');
@@ -129,7 +133,7 @@ class Endurance {
 
   /** The number of the agent that a change adds. */
   #agentOf(change: number): number {
-    return (this.#workspaces / FLEET_WORKSPACES.length) * FLEET_AGENTS + change;
+    return this.#projects * FLEET_AGENTS + change;
   }
 
   /** Kills the replicas in turn, each after a sample. */
@@ -237,8 +241,7 @@ class Endurance {
   }
 
   #declaredBy(change: number) {
-    const project = change % (this.#workspaces / FLEET_WORKSPACES.length);
-    return fleetWorkspaces(project).map((workspace) => ({
+    return fleetWorkspaces(change % this.#projects).map((workspace) => ({
       workspace: fleetAddress(workspace),
       resource: agentAddress(this.#agentOf(change)),
       isFailing: isFailing(workspace),
@@ -283,20 +286,16 @@ function keyOfCreated({ workspaceId, name }: Created): string {
   return keyOf({ workspace, resource: agentAddress(Number(name.slice('Line '.length))) });
 }
 
-function bounded({ tables }: Sample): number {
-  return sum(Object.entries(tables).map(([name, size]) => (KEEPING.has(name) ? 0 : size)));
-}
-
 function kept({ tables }: Sample): number {
   return sum(Object.entries(tables).map(([name, size]) => (KEEPING.has(name) ? size : 0)));
 }
 
-function mean(numbers: readonly number[]): number {
-  return sum(numbers) / numbers.length;
+function bounded(sample: Sample): number {
+  return sum(Object.values(sample.tables)) - kept(sample);
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
+function mean(numbers: readonly number[]): number {
+  return sum(numbers) / numbers.length;
 }
 
 function say(text: string): void {

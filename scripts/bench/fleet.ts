@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import type { FleetFigures } from './fleet-figures.ts';
-import type { Platform } from './processes.ts';
+import { type Platform, sum } from './processes.ts';
 import type { Bench } from './report.ts';
 import { RunningFleet } from './running-fleet.ts';
-import { FLEET_WORKSPACES, fleetAddress, fleetManifest } from './workload.ts';
+import { FLEET_WORKSPACES, fleetAddress, fleetManifest, fleetWorkspaces } from './workload.ts';
 
 /** Seconds between two changes of a project. */
 const CHANGES = 10;
@@ -76,11 +76,9 @@ async function changing({ projects, workspaces, minutes, figures }: Changing): P
   let longest = 0;
   for (let nth = 0; nth < (minutes * 60) / CHANGES; nth++) {
     const began = Date.now();
-    const { length } = FLEET_WORKSPACES;
-    const project = nth % Math.floor(workspaces / length);
+    const project = nth % Math.floor(workspaces / FLEET_WORKSPACES.length);
     appendFileSync(fleetManifest(projects, project, 0), '      - Say goodbye.\n');
-    const changed = FLEET_WORKSPACES.map((_, workspace) => fleetAddress(project * length + workspace));
-    longest = Math.max(longest, await figures.untilRun(changed, began));
+    longest = Math.max(longest, await figures.untilRun(fleetWorkspaces(project).map(fleetAddress), began));
     await setTimeout(Math.max(0, CHANGES * 1000 - (Date.now() - began)));
   }
   return longest;
@@ -100,8 +98,4 @@ async function usage(replica: ChildProcess): Promise<Usage> {
     { readonly microseconds: number; readonly largest: number },
   ];
   return { processor: microseconds / 1e6, largest };
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0);
 }

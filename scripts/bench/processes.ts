@@ -178,6 +178,10 @@ export function median(numbers: readonly number[]): number {
   return sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.NaN;
 }
 
+export function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}
+
 /** Median seconds of each run. They run in turns, so that a slow machine slows all of them. */
 export async function interleaved<Name extends string>(
   rounds: number,
