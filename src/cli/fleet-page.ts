@@ -6,7 +6,7 @@ import { addSession, formKey, personOfSession, removeSession } from '../fleet/ro
 import { personOfToken } from '../fleet/rows/token-rows.ts';
 import { WrongTokens } from '../operator/health/admission.ts';
 import { messageOf } from '../operator/messages.ts';
-import type { Tokens } from '../page/access/access-tokens.ts';
+import type { Tokens } from '../page/access/access.ts';
 import { OpenIdProvider } from '../page/access/openid-provider.ts';
 import { digestOfId, MOST_EACH, newSessionId, SESSION_MILLISECONDS, type Sessions } from '../page/access/sessions.ts';
 import { SingleSignOn } from '../page/access/single-sign-on.ts';

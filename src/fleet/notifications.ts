@@ -8,7 +8,7 @@ import { escapeControls } from '../output/escape-controls.ts';
 import type { Network } from '../platform/web-client.ts';
 import type { Secret } from '../values/value.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
-import { storableJson } from './database/storable-json.ts';
+import { storableJson } from './database/fleet-database.ts';
 import { takeFreezeNews } from './rows/freeze-rows.ts';
 import { memoryOf, remember } from './rows/notified-rows.ts';
 

@@ -2,19 +2,34 @@ import path from 'node:path';
 import { realPathOf } from '../files/input-files.ts';
 import { type DocumentCache, documentKey, ParseCache } from '../manifests/parse-cache.ts';
 import { readTextFile, reasonOf } from '../manifests/read-file.ts';
-import type { Environment } from '../manifests/secret-reader.ts';
+import type { Environment, SecretReader } from '../manifests/secret-reader.ts';
 import { UserError } from '../problems/user-error.ts';
 import { fileKey } from '../state/seal.ts';
+import type { Json } from '../values/json.ts';
 import { Secret } from '../values/value.ts';
 import { checkProject } from './check-project.ts';
 import { PROJECT_FILE, projectFileIn } from './find-project.ts';
 import { InvalidProject } from './invalid-project.ts';
-import type { KeptProject } from './kept-project.ts';
 import type { LocalPaths } from './local-paths.ts';
 import type { ProjectConfig } from './project.ts';
 import { overrides } from './select-workspace.ts';
 import { type TrustedProject, withTrustedSettings } from './trusted-settings.ts';
 import { STAND_INS } from './workspace-settings.ts';
+
+/** What a process read at its start, for later runs: others may change the files of the project, but not what this process does. */
+export interface KeptProject {
+  /** The secrets by workspace. */
+  readonly secrets: ReadonlyMap<string, SecretReader>;
+  /** The variables that `$env` may name. Others could show any secret of this process. */
+  readonly variables: ReadonlySet<string>;
+  /** @throws UserError if settings changed that decide where requests, secrets and states go. */
+  check(document: Json, project: ProjectConfig): void;
+  /**
+   * The settings of this machine that were read under this name.
+   * @throws UserError if there are none, and it is too late to read them.
+   */
+  once<T>(name: string, read: () => Promise<T>): Promise<T>;
+}
 
 interface LoadProjectOptions {
   readonly cwd: string;
@@ -23,7 +38,7 @@ interface LoadProjectOptions {
   readonly local?: LocalPaths | undefined;
   /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder?: string | undefined;
-  /** Settings of this version hold in place of those in the file. */
+  /** Trusted settings that override those of the file. */
   readonly trusted?: TrustedProject | undefined;
   /** False for a project that is not trusted: nothing outside of its folder is read. */
   readonly readsElsewhere?: boolean | undefined;

@@ -6,7 +6,7 @@ import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
 import type { Reach } from '../problems/workspace-command.ts';
-import type { KeptProject } from '../project/kept-project.ts';
+import type { KeptProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import type { FailPoint, StoreUser } from '../state/backends/backend.ts';

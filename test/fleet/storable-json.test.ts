@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { storableJson } from '../../src/fleet/database/storable-json.ts';
+import { storableJson } from '../../src/fleet/database/fleet-database.ts';
 import { newDatabases } from './fleet-databases.ts';
 
 const odd = fc.string({

@@ -1,6 +1,6 @@
 import type { FleetStatements } from '../database/fleet-database.ts';
+import { storableJson } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import { storableJson } from '../database/storable-json.ts';
 
 export interface ServingProcess {
   readonly id: string;

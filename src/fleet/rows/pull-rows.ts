@@ -3,8 +3,8 @@ import { UserError } from '../../problems/user-error.ts';
 import type { DatabaseRow } from '../../state/backends/postgres/database.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetDatabase, FleetStatements } from '../database/fleet-database.ts';
+import { storableJson } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import { storableJson } from '../database/storable-json.ts';
 
 const S = FLEET_SCHEMA;
 

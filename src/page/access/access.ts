@@ -2,10 +2,20 @@ import { createHmac } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isKnownHost, isLocal, isSame, type Listening, type WrongTokens } from '../../operator/health/admission.ts';
 import type { Role } from '../../operator/roles.ts';
-import type { Tokens } from './access-tokens.ts';
 import type { Person } from './person.ts';
 import { newSessionId, type Sessions } from './sessions.ts';
 import { isState, type SignInResult, type SingleSignOn, stateIn } from './single-sign-on.ts';
+
+/** Identifies people by token. */
+export interface Tokens {
+  /** The reason why sign-in is impossible, if it is. */
+  readonly missing: string | undefined;
+  /** A sentence about where to get a token. */
+  readonly origin: string;
+  person(token: string): Promise<Person | undefined>;
+  /** The owner of a random token that `person` found before, without a slow check; absent if tokens can be guessed. */
+  known?(token: string): Promise<Person | undefined>;
+}
 
 export interface AccessOptions extends Listening {
   readonly tokens: Tokens;
