@@ -27,5 +27,6 @@ export default defineConfig({
     // Only for a test that hangs: a slow machine takes several times as long as a quick one.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
   },
 });

@@ -10,5 +10,6 @@ export default defineConfig({
     globalSetup: ['test/temporary-files.ts', 'test/build-command.ts'],
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
   },
 });

@@ -56,9 +56,7 @@ it('is set up by an administrator, and served with rights on its two schemas alo
     const interrupts = new Interrupts(() => undefined);
     const serving = command(['fleet', 'serve'], { cwd: folder.root, env, interrupts });
     await expect
-      .poll(async () => JSON.parse((await fleet('status', '--output', 'json')).stdout).counts['in-sync'], {
-        timeout: 100_000,
-      })
+      .poll(async () => JSON.parse((await fleet('status', '--output', 'json')).stdout).counts['in-sync'])
       .toBe(1);
     interrupts.raise('SIGTERM');
     const { code, stderr } = await serving;
@@ -315,7 +313,7 @@ it('waits for a server that is down when it starts, alive and not ready', async 
     const interrupts = new Interrupts(() => undefined);
     const args = ['fleet', 'serve', '--listen', `127.0.0.1:${port}`];
     const serving = command(args, { cwd: folder.root, env, interrupts });
-    await expect.poll(probes, { timeout: 50_000 }).toBe('200,503,503');
+    await expect.poll(probes).toBe('200,503,503');
     await meanwhile();
     interrupts.raise('SIGTERM');
     const { code, stderr } = await serving;
@@ -328,7 +326,7 @@ it('waits for a server that is down when it starts, alive and not ready', async 
   await step('until the server is there', async () => {
     const there = async (): Promise<void> => {
       await postgres.start();
-      await expect.poll(probes, { timeout: 50_000 }).toBe('200,200,200');
+      await expect.poll(probes).toBe('200,200,200');
     };
     const served = `^${waiting} serving the fleet of voices .* stopped$`;
     expect(await serve(there)).toEqual([0, expect.stringMatching(served)]);

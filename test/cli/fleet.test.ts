@@ -64,8 +64,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     const { stderr, ...result } = await command(['fleet', ...args], { cwd: folder.root, env: KEY });
     return { ...result, stderr: stderr.replaceAll(/\s+/g, ' ') };
   };
-  const until = (what: () => Promise<boolean>): Promise<void> =>
-    expect.poll(what, { interval: 50, timeout: 100_000 }).toBe(true);
+  const until = (what: () => Promise<boolean>): Promise<void> => expect.poll(what, { interval: 50 }).toBe(true);
   const json = async (...args: string[]) => JSON.parse((await fleet('status', ...args, '--output', 'json')).stdout);
 
   await step('which must have been served once', async () => {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generateX25519Identity, identityToRecipient } from 'age-encryption';
-import { describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import type { Emulator } from '../../src/emulator/start-emulator.ts';
 import { git, newRepository } from '../state/backends/git/git-server.ts';
 import { step } from '../step.ts';
@@ -55,7 +55,7 @@ async function killedApply(w: TestWorkspace, env: Readonly<Record<string, string
   const created = () => w.emulator.requests.filter(({ method }) => method === 'POST').length;
   const before = created();
   const running = w.start(['apply', '--auto-approve', '--concurrency', '2'], { env });
-  await vi.waitUntil(() => created() >= before + 4, { timeout: 30_000, interval: 2 });
+  await expect.poll(created, { interval: 2 }).toBeGreaterThanOrEqual(before + 4);
   running.child.kill('SIGKILL');
   await running.ended;
 }

@@ -44,7 +44,7 @@ it('docs/fleet.md', async () => {
     JSON.parse(await fleet('status', '--output', 'json')).workspaces.map(
       ({ status }: { readonly status: string }) => status,
     );
-  const until = (wanted: readonly string[]) => expect.poll(statuses, { interval: 50, timeout: 60_000 }).toEqual(wanted);
+  const until = (wanted: readonly string[]) => expect.poll(statuses, { interval: 50 }).toEqual(wanted);
   /** The plan that waits replaces the one of the page. */
   const standFor = async (plan: string) => {
     const [, id = ''] = /fleet approve \S+ ([0-9a-f]{12})/.exec(await fleet('show', ADDRESS)) ?? [];

@@ -39,8 +39,7 @@ it('docs/pull-requests.md', async () => {
   await page.next('export');
   await using _ = page.start('voxform fleet serve');
   const fleet = async (...args: string[]) => (await command(['fleet', ...args], { cwd: folder.root, env })).stdout;
-  const until = (what: () => Promise<unknown>, wanted: unknown) =>
-    expect.poll(what, { interval: 100, timeout: 60_000 }).toEqual(wanted);
+  const until = (what: () => Promise<unknown>, wanted: unknown) => expect.poll(what, { interval: 100 }).toEqual(wanted);
   const statuses = async () =>
     JSON.parse(await fleet('status', '--output', 'json')).workspaces.map(
       (each: { readonly status: string }) => each.status,

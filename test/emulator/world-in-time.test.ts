@@ -93,7 +93,7 @@ describe('a data file', () => {
     await using emulator = await startEmulator({ dataFile: path });
     const id = await newAgent(emulator);
     const kept = async () => (await loadWorldData(path))?.records.agents.map((agent) => agent.id);
-    await expect.poll(kept, { timeout: 30_000 }).toEqual([id]);
+    await expect.poll(kept).toEqual([id]);
   });
 
   it('that cannot be written is reported at the start', async () => {

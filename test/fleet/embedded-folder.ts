@@ -13,7 +13,7 @@ export async function putEmbedded(folder: string): Promise<void> {
     () => false,
   );
   if (isOurs) await makeFirst();
-  else await expect.poll(() => existsSync(FIRST), { timeout: 100_000 }).toBe(true);
+  else await expect.poll(() => existsSync(FIRST)).toBe(true);
   await cp(FIRST, folder, { recursive: true });
 }
 

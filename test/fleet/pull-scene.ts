@@ -107,7 +107,7 @@ ${fleet}`,
   const pull = async (number: number) => (await control.pulls({})).find((each) => each.number === number);
   const until: PullScene['until'] = async (what, why) => {
     await expect
-      .poll(what, { interval: 50, timeout: 150_000 })
+      .poll(what, { interval: 50 })
       .toBe(true)
       .catch(async (cause: unknown) => {
         const shown = { pulls: await control.pulls({}), log, calls: host.calls.slice(-10) };

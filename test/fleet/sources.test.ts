@@ -442,11 +442,11 @@ describe('a repository of projects', () => {
     writeFileSync(held, '');
     const stop = new AbortController();
     const ended = sources.discover('voices', stop.signal).catch(String);
-    await expect.poll(() => existsSync(lock), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => existsSync(lock)).toBe(true);
     stop.abort('over');
     await ended;
     rmSync(held);
-    await expect.poll(() => existsSync(lock), { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => existsSync(lock)).toBe(false);
     expect(await found()).toEqual(['voices/clients/a:test', 'voices/clients/b:test']);
 
     remote.push({ 'clients/c/voxform.yaml': projectText('c') });

@@ -129,7 +129,7 @@ ${rules}`,
     child: () => fleetChild({ folder: folder.root, url: at, secrets: {} }),
     async until(what) {
       await expect
-        .poll(what, { interval: 50, timeout: 50_000 })
+        .poll(what, { interval: 50 })
         .toBe(true)
         .catch(async (cause: unknown) => {
           const { counts, workspaces } = await control.status({});
@@ -165,7 +165,7 @@ export async function fleetChild({
   });
   const events: Record<string, unknown>[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => events.push(JSON.parse(line)));
-  await expect.poll(() => events[0]?.event, { timeout: 50_000 }).toBe('serving');
+  await expect.poll(() => events[0]?.event).toBe('serving');
   return { id: String(events[0]?.id), events, ended, kill: (signal) => void child.kill(signal) };
 }
 

@@ -100,7 +100,7 @@ const fine = { wide: 0, thin: 0, boxes: 0, torn: [], parted: 0, cut: 0, tall: 0,
 
 /** The policy of the page forbids what Playwright would wait with. */
 async function holds(page: Page, expression: string): Promise<void> {
-  await expect.poll(() => page.evaluate<boolean>(expression), { interval: 20, timeout: 20_000 }).toBe(true);
+  await expect.poll(() => page.evaluate<boolean>(expression), { interval: 20 }).toBe(true);
 }
 
 describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, () => {
@@ -413,7 +413,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     running.source.revision += 1;
     const banner = own.locator('#connection', { hasText: 'the server does not answer' });
     await banner.waitFor();
-    await expect.poll(() => asked, { timeout: 20_000 }).toBeGreaterThan(2);
+    await expect.poll(() => asked).toBeGreaterThan(2);
     expect(await banner.isVisible()).toBe(true);
     failing = false;
     await own.locator('#status .badge', { hasText: 'drifted' }).waitFor();

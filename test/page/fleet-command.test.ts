@@ -73,7 +73,7 @@ notify: [{ url: ${told.url} }]
   };
   const workspace = async (cookie = '') => (await ask(pathOf(ADDRESS), { headers: { cookie } })).text;
   const until = async (pattern: RegExp, cookie = ''): Promise<RegExpExecArray | null> => {
-    await expect.poll(async () => pattern.test(await workspace(cookie)), { interval: 100, timeout: 60_000 }).toBe(true);
+    await expect.poll(async () => pattern.test(await workspace(cookie)), { interval: 100 }).toBe(true);
     return pattern.exec(await workspace(cookie));
   };
   await step('who approve a plan, pause and resume', async () => {
@@ -129,8 +129,8 @@ notify: [{ url: ${told.url} }]
     expect((await ask('/status')).text).toContain('"because":"incident 7 @here"');
     expect((await fleet('resume', '--all')).stdout).toBe('Resumed the fleet.\n');
     const overview = async () => (await ask('/')).text;
-    await expect.poll(overview, { timeout: 60_000 }).toMatch(/Freezes.*root<.* by <bdi>root<.*incident 7/s);
-    await expect.poll(() => told.bodies.length, { timeout: 60_000 }).toBe(2);
+    await expect.poll(overview).toMatch(/Freezes.*root<.* by <bdi>root<.*incident 7/s);
+    await expect.poll(() => told.bodies.length).toBe(2);
     const [frozen, resumed] = told.bodies.map((body) => JSON.parse(body.text));
     expect(frozen).toMatchObject({ event: 'frozen', by: 'root', because: 'incident 7 @here', url: null });
     expect(frozen.text).not.toContain('@here');
@@ -179,14 +179,14 @@ sources: { voices: { path: ., projects: ["voices/*"] } }
 
   await step('the tables are not there yet', async () => {
     const isListening = () => ask('/healthz').then(({ status }) => status, String);
-    await expect.poll(isListening, { timeout: 60_000 }).toBe(200);
+    await expect.poll(isListening).toBe(200);
     for (const path of paths) {
       const { status, text } = await ask(path);
       expect([path, status, text]).toEqual([path, 503, expect.stringContaining('starting')]);
       expect(text).not.toMatch(/does not exist|bug/);
     }
     await setUp.end();
-    await expect.poll(async () => (await ask('/readyz')).status, { timeout: 60_000 }).toBe(200);
+    await expect.poll(async () => (await ask('/readyz')).status).toBe(200);
     for (const path of paths)
       expect([path, (await ask(path)).status]).toEqual([path, path === pathOf(ADDRESS) ? 404 : 200]);
   });
@@ -213,7 +213,7 @@ sources: { voices: { path: ., projects: ["voices/*"] } }
     }
     await postgres.start();
     const isBack = async () => (await ask('/', { headers: { ...handedOn, cookie } })).status;
-    await expect.poll(isBack, { timeout: 30_000 }).toBe(200);
+    await expect.poll(isBack).toBe(200);
   });
   serving.child.kill('SIGTERM');
   const { code, stderr } = await serving.ended;

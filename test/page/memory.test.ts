@@ -38,7 +38,7 @@ async function expectFlat(count: number, work: () => Promise<unknown>): Promise<
   await many(count, work);
   const more = { ...before };
   const kept = (): number => Object.assign(more, held()).objects - before.objects;
-  await expect.poll(kept, { interval: 250, timeout: 20_000 }).toBeLessThan(count / 2);
+  await expect.poll(kept, { interval: 250 }).toBeLessThan(count / 2);
   expect(more.megabytes - before.megabytes).toBeLessThan(2);
 }
 

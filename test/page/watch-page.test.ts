@@ -115,7 +115,7 @@ it('compares the calls of the versions of an agent for who asks', async () => {
   const before = workspace.emulator.requests.length;
   expect((await ask(path, { headers, form: { form, of: 'Agent/answering' } })).status).toBe(303);
   const shown = async () => (await ask(resource)).text;
-  await expect.poll(shown, { timeout: 20_000 }).toContain('Version 1 to version 2');
+  await expect.poll(shown).toContain('Version 1 to version 2');
   const page = await shown();
   expect(page).toMatch(/session_outcome=escalated<\/td>.*?<strong>\+[\d.]+ points/s);
   expect(page).toContain('class="publication"');
@@ -194,7 +194,7 @@ it('keeps the status of a workspace while another run holds the lock', async () 
   watch.signal('SIGHUP');
   await watch.until('busy');
   const isTold = async () => (await ask('/workspaces/test')).text.includes('Another run holds the lock');
-  await expect.poll(isTold, { timeout: 20_000 }).toBe(true);
+  await expect.poll(isTold).toBe(true);
   expect(await status()).toEqual(before);
   expect((await ask('/workspaces?status=failed')).text).toContain('0 of 1 workspace');
   await lease.release();

@@ -89,7 +89,7 @@ describe('VS Code', () => {
         await code.press('Enter');
         await code.shown('.view-line', 'Agent/noon').waitFor();
         await code.run('File: Save All');
-        await expect.poll(() => manifest('agent.yaml'), { timeout: 60_000 }).toContain('name: noon');
+        await expect.poll(() => manifest('agent.yaml')).toContain('name: noon');
       });
       await step('a form has a colour of its own', async () => {
         await code.show('agent.yaml');
@@ -124,10 +124,10 @@ describe('VS Code', () => {
         await code.show('agent.yaml', 1, 12);
         await code.type('    ');
         await code.run('File: Save All');
-        await expect.poll(() => manifest('agent.yaml'), { timeout: 60_000 }).toMatch(/^apiVersion: {5}voxform/);
+        await expect.poll(() => manifest('agent.yaml')).toMatch(/^apiVersion: {5}voxform/);
         await code.run('Format Document');
         await code.run('File: Save All');
-        await expect.poll(() => manifest('agent.yaml'), { timeout: 60_000 }).toMatch(/^apiVersion: voxform/);
+        await expect.poll(() => manifest('agent.yaml')).toMatch(/^apiVersion: voxform/);
       });
       await step('a plan is cancelled', async () => {
         expect(emulator.requests).toEqual([]);
@@ -142,7 +142,7 @@ describe('VS Code', () => {
         await code.answer(' ');
         await code.question('no spaces');
         await code.answer(API_KEY);
-        await expect.poll(() => emulator.requests.length, { timeout: 60_000 }).toBeGreaterThan(0);
+        await expect.poll(() => emulator.requests.length).toBeGreaterThan(0);
         expect([...code.runs().values()].map((words) => words.find((word) => !word.startsWith('--'))).sort()).toEqual([
           'lsp',
           'plan',
@@ -150,7 +150,7 @@ describe('VS Code', () => {
         const environments = [...code.runs().keys()].map((id) => readFileSync(`/proc/${id}/environ`, 'utf8'));
         expect(environments.join()).not.toContain(API_KEY);
         await code.shown('.notification-list-item .monaco-button', 'Cancel').click();
-        await expect.poll(() => code.runs().size, { timeout: 60_000 }).toBe(1);
+        await expect.poll(() => code.runs().size).toBe(1);
         await code.shown('.notification-list-item', 'Planning').waitFor({ state: 'hidden' });
         expect(await code.notifications()).toEqual([]);
         expect(await readdir(path.join(code.home, 'data/User/globalStorage/voxform.voxform'))).toEqual([]);
