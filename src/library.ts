@@ -1,5 +1,5 @@
 /*
- * The API for programs that import voxform. Everything else in this package may change at any time.
+ * The public API of the package. Other modules may change at any time.
  */
 
 export type { ApplyEvent, ResourceResult } from './engine/apply/apply-report.ts';

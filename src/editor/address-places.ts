@@ -8,23 +8,23 @@ import { isObject } from '../values/json.ts';
 import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import type { FileRole, TextRange } from './snapshot.ts';
 
-/** A place of an address, or of a name that means one. */
+/** A place in a text with an address, or with a name that stands for one. */
 export interface PlacedAddress {
   readonly is: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
-  /** Undefined in a rule for resources of any kind. */
+  /** Undefined for a name in a rule that applies to all kinds. */
   readonly kind: string | undefined;
   readonly name: string;
-  /** The range of the address, or of the name alone, without quotes. */
+  /** The range of the address, or of the name if there is only a name, without quotes. */
   readonly range: TextRange;
-  /** The range of the name; undefined if it is written with escapes, or as an alias. */
+  /** The range of the name; undefined if it contains escapes or is an alias. */
   readonly nameRange: TextRange | undefined;
-  /** True for an alias: the name is at its anchor. */
+  /** True for an alias, because the name is at its anchor. */
   readonly isShared: boolean;
-  /** In a rule: its name, and whether the text is compared with a name or an address. */
+  /** For a place in a rule: the name of the rule, and whether it compares the literal with a name or an address. */
   readonly rule?: { readonly name: string; readonly isCompared: boolean };
 }
 
-/** All places of addresses in a text, which may be broken, in order. */
+/** Returns all places of addresses in a text in order. The text may be invalid. */
 export function addressPlaces(text: string, role: FileRole): readonly PlacedAddress[] {
   return documentsIn(text).flatMap((document) => {
     const value = readableValue(document);
@@ -45,7 +45,7 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
   const resolved = isAlias(node) ? node.resolve(document) : node;
   const isShared = node !== resolved;
   if (isMap(resolved)) {
-    // An alias is evaluated at its anchor, so this use is found only here.
+    // placedNodes does not enter the value of an alias, so its reference is found only here.
     const target: unknown = resolved.get('$ref');
     const parsed = typeof target === 'string' ? parseAddress(target) : undefined;
     const range = rangeIn(node);
@@ -76,12 +76,12 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
   return isRule && (last === 'deny' || last === 'warn') && node === resolved ? inRule(resolved, path, around) : [];
 }
 
-/** True for keys of a workspace's settings that are addresses. */
+/** True if the keys at this path of the project file are addresses. */
 export function isKeyedByAddress([first, , third]: DocumentPath): boolean {
   return first === 'workspaces' && (third === 'patches' || third === 'ids');
 }
 
-/** The place of a part of a scalar's value; undefined if it is written differently. */
+/** Returns the range of a part of a scalar's value; undefined if the text does not contain it literally. */
 function stretchOf(
   node: Scalar,
   text: string,
@@ -91,7 +91,7 @@ function stretchOf(
   return start !== undefined && text.startsWith(part, start) ? { start, end: start + part.length } : undefined;
 }
 
-/** Literals of a condition that are addresses or are compared with `resource.name`. */
+/** Returns the string literals in the condition of a rule as possible names or addresses. */
 function inRule(node: Scalar, path: DocumentPath, { text, value }: Surroundings): PlacedAddress[] {
   const rules = isObject(value) && Array.isArray(value.policies) ? value.policies : [];
   const rule: unknown = rules[Number(path[1])];
@@ -114,16 +114,16 @@ function inRule(node: Scalar, path: DocumentPath, { text, value }: Surroundings)
   });
 }
 
-/** A quoted text in the condition of a rule. */
+/** A string literal in the condition of a rule. */
 interface RuleLiteral {
   readonly value: string;
-  /** The start of the value in the condition; undefined if it contains escapes. */
+  /** The offset of the value in the condition; undefined if the literal contains escapes. */
   readonly offset: number | undefined;
-  /** The expression that it is compared with, if that makes it a name. */
+  /** Set if the literal is compared with the name or the address of a resource. */
   readonly comparedWith: 'address' | 'name' | undefined;
 }
 
-/** All text literals of a condition; empty if the condition is invalid. */
+/** Returns all string literals of a condition; none if the condition is invalid. */
 export function literalsIn(condition: string): readonly RuleLiteral[] {
   const syntax = readSyntax(condition);
   if ('problem' in syntax) return [];
@@ -157,7 +157,7 @@ function isExpression(value: unknown): value is Expression {
   return typeof value === 'object' && value !== null && 'exprKind' in value;
 }
 
-/** Expressions directly inside parts of other forms: of a macro, a map, a field. */
+/** Returns the direct subexpressions of a macro, a map or a field selection. */
 function partsOf(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.values(value).flatMap((each: unknown) => {
@@ -167,7 +167,7 @@ function partsOf(value: unknown): unknown[] {
   });
 }
 
-/** `name`, `resource.name` and `resource.address`. */
+/** Recognizes `name`, `resource.name` and `resource.address`. */
 function subjectOf({ exprKind }: Expression): RuleLiteral['comparedWith'] {
   if (exprKind.case === 'identExpr') return exprKind.value.name === 'name' ? 'name' : undefined;
   if (exprKind.case !== 'selectExpr' || exprKind.value.testOnly) return undefined;
@@ -176,7 +176,7 @@ function subjectOf({ exprKind }: Expression): RuleLiteral['comparedWith'] {
   return isResource && (field === 'address' || field === 'name') ? field : undefined;
 }
 
-/** The offset after the quote, if the text contains no escapes. */
+/** Returns the offset after the opening quote; undefined if the literal contains escapes. */
 function contentOf(condition: string, offset: number, text: string): number | undefined {
   const [quote] = /^[rR]?(?:"""|'''|"|')/.exec(condition.slice(offset)) ?? [];
   if (quote === undefined) return undefined;

@@ -40,7 +40,7 @@ interface CompletionContext {
   readonly place: SchemaPlace;
 }
 
-/** Completions at an offset of a file, best first. The file may have syntax errors; its contents never make this throw. */
+/** Returns completions at an offset of a file, best first. Never throws because of the contents, which may have syntax errors. */
 export function suggestionsAt(snapshot: ProjectSnapshot, file: string, offset: number): readonly Suggestion[] {
   const known = knownFile(snapshot, file);
   const cursor = known && cursorAt(known.text, offset);
@@ -71,7 +71,7 @@ export function suggestionsAt(snapshot: ProjectSnapshot, file: string, offset: n
 
 const EMPTY = /^(?:---)?\s*\w*\s*$/;
 
-/** A manifest of each kind, for a document that has nothing yet. */
+/** Returns a manifest of each kind, for an empty document. */
 function newManifests({ range }: TextCursor): Suggestion[] {
   const { all, byPath } = topics();
   return [...kinds.keys()].flatMap((name) => {
@@ -109,7 +109,7 @@ function keysFor({ snapshot, cursor, place, role }: CompletionContext): Suggesti
     }));
 }
 
-/** Candidates for user-defined keys. */
+/** Returns candidates for user-defined keys. */
 function freeKeys({ declarations }: ProjectSnapshot, role: FileRole, at: DocumentPath): readonly NameChoice[] {
   if (role === 'project' && at.length === 3 && isKeyedByAddress(at)) {
     return declarations.map(({ address, source }) => ({ name: address, detail: source.file }));
@@ -152,7 +152,7 @@ function valuesFor(context: CompletionContext): Suggestion[] {
 
 type NamedChoice = NameChoice & Pick<Suggestion, 'is'>;
 
-/** Names for a place where only a name is allowed; undefined elsewhere. */
+/** Returns the possible names at the cursor; undefined if the place does not require a name. */
 function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): readonly NamedChoice[] | undefined {
   const as = (is: Suggestion['is'], names: readonly NameChoice[]) => names.map((each) => ({ ...each, is }));
   const last = cursor.path.at(-1);
@@ -196,18 +196,18 @@ function plainName(name: string): NameChoice {
   return { name, detail: '' };
 }
 
-/** `Agent` of the pattern `^Agent/.+`. */
+/** Returns the kind in an address pattern, such as `Agent` for `^Agent/.+`. */
 function wantedKind(takes: readonly JsonObject[]): string | undefined {
   const names = takes.map(({ pattern }) => /^\^(\w+)\//.exec(String(pattern))?.[1]);
   return names.find((each) => each !== undefined);
 }
 
-/** Longer texts are not useful in a list. */
+/** The maximum number of characters of a suggested value. Longer strings do not help in a list. */
 const LONGEST_USED = 60;
-/** Above this number of values, only repeated ones are listed, because single ones are usually names. */
+/** Above this number of distinct values, only repeated ones are suggested, because values used once are usually names. */
 const MAX_SINGLE_VALUES = 8;
 
-/** Values of the schema, values of the same field elsewhere in the project, or else an example. */
+/** Returns the values that the schema lists; if it lists none, values of the same field in the project, or else examples. */
 function plainValues({ snapshot, role, cursor, place }: CompletionContext): readonly ScalarValue[] {
   const listed = place.takes.flatMap((schema): ScalarValue[] => {
     if (schema.const !== undefined) return [schema.const as ScalarValue];
@@ -260,7 +260,7 @@ function describedIn(takes: readonly JsonObject[], value: ScalarValue): string {
   return String(takes.find((schema) => schema.const === value)?.description ?? '');
 }
 
-/** Whole value forms with names of the project; a secret only if no text is allowed, a file if the schema has one as an example. */
+/** Returns value forms with names of the project. Suggests secrets only where strings are not allowed, and files if an example has one. */
 function formsFor(context: CompletionContext): Suggestion[] {
   const { snapshot, cursor, place, file, role } = context;
   const { range, json } = cursor;
@@ -294,7 +294,7 @@ function isComposite({ type, properties }: JsonObject): boolean {
   return (type === 'object' || type === 'array') && !first.startsWith('$');
 }
 
-/** A word for each type of the field. */
+/** Returns the allowed types and values of a field, such as `string | null`. */
 function detailOf(takes: readonly JsonObject[]): string {
   const plain = takes.filter(({ properties }) => !isObject(properties) || !Object.keys(properties)[0]?.startsWith('$'));
   const words = plain.flatMap((schema) => (Array.isArray(schema.enum) ? schema.enum : typesOf(schema)));

@@ -5,27 +5,27 @@ import { plainValue } from '../manifests/plain-value.ts';
 import type { Json } from '../values/json.ts';
 import type { TextRange } from './snapshot.ts';
 
-/** A scalar or alias of a possibly broken document, with its place. */
+/** A scalar or alias with its place in a document, which may be invalid. */
 export interface PlacedNode {
   readonly node: Node;
-  /** The path of the value; for a key, that of its object. */
+  /** The path of the value; for a key, the path of its object. */
   readonly path: DocumentPath;
   readonly at: 'key' | 'value';
-  /** The key of the value; undefined for a key and for an item. */
+  /** The key of the value; undefined for a key and for an item of a list. */
   readonly key: Scalar | undefined;
-  /** True inside brackets. */
+  /** True inside brackets or braces (YAML flow style). */
   readonly flow: boolean;
 }
 
 interface OpenDocument {
-  /** Its start in the text. */
+  /** The offset of the document in the text. */
   readonly start: number;
   readonly text: string;
 }
 
 const MARK = /^(?:---|\.\.\.)(?=\s|$)/gm;
 
-/** The document around an offset, found by its marks, so that errors in others do not matter. */
+/** Returns the document around an offset. It is found by its markers, so that errors in other documents do not matter. */
 export function documentAround(text: string, offset: number): OpenDocument {
   let start = 0;
   let end = text.length;
@@ -39,10 +39,10 @@ export function documentAround(text: string, offset: number): OpenDocument {
   return { start, text: text.slice(start, end) };
 }
 
-/** Characters. No larger file is read as a manifest. */
+/** The maximum number of characters. Larger files are never read as manifests. */
 const LONGEST = 1024 * 1024;
 
-/** The parser's result with its errors; nothing for unreadable parts. */
+/** Parses the documents of a text, which may have errors. Returns none if the text exceeds a limit. */
 export function documentsIn(text: string): readonly Document.Parsed[] {
   if (text.length > LONGEST || overLimit(text) !== undefined) return [];
   try {
@@ -53,12 +53,12 @@ export function documentsIn(text: string): readonly Document.Parsed[] {
   }
 }
 
-/** The readable part of a document's value. */
+/** Returns the readable part of a document's value. */
 export function readableValue(document: Document.Parsed | undefined): Json {
   return document?.contents == null ? null : (plainValue(document.contents).value ?? null);
 }
 
-/** All scalars and aliases of a document, in order. */
+/** Yields all scalars and aliases of a document in order. */
 export function* placedNodes(
   node: unknown,
   place: Pick<PlacedNode, 'path' | 'key' | 'flow'> = { path: [], key: undefined, flow: false },
@@ -79,7 +79,7 @@ export function* placedNodes(
   }
 }
 
-/** The range of the node's own text, without anchor and tag. */
+/** Returns the range of a node without its anchor and tag. */
 export function rangeIn(node: Node): TextRange {
   const [start = 0, end = 0] = node.range ?? [];
   return { start, end };

@@ -22,13 +22,13 @@ export interface EditedProjectOptions {
   /** A real path. */
   readonly folder: string;
   readonly env: Environment;
-  /** False to leave out `.env` beside project files. */
+  /** True to read `.env` in the project folder. */
   readonly usesEnvFile: boolean;
-  /** False for a project that is not trusted. */
+  /** False for a project that is not trusted, whose secrets are not read. */
   readonly readsSecrets: boolean;
   readonly workspace: string | undefined;
   readonly policies: ExternalPolicies | undefined;
-  /** Absolute path of the folder for parsed manifests and names on the platform; nothing is cached if absent. */
+  /** The absolute path of the folder for parsed manifests and names on the platform. Undefined disables the cache. */
   readonly cacheFolder: string | undefined;
   readonly redactor: Redactor;
   readonly onNotice: (text: string) => void;
@@ -48,18 +48,19 @@ export class EditedProject {
     this.#options = options;
   }
 
-  /** With `.env`, as it was at the last load. */
+  /** The environment with `.env` as of the last load. */
   get env(): Environment {
     return this.#env ?? this.#options.env;
   }
 
-  /** Makes the next load read the disk again: all files, or those that one file affects. */
+  /** Makes the next load read files from disk again: those that one file affects, or all. */
   forget(file?: string): void {
     this.#view.forget(file);
   }
 
   /**
-   * Loads the project with these texts in place of files, by real path. One load at a time.
+   * Loads the project. Loads must not overlap.
+   * @param texts replacements for the contents of files, by real path.
    * @throws UserError if aborted, or if the project cannot be loaded at all.
    */
   load(texts: ReadonlyMap<string, string>, signal: AbortSignal): Promise<ProjectSnapshot> {
@@ -68,7 +69,7 @@ export class EditedProject {
       const { folder, cacheFolder } = this.#options;
       const env = this.#environment();
       const validated = await this.#validated(env, signal);
-      // Typed text is not worth caching on disk.
+      // Only the first load reads the disk cache. Text that is being typed is not worth caching on disk.
       this.#isFirst = false;
       const { project, read, workspaces } = validated;
       const [{ workspace, ...desired } = { workspace: undefined, resources: [], diagnostics: [] }] = workspaces;
@@ -94,7 +95,7 @@ export class EditedProject {
       return await validate(workspace);
     } catch (error) {
       if (!(error instanceof UserError) || signal.aborted) throw error;
-      // No workspace is selected, or the selected one is unknown.
+      // No workspace is selected, or the selected one does not exist.
       const { workspaces, defaultWorkspace } = await loadProject({
         cwd,
         env,
@@ -171,7 +172,7 @@ export const NOT_LOADED: Good = {
 class LastGood {
   #good = NOT_LOADED;
 
-  /** A load, with broken parts replaced by their last valid form. */
+  /** Returns the result of a load, with invalid parts replaced by their last valid form. */
   after({ project, workspace, read, desired }: Loaded): Good {
     if (project === undefined || read === undefined) return this.#good;
     const broken = new Set(read.findings.flatMap(({ severity, file }) => (severity === 'error' ? [file] : [])));

@@ -26,9 +26,9 @@ export interface EditorSessionOptions extends Omit<EditedProjectOptions, 'folder
 }
 
 interface EditorFacts {
-  /** The requested workspace, for every project that has it. */
+  /** The requested workspace. It applies to every project that has it. */
   readonly workspace: string | undefined;
-  /** True if the editor reports changed files of its folders. */
+  /** True if the editor reports changes of the files in its folders. */
   readonly reportsFileChanges: boolean;
   /** The editor's command that shows locations; empty if it has none. */
   readonly showLocations: string;
@@ -36,11 +36,11 @@ interface EditorFacts {
 
 interface EditorNotifications {
   diagnostics(uri: string, version: number | undefined, diagnostics: readonly Shown[]): void;
-  /** A project was loaded. */
+  /** Called after each load of a project. */
   loaded(snapshot: ProjectSnapshot): void;
   notice(text: string): void;
   log(text: string): void;
-  /** A bug. */
+  /** Reports an unexpected error. */
   failure(error: unknown): void;
 }
 
@@ -51,10 +51,10 @@ export class EditorSession {
   readonly #options: EditorSessionOptions;
   readonly #notifications: EditorNotifications;
   #lastNotice = '';
-  /** By the real path of the folder. */
+  /** The projects by the real path of their folders. */
   readonly #projects = new Map<string, ProjectLoads>();
   readonly #watches: DiskWatch[] = [];
-  /** Published diagnostics: by project or fleet file, then by address. */
+  /** The published diagnostics by source, which is a project folder or a fleet file, and then by URI. */
   readonly #published = new Map<string, ReadonlyMap<string, readonly Shown[]>>();
 
   constructor(options: EditorSessionOptions, notifications: EditorNotifications) {
@@ -66,12 +66,12 @@ export class EditorSession {
     return this.#facts?.showLocations ?? '';
   }
 
-  /** Must be called first, once. */
+  /** Must be called once, before all other methods. */
   begin(facts: EditorFacts): void {
     this.#facts = facts;
   }
 
-  /** The project of a file, if any. */
+  /** Returns the project of a file, if any. */
   projectOf({ file }: Pick<OpenFile, 'file'>): ProjectLoads | undefined {
     if (file === undefined) return undefined;
     const { env, user } = this.#options;
@@ -85,7 +85,7 @@ export class EditorSession {
     }
   }
 
-  /** The workspaces of the project of a file, which need not be open; undefined without a valid project. */
+  /** Returns the workspaces in the project of a file, which need not be open; undefined if there is no valid project. */
   async workspacesAt(file: string | undefined): Promise<ShownWorkspaces | undefined> {
     const loads = this.projectOf({ file });
     if (loads?.latest === undefined) loads?.changed();
@@ -104,19 +104,19 @@ export class EditorSession {
     return { selected: workspace?.name, workspaces, openFiles: used.map(({ document }) => document.uri) };
   }
 
-  /** The projects of all files opened so far. */
+  /** Returns the projects of all files that were opened in this session. */
   async projects(): Promise<readonly ProjectSnapshot[]> {
     const snapshots = await Promise.all([...this.#projects.values()].map((loads) => loads.current()));
     return snapshots.filter((snapshot) => snapshot !== undefined);
   }
 
-  /** Called after each change of an open file. */
+  /** Must be called after each change of an open file. */
   changed(opened: OpenFile): void {
     this.projectOf(opened)?.changed();
     this.#checkFleet(opened);
   }
 
-  /** The current diagnostics of an open file. */
+  /** Returns the current diagnostics of an open file. */
   async diagnosticsOf(opened: OpenFile): Promise<readonly Diagnostic[]> {
     const { file } = opened;
     const snapshot = await this.projectOf(opened)?.current();
@@ -131,7 +131,7 @@ export class EditorSession {
     if (isFleetFile(opened.file)) this.#publish(opened.file, new Map());
   }
 
-  /** Called when files on the disk may have changed: these, by real path, or any. */
+  /** Must be called when files on disk may have changed. @param files real paths. */
   changedOnDisk(files: readonly string[] | 'all'): void {
     for (const [folder, loads] of this.#projects) {
       const below = files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
@@ -139,7 +139,7 @@ export class EditorSession {
       if (below.some((file) => file === undefined || belongsToProject(path.relative(folder, file)))) loads.changed();
     }
     for (const opened of this.files.all()) {
-      // There may be a new project.
+      // The change may have created a project for this file.
       const loads = this.projectOf(opened);
       if (loads?.latest === undefined) loads?.changed();
       this.#checkFleet(opened);
@@ -171,7 +171,7 @@ export class EditorSession {
       },
       onError: (error) => {
         this.#notice(error);
-        // The folder is no longer known.
+        // Remove the diagnostics of the last load.
         this.#publish(folder, new Map());
       },
     });
@@ -196,7 +196,7 @@ export class EditorSession {
     else this.#noticeOnce([error.message, error.hint].filter(Boolean).join('. '));
   }
 
-  /** Repeated messages are not sent with each keystroke. */
+  /** Omits a repeated message, because each keystroke would send it again. */
   #noticeOnce(text: string): void {
     if (text !== this.#lastNotice) this.#notifications.notice(text);
     this.#lastNotice = text;
@@ -238,7 +238,7 @@ export class EditorSession {
     });
   }
 
-  /** @param source of the diagnostics. Its earlier ones for other files are replaced. */
+  /** Replaces all earlier diagnostics of a source. */
   #publish(source: string, shown: ReadonlyMap<string, readonly Shown[]>): void {
     const before = this.#published.get(source) ?? new Map<string, readonly Shown[]>();
     this.#published.set(source, shown);
@@ -250,18 +250,18 @@ export class EditorSession {
   }
 }
 
-/** True for a file that a run of the project reads. */
+/** True if a run of the project reads the file. */
 function isUsed(snapshot: ProjectSnapshot, { file = '' }: OpenFile): boolean {
   const name = path.relative(snapshot.folder, file).replaceAll(path.sep, '/');
   return knownFile(snapshot, name) !== undefined || (usesOfText(snapshot, name)?.users.length ?? 0) > 0;
 }
 
-/** A fleet file has its own checks, and needs no project. */
+/** A fleet file is checked separately and needs no project. */
 function isFleetFile(file: string | undefined): file is string {
   return file !== undefined && path.basename(file) === FLEET_FILE;
 }
 
-/** False for folders in which other programs keep many files. @param file relative to the project folder. */
+/** False for folders in which other programs store many files. @param file a path relative to the project folder. */
 function belongsToProject(file: string): boolean {
   return !file.split(path.sep).some((part) => part === '.git' || part === 'node_modules');
 }
@@ -270,12 +270,12 @@ interface DiskWatchOptions {
   readonly folder: string;
   readonly policies: ExternalPolicies | undefined;
   readonly changed: () => void;
-  /** Called when the files are being watched. */
+  /** Called when the watch has begun. */
   readonly ready: () => void;
   readonly failed: (error: unknown) => void;
 }
 
-/** Watches a project's files, for an editor that does not. */
+/** Watches the files of a project, for editors that do not report changes. */
 class DiskWatch {
   readonly #options: DiskWatchOptions;
   readonly #watched: WatchedFiles;
@@ -295,7 +295,7 @@ class DiskWatch {
     });
   }
 
-  /** Watches the files of a load, which may differ from those before. */
+  /** Must be called after each load. Watches the files that the load read. */
   loaded({ project, workspace, declarations }: ProjectSnapshot): void {
     if (!this.#isDue || project === undefined || workspace === undefined) return;
     this.#isDue = false;
@@ -304,7 +304,7 @@ class DiskWatch {
       .then(async () => {
         if (!(await this.#watched.watch(inputsOf(project, workspace, { declarations, policies })))) return;
         ready();
-        // They may have changed before they were watched.
+        // Additional files may have changed before the watch began, so load again.
         changed();
       })
       .catch(failed);
@@ -324,7 +324,7 @@ interface LoadsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Loads a project after every change: one load at a time, and the newest wins. */
+/** Loads a project after every change, one load at a time. A change aborts the load in progress. */
 class ProjectLoads {
   readonly #options: LoadsOptions;
   #snapshot: ProjectSnapshot | undefined;
@@ -336,7 +336,7 @@ class ProjectLoads {
     this.#options = options;
   }
 
-  /** The last load, which may be a change or two behind; undefined without one. */
+  /** The result of the last load, which may lack recent changes; undefined before the first load. */
   get latest(): ProjectSnapshot | undefined {
     return this.#snapshot;
   }
@@ -351,13 +351,13 @@ class ProjectLoads {
     this.#running ??= this.#run();
   }
 
-  /** The project with all changes; undefined if it cannot be loaded. */
+  /** Waits until all changes are loaded. Returns the last successful load, if any. */
   async current(): Promise<ProjectSnapshot | undefined> {
     await this.#running;
     return this.#snapshot;
   }
 
-  /** Cancels the current load. */
+  /** Aborts the load in progress. */
   end(): void {
     this.#isStale = false;
     this.#abort.abort();
@@ -365,7 +365,7 @@ class ProjectLoads {
 
   async #run(): Promise<void> {
     const { project, texts, onLoaded, onError } = this.#options;
-    // Collects all changes that arrive together.
+    // Wait for other changes that arrive in the same batch.
     await new Promise(setImmediate);
     while (this.#isStale) {
       this.#isStale = false;
@@ -382,7 +382,7 @@ class ProjectLoads {
   }
 }
 
-/** A diagnostic for an editor, at the range of its key or value. */
+/** Converts a diagnostic to the protocol, with the range of its key or value. */
 export function shownDiagnostic(diagnostic: Diagnostic, document: TextDocument): Shown {
   const { severity, code, message } = diagnostic;
   const { start, end } = rangeOf(diagnostic, document);
@@ -395,10 +395,10 @@ export function shownDiagnostic(diagnostic: Diagnostic, document: TextDocument):
   };
 }
 
-/** A key, or a value on one line. */
+/** Matches a key, or a value on one line. */
 const WORD = /"(?:\\.|[^"\\])*"|'(?:''|[^'])*'|[{[].*[\]}]|\S.*?(?=\s*(?:\s#|:(?:\s|$)|[,\]}]|$))/y;
 
-/** The range of the key or value of a diagnostic; the first line for a diagnostic of the whole file. */
+/** Returns the range of the key or value of a diagnostic; the whole line if the diagnostic has no column. */
 export function rangeOf({ line = 1, column }: Diagnostic, document: TextDocument): TextRange {
   const text = document.getText();
   const begin = document.offsetAt({ line: line - 1, character: 0 });

@@ -4,28 +4,28 @@ import {
   type TextDocumentPositionParams,
 } from 'vscode-languageserver-protocol';
 
-/* Requests of the extension for VS Code that the protocol does not have. */
+/* Requests of the VS Code extension that are not part of the protocol. */
 
-/** A workspace as commands use it: with the variables of the environment and of `.env`. */
+/** A workspace whose settings are resolved as for a command, with the environment and `.env`. */
 export interface ShownWorkspace {
   readonly name: string;
-  /** True if no source of the project has the API key. */
+  /** True if the sources of the project are readable and none has the API key. */
   readonly lacksKey: boolean;
-  /** Where the key goes, normalized; empty if its variable is not set. */
+  /** The normalized URL that the API key is sent to; empty if its variable is not set. */
   readonly baseUrl: string;
   readonly workspaceId: string;
-  /** A digest of the certificates of `ca_file`; null without any. */
+  /** A digest of the certificates in `ca_file`; null if there are none. */
   readonly certificates: string | null;
 }
 
 export interface ShownWorkspaces {
   readonly selected: string | undefined;
   readonly workspaces: readonly ShownWorkspace[];
-  /** The URIs of open files that a run reads: manifests, the project file, policies, and texts of `$file`. */
+  /** The URIs of open files that a run reads: manifests, the project file, policies, and files of `$file`. */
   readonly openFiles: readonly string[];
 }
 
-/** The workspaces of the project of a file; null without a valid project. */
+/** Returns the workspaces in the project of a file; null if there is no valid project. */
 export const WorkspacesRequest = new ProtocolRequestType<
   { readonly textDocument: TextDocumentIdentifier },
   ShownWorkspaces | null,
@@ -34,7 +34,7 @@ export const WorkspacesRequest = new ProtocolRequestType<
   void
 >('voxform/workspaces');
 
-/** The topic of `voxform explain` at a place; null without one. */
+/** Returns the topic of `voxform explain` for a position; null if there is none. */
 export const TopicRequest = new ProtocolRequestType<TextDocumentPositionParams, string | null, never, void, void>(
   'voxform/topic',
 );

@@ -12,7 +12,7 @@ export interface FoundAddress extends PlacedAddress {
   readonly file: string;
 }
 
-/** The address at an offset; undefined without one, or without a certain kind. */
+/** Returns the address at an offset; undefined if there is none or its kind is unknown. */
 export function addressAt(snapshot: ProjectSnapshot, file: string, offset: number): FoundAddress | undefined {
   const known = knownFile(snapshot, file);
   if (known === undefined) return undefined;
@@ -27,12 +27,12 @@ export function addressAt(snapshot: ProjectSnapshot, file: string, offset: numbe
   return { ...found, file, range: moved(found.range), nameRange: found.nameRange && moved(found.nameRange) };
 }
 
-/** All places of an address in the project, in the order of the files. In a rule, also possible names of other kinds. */
+/** Returns all places of an address in the project, in the order of the files. In rules, also names that may be of another kind. */
 export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly FoundAddress[] {
   const wanted = parseAddress(address);
   if (wanted === undefined) return [];
   return filesOf(snapshot).flatMap((file) => {
-    // A file with escapes may still contain the name.
+    // A file with escapes may contain the name in another notation.
     const text = snapshot.textOf(file) ?? '';
     if (!text.includes(wanted.name) && !text.includes('\\')) return [];
     return placesIn(snapshot, file)
@@ -41,12 +41,12 @@ export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly 
   });
 }
 
-/** Files that can contain names. */
+/** Returns the files that can contain names. */
 function filesOf({ project, files }: ProjectSnapshot): readonly string[] {
   return project?.file === undefined || files.includes(project.file) ? files : [...files, project.file];
 }
 
-/** The variable, file or workspace at an offset. */
+/** Returns the variable, file or workspace at an offset. */
 function valueAt(
   snapshot: ProjectSnapshot,
   file: string,
@@ -59,13 +59,13 @@ function valueAt(
   );
 }
 
-/** The file that `$file` names at an offset, relative to the project folder. */
+/** Returns the file that `$file` names at an offset, relative to the project folder. */
 export function namedFileAt(snapshot: ProjectSnapshot, file: string, offset: number): string | undefined {
   const value = valueAt(snapshot, file, offset);
   return value?.is === 'file' ? value.name : undefined;
 }
 
-/** All places that name a variable, file or workspace. */
+/** Returns all places that name a variable, file or workspace. */
 function placesOfValue(
   snapshot: ProjectSnapshot,
   { is, name }: Pick<PlacedValue, 'is' | 'name'>,
@@ -80,7 +80,7 @@ function placesOfValue(
   });
 }
 
-/** All places of the address, variable, file or workspace at an offset. */
+/** Returns all places of the address, variable, file or workspace at an offset. */
 export function referencesAt(
   snapshot: ProjectSnapshot,
   {
@@ -108,17 +108,17 @@ export function placesIn(snapshot: ProjectSnapshot, file: string): readonly Plac
   return known === undefined ? [] : addressPlaces(known.text, known.role);
 }
 
-/** A place of a variable, a file or a workspace. */
+/** A place in a text that names a variable, a file or a workspace. */
 interface PlacedValue {
   readonly is: 'variable' | 'file' | 'workspace';
-  /** A file, relative to the project folder. */
+  /** The name. A file is relative to the project folder. */
   readonly name: string;
   readonly range: TextRange;
-  /** The workspace that declares it; undefined for a use. */
+  /** The workspace for which this place declares the value; undefined for a use. */
   readonly declaredFor: string | undefined;
 }
 
-/** All places of names in a possibly broken text. @param start of the text in the file. */
+/** Returns all places of names in a text, which may be invalid. @param start the offset of the text in the file. */
 function namedValuesIn(
   snapshot: ProjectSnapshot,
   file: string,
@@ -146,7 +146,7 @@ const FORMS: Readonly<Record<string, PlacedValue['is']>> = {
   default_workspace: 'workspace',
 };
 
-/** A key of the project file. */
+/** Returns the declaration in a key of the project file, if any. */
 function declared(path: DocumentPath, name: string, range: TextRange): PlacedValue[] {
   const [first, workspace, third] = path;
   if (first !== 'workspaces') return [];
@@ -154,7 +154,7 @@ function declared(path: DocumentPath, name: string, range: TextRange): PlacedVal
   return path.length === 3 && third === 'vars' ? [{ is: 'variable', name, range, declaredFor: String(workspace) }] : [];
 }
 
-/** The definition of the name at an offset: `metadata.name` of an address, the project file for a variable, the start of a file. */
+/** Returns the definitions of the name at an offset: `metadata.name`, a variable in the project file, or the start of a file. */
 export function definitionsAt(snapshot: ProjectSnapshot, file: string, offset: number): readonly PlaceInFile[] {
   const address = addressAt(snapshot, file, offset);
   if (address !== undefined) return declarationsOf(snapshot, address);
@@ -162,7 +162,7 @@ export function definitionsAt(snapshot: ProjectSnapshot, file: string, offset: n
   if (value === undefined) return [];
   if (value.is === 'file')
     return snapshot.textOf(value.name) === undefined ? [] : [{ file: value.name, start: 0, end: 0 }];
-  // The definitions in all workspaces, the selected one first.
+  // Return the definitions in all workspaces, the selected one first.
   const isSelected = ({ declaredFor }: { readonly declaredFor: string | undefined }): number =>
     Number(declaredFor === snapshot.workspace?.name);
   return placesOfValue(snapshot, value)
@@ -171,7 +171,7 @@ export function definitionsAt(snapshot: ProjectSnapshot, file: string, offset: n
     .map(({ file: at, range }) => ({ file: at, ...range }));
 }
 
-/** The declarations of a name or a former name; several if it is declared twice. */
+/** Returns the declarations of a current or previous name; several if the name is declared twice. */
 function declarationsOf(snapshot: ProjectSnapshot, { kind, name }: PlacedAddress): readonly PlaceInFile[] {
   const declared = snapshot.declarations.filter(
     ({ kind: of, metadata }) => of.name === kind && (metadata.name === name || metadata.previous_names?.includes(name)),

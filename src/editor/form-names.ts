@@ -18,7 +18,7 @@ export interface NameChoice {
   readonly detail: string;
 }
 
-/** Possible addresses for a `$ref` in this workspace; of one kind if the field requires it. */
+/** Returns possible addresses for a `$ref` in this workspace, of one kind if the field requires it. */
 export function referableNames(
   snapshot: ProjectSnapshot,
   { kind, own }: { readonly kind: string | undefined; readonly own: string | undefined },
@@ -29,7 +29,7 @@ export function referableNames(
       .filter(({ address }) => address !== own && !skips(address))
       .map(({ address, source }) => [address, `${source.file}:${source.line}`]),
   );
-  // An undeclared name is known if another manifest refers to it, or if a run listed it.
+  // Records of lookup kinds are not declared. Their names are known from other references and from listings of the platform.
   for (const address of usedNames(snapshot).get('$ref') ?? []) {
     if (lookups.has(kindOf(address))) names.set(address, 'used in this project');
   }
@@ -46,7 +46,7 @@ export function referableNames(
     .map(([name, detail]) => ({ name, detail }));
 }
 
-/** Variables of the workspace, with their values. */
+/** Returns the variables of the workspace, with their values. */
 export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   return Object.entries(snapshot.workspace?.vars ?? {}).map(([name, value]) => ({
     name,
@@ -54,7 +54,7 @@ export function variableNames(snapshot: ProjectSnapshot): readonly NameChoice[] 
   }));
 }
 
-/** Names of secrets in the project, and of files in the secrets folder, which are not read. */
+/** Returns the names of secrets in the project, and of files in the secrets folders, without reading these files. */
 export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   const folders = snapshot.workspace?.secrets.folders ?? [];
   const files = [...new Set(folders.flatMap(filesIn))];
@@ -72,7 +72,7 @@ export function environmentNames(snapshot: ProjectSnapshot): readonly NameChoice
   }));
 }
 
-/** Files and folders for the typed path, and files that other values use. */
+/** Returns files and folders that continue the typed path, and the files of other `$file` values. */
 export function fileNames(
   snapshot: ProjectSnapshot,
   { folder, typed }: { readonly folder: string; readonly typed: string },
@@ -115,7 +115,7 @@ type FormNames = ReadonlyMap<string, ReadonlySet<string>>;
 
 const usedIn = new WeakMap<ProjectSnapshot['declarations'], FormNames>();
 
-/** By form: its names in manifests and in the project file. */
+/** Returns the names that value forms use in manifests and in the project file, by form. */
 function usedNames(snapshot: ProjectSnapshot): FormNames {
   const known = usedIn.get(snapshot.declarations);
   if (known !== undefined) return known;
@@ -139,7 +139,7 @@ function usedNames(snapshot: ProjectSnapshot): FormNames {
 
 const inValue = new WeakMap<object, readonly (readonly [form: string, name: string])[]>();
 
-/** The same manifest is queried with each key typed in another one. */
+/** Cached, because a keystroke in one manifest queries all others again. */
 function formNamesIn(value: Json): readonly (readonly [form: string, name: string])[] {
   if (!isObject(value) && !Array.isArray(value)) return [];
   const known = inValue.get(value);

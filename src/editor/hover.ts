@@ -21,14 +21,13 @@ import {
 } from './snapshot.ts';
 import { topics } from './topics.ts';
 
-/** Information about a place of a file. */
 interface HoverText {
   readonly range: TextRange;
-  /** Markdown paragraphs, without values of secrets. */
+  /** Markdown paragraphs without secret values. */
   readonly paragraphs: readonly string[];
 }
 
-/** Undefined if nothing is known. Never throws because of the contents. */
+/** Returns undefined if there is no information. Never throws because of the contents. */
 export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number): HoverText | undefined {
   const found = subjectAt(snapshot, file, offset);
   if (found === undefined) return undefined;
@@ -39,7 +38,7 @@ export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number)
   return paragraphs.length === 0 ? undefined : { range, paragraphs };
 }
 
-/** The topic of `voxform explain` about a place; undefined if there is none. */
+/** Returns the topic of `voxform explain` for the field at an offset; undefined if there is none. */
 export function topicAt(snapshot: ProjectSnapshot, file: string, offset: number): string | undefined {
   const found = subjectAt(snapshot, file, offset);
   return found && topicFor(found.subject)?.path;
@@ -68,7 +67,7 @@ function subjectAt(
   };
 }
 
-/** The declaration of the resource at the place. */
+/** Returns the location of the declaration of the resource that the text at the offset refers to. */
 function ofAddress(snapshot: ProjectSnapshot, file: string, offset: number): string[] {
   const place = addressAt(snapshot, file, offset);
   const found = snapshot.declarations.find(({ address }) => address === `${place?.kind}/${place?.name}`);
@@ -85,7 +84,7 @@ interface HoverSubject {
   readonly path: DocumentPath;
 }
 
-/** The keys of the path up to the first value form. */
+/** Returns the keys of the path up to the first value form. */
 function fieldPath(path: DocumentPath): string[] {
   const form = path.findIndex((part) => typeof part === 'string' && part.startsWith('$'));
   return path.slice(0, form === -1 ? undefined : form).filter((part) => typeof part === 'string');
@@ -107,7 +106,7 @@ function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
   for (const part of fieldPath(inside)) {
     if (topic === undefined) return undefined;
     const next = byPath.get(`${topic.path}.${part}`) ?? byPath.get(`${topic.path}.${ANY_KEY}`);
-    // A part of a free-form value gets the description of the whole.
+    // Use the description of the whole value for a part of a free-form value.
     if (next === undefined) return isObject(topic.schema.properties) ? undefined : topic;
     topic = next;
   }
@@ -123,7 +122,7 @@ function ofField(subject: HoverSubject): string[] {
   return [head, description, more, ...asApplied(subject)].filter((each) => each !== '');
 }
 
-/** From the schema of the file, for fields without a topic of `explain`. */
+/** Returns the description in the JSON Schema of the file, for fields without a topic. */
 function described({ role, value, path: at }: HoverSubject): string[] {
   const name = fieldPath(at).at(-1);
   const holder = new SchemaPlace(role, value, at.slice(0, -1));
@@ -133,7 +132,7 @@ function described({ role, value, path: at }: HoverSubject): string[] {
     : [`\`${name}\``, field.description];
 }
 
-/** The value in the workspace, if the file has another one. */
+/** Returns the value in the workspace, if it differs from the value in the file. */
 function asApplied({ snapshot, role, value, path: at }: HoverSubject): string[] {
   const spec = specPlace(role, value, at);
   const address = ownAddress(value);
@@ -152,7 +151,7 @@ function isComposite(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !isSpecial(value);
 }
 
-/** The value of the form around the place. */
+/** Returns the value of the value form that contains the place. */
 function ofForm(subject: HoverSubject): string[] {
   const { snapshot, file, role, value, path: at } = subject;
   const last = at.findLastIndex((part) => typeof part === 'string' && Object.hasOwn(FORMS, part));
@@ -188,7 +187,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     return text === undefined ? undefined : block(text);
   },
   $join: ({ snapshot, role, value, path: at }) => {
-    // This is a patch of another workspace.
+    // Skip patches of other workspaces.
     if (role === 'project' && at[1] !== snapshot.workspace?.name) return undefined;
     const spec = specPlace(role, value, at);
     const address = role === 'project' ? String(at[3]) : ownAddress(value);
@@ -202,7 +201,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
 
 const MAX_LINES = 12;
 
-/** A value in Markdown, without secrets. */
+/** Formats a value as Markdown without secrets. */
 function shown(value: Value): string {
   if (value instanceof Join) {
     const text = mapSpecials(value, (special) => {

@@ -7,21 +7,21 @@ import {
 } from 'vscode-languageserver-protocol/node';
 
 const END_OF_HEADERS = '\r\n\r\n';
-/** Complete header lines, and the start of another. */
+/** Matches complete header lines, followed by the start of another line. */
 const HEADERS = /^([\w-]+:[^\r\n]*\r\n)*[^\n]*$/;
 const LENGTH = /^content-length: *(\d+) *\r?$/im;
-/** The start of a message. JSON cannot contain it, because its strings have no line breaks. */
+/** Matches the start of a message. JSON cannot contain it, because line breaks in JSON strings are escaped. */
 const NEXT_MESSAGE = /content-length: *\d+ *\r\n/i;
 const LONGEST_BEGINNING = 64;
 
 /**
- * Reads the messages of an editor. After a wrong length the start of the next message is unknown, so the first error is the last event.
- * The library's reader would wait for bytes that never come.
+ * Reads the messages of an editor. After a message with a wrong length, the start of the next one is unknown, so reading ends with the
+ * first error. The library's reader would wait for bytes that never arrive.
  */
 export class MessageReader extends AbstractMessageReader {
   readonly #input: Readable;
   #rest: Buffer = Buffer.alloc(0);
-  /** The rest in bytes, without the start of another message. */
+  /** The number of bytes of the rest that contain no start of another message. */
   #searched = 0;
 
   constructor(input: Readable) {

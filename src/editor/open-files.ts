@@ -6,17 +6,16 @@ import { attempt } from '../problems/attempt.ts';
 
 export interface OpenFile {
   readonly document: TextDocument;
-  /** Real path; undefined for a text without a file. */
+  /** The real path; undefined for a document without a file. */
   readonly file: string | undefined;
 }
 
-/** The open texts of the editor, and its address for each file. */
+/** The open documents of the editor, and the URIs that it uses for files. */
 export class OpenFiles {
   readonly #open = new Map<string, OpenFile>();
-  /** Folders by real path, as the editor names them. */
+  /** The folders of the editor, by real path. */
   readonly #folders = new Map<string, string>();
 
-  /** A folder shown by the editor. */
   addFolder(uri: string): void {
     const folder = pathOf(uri);
     if (folder !== undefined) this.#folders.set(realPath(folder), folder);
@@ -27,7 +26,7 @@ export class OpenFiles {
     for (const [real, shown] of this.#folders) if (shown === folder) this.#folders.delete(real);
   }
 
-  /** True for a folder that the editor shows, or inside one. @param folder a real path. */
+  /** True if the folder is a folder of the editor or inside one. @param folder a real path. */
   isShown(folder: string): boolean {
     return [...this.#folders.keys()].some((real) => isInside(folder, real));
   }
@@ -50,7 +49,7 @@ export class OpenFiles {
     return [...this.#open.values()];
   }
 
-  /** By real path: the open texts below a folder, and those of these other files. */
+  /** Returns the open documents below a folder, and those of the other files, by real path. */
   textsIn(folder: string, others: readonly string[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const { document, file } of this.#open.values()) {
@@ -60,12 +59,12 @@ export class OpenFiles {
     return texts;
   }
 
-  /** The open text of a file, by its real path. */
+  /** Returns the open document of a file, if any. @param file a real path. */
   ofFile(file: string): OpenFile | undefined {
     return this.all().find((each) => each.file === file);
   }
 
-  /** The editor's address of a file. @param file a real path. */
+  /** Returns the URI that the editor uses for a file. @param file a real path. */
   uriOf(file: string): string {
     const open = this.ofFile(file);
     if (open !== undefined) return open.document.uri;
@@ -80,7 +79,7 @@ function pathOf(uri: string): string | undefined {
   return uri.startsWith('file:') ? attempt(() => fileURLToPath(uri)) : undefined;
 }
 
-/** The real path of a file that may not exist yet. */
+/** Returns the real path of a file, which may not exist yet. */
 export function realFileOf(uri: string): string | undefined {
   const file = pathOf(uri);
   if (file === undefined) return undefined;

@@ -15,7 +15,7 @@ import { VERSION } from '../version.ts';
 import { addressAt, type FoundAddress, placesOf } from './find-references.ts';
 import type { CheckedTexts, PlaceInFile, ProjectSnapshot, TextRange } from './snapshot.ts';
 
-/** A renamable name, or why it cannot be renamed. */
+/** The name at a place, or the reason why it cannot be renamed. */
 type Renamable = { readonly range: TextRange; readonly name: string } | { readonly refused: string };
 
 interface PlacedText extends PlaceInFile {
@@ -24,14 +24,14 @@ interface PlacedText extends PlaceInFile {
 
 export type Renaming =
   | {
-      /** In the texts of the snapshot. */
+      /** The edits, with offsets into the texts of the snapshot. */
       readonly edits: readonly PlacedText[];
-      /** Messages about changed and unchanged rules. */
+      /** Messages about the rules that were or were not changed. */
       readonly notes: readonly string[];
     }
   | { readonly refused: string };
 
-/** The name at an offset; undefined without an address. */
+/** Returns the name at an offset; undefined if there is no address. */
 export function renamableAt(snapshot: ProjectSnapshot, file: string, offset: number): Renamable | undefined {
   const found = addressAt(snapshot, file, offset);
   return found && nameIn(snapshot, found);
@@ -48,8 +48,8 @@ function nameIn(snapshot: ProjectSnapshot, found: FoundAddress): Renamable {
 }
 
 /**
- * The edits that rename the resource at an offset and keep its record. Writes nothing. `validate` and the local states decide whether it
- * is possible.
+ * Returns the edits that rename the resource at an offset and keep its record. Writes nothing. Refuses a rename that conflicts with a
+ * local state or changes the result of `validate`.
  */
 export async function renameAt(
   snapshot: ProjectSnapshot,
@@ -102,7 +102,7 @@ async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<R
 
 type ChangedPlace = Chosen['changed'][number];
 
-/** The new name in place of the old one, with quotes if YAML requires them. */
+/** Returns the edit that replaces the old name with the new one, with quotes if YAML requires them. */
 function changedName(text: string, { file, is, nameRange }: ChangedPlace, { from, to }: NameChange): PlacedText {
   const { start, end } = nameRange;
   const plain = { file, start, end, text: to };
@@ -116,7 +116,7 @@ function written(name: string): string {
   return scalarText(name, { flow: true, json: false });
 }
 
-/** The only manifest of the resource. @throws CannotEdit if the name is taken, or if not everything can be read. */
+/** Returns the only manifest of the resource. @throws CannotEdit if the new name is taken, or if a file cannot be read. */
 function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChange) {
   if (project === undefined || read === undefined) {
     throw new CannotEdit('the project file has errors; fix them first');
@@ -136,7 +136,7 @@ function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChan
   return { project, declarations: read.declarations, declaration };
 }
 
-/** The edit of `previous_names`. @throws CannotEdit */
+/** Returns the edit of `previous_names`, if any. @throws CannotEdit */
 function listing(
   text: string,
   { file, document }: Pick<Layer, 'file' | 'document'>,
@@ -153,7 +153,7 @@ function listing(
   return difference === undefined ? [] : [{ file, ...difference }];
 }
 
-/** Earlier names are kept. If an earlier name is restored, the current name is added only if a state may contain it. */
+/** Adds the current name to the previous names. If a previous name is restored, adds it only if a state may contain it. */
 function previousNames(
   listed: readonly string[],
   { kind, from, to }: NameChange,
@@ -181,7 +181,7 @@ interface Chosen {
   readonly notes: readonly string[];
 }
 
-/** The places to change; in rules, those that can only mean the resource. */
+/** Returns the places to change. In rules, these are the literals that can only stand for the resource. */
 function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: ChooseOptions): Chosen {
   const notes: string[] = [];
   const changed = places.flatMap((place) => {
@@ -201,7 +201,7 @@ function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: C
   return { changed, notes };
 }
 
-/** The differing part of two texts, if any. */
+/** Returns the smallest splice that turns one text into the other; undefined if they are equal. */
 function differenceOf(before: string, after: string): Splice | undefined {
   if (before === after) return undefined;
   const most = Math.min(before.length, after.length);
@@ -227,7 +227,7 @@ interface Renamed {
 }
 
 /**
- * Every workspace must keep the same resources with the same values, except for the name, and without new problems.
+ * Refuses an edit after which a workspace has other resources, other values except for the name, or new problems.
  * @throws CannotEdit
  */
 function refuseOtherChanges({ before, after, change, previous }: Renamed): void {
@@ -267,20 +267,19 @@ function withName(resource: Resource, { change, previous }: Pick<Renamed, 'chang
   return { ...resource, spec, address: to, name: change.to, previousNames: previous };
 }
 
-/** Equal for resources with equal contents. */
+/** Returns a string that is equal for resources with equal contents. */
 function shapeOf({ source: _, spec, ...resource }: Resource): string {
   return canonicalJson(JSON.parse(JSON.stringify({ ...resource, spec: toForms(spec) })) as Json);
 }
 
-/** The addresses of records in states. */
+/** The addresses in local states. */
 interface HeldAddresses {
-  /** With a workspace that has it. */
+  /** Maps each address to a workspace whose state contains it. */
   readonly workspaces: ReadonlyMap<Address, string>;
-  /** False if a state is elsewhere or cannot be read. */
+  /** False if a state is not local or cannot be read. */
   readonly isComplete: boolean;
 }
 
-/** From local states only. */
 async function heldAddresses({ root, workspaces }: ProjectConfig): Promise<HeldAddresses> {
   const held = new Map<Address, string>();
   let isComplete = true;

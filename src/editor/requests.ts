@@ -68,12 +68,12 @@ const MOST_NAMED = 3;
 interface EditorRequests {
   readonly connection: ProtocolConnection;
   readonly session: EditorSession;
-  /** Validates the parameters of a request and answers it in order, without secrets. */
+  /** Validates the parameters of a request, runs the work and redacts its errors. Refuses requests outside of the session. */
   answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>>;
   redact(text: string): string;
 }
 
-/** An open file, with the project around it. */
+/** An open file with its project. */
 interface OpenedFile {
   readonly snapshot: ProjectSnapshot;
   /** Relative to the folder of the snapshot. */
@@ -81,16 +81,16 @@ interface OpenedFile {
   readonly document: TextDocument;
 }
 
-/** `latest` does not wait for recent changes of other files. */
+/** `now` waits until all changes are loaded; `latest` uses the last load. */
 type Freshness = 'now' | 'latest';
 
-/** Handles all requests about files, places and names. */
+/** Registers the handlers of all requests about files and positions. */
 export function listenToRequests({ connection, session, answer, redact }: EditorRequests): void {
   const checked =
     <P, T>(schema: ZodType, work: (params: P) => T | Promise<T>) =>
     (params: P) =>
       answer(schema, params, () => work(params));
-  /** For requests about a place. The answer is `none` in a file that belongs to no project. */
+  /** Creates the handler of a request about a position. It returns `none` for a file that belongs to no project. */
   const at = <P extends TextDocumentPositionParams, T, None>(
     { none, schema = atPosition, freshness = 'now' }: { none: None; schema?: ZodType; freshness?: Freshness },
     work: (found: OpenedFile & { readonly offset: number }, params: P) => T | Promise<T>,
@@ -245,7 +245,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
 
 const position = z.object({ line: z.uint32(), character: z.uint32() });
 
-/** The parameters of requests, as far as they are used. */
+/** The used parameters of requests. */
 const inFile = z.object({ textDocument: z.object({ uri: z.string() }) });
 const atPosition = inFile.extend({ position });
 const forReferences = atPosition.extend({ context: z.object({ includeDeclaration: z.boolean() }) });
@@ -269,7 +269,7 @@ async function openedFile(session: EditorSession, uri: string, freshness: Freshn
   return { snapshot: { ...known, textOf }, file, document };
 }
 
-/** For a fleet file, and for a project that cannot be loaded: only the text of the file is known. */
+/** Returns a snapshot for a fleet file, or for a project that cannot be loaded. It contains only the folder. */
 function withoutProject(file: string): ProjectSnapshot {
   return {
     ...NOT_LOADED,
@@ -339,7 +339,7 @@ function completionItem(
     kind: ITEM_KINDS[is],
     ...(detail !== '' && { detail: redact(detail) }),
     ...(description !== '' && { documentation: description }),
-    // By default, editors sort by the label, and filter by the replaced text including quotes.
+    // By default, editors sort by label, and filter by the replaced text including its quotes.
     sortText: String(index).padStart(5, '0'),
     filterText: newText,
     textEdit: { range: rangeIn(document, range), newText },

@@ -6,7 +6,7 @@ import { isObject } from '../values/json.ts';
 import type { FileRole } from './snapshot.ts';
 import type { TextCursor } from './text-cursor.ts';
 
-/** A word for the cursor in a rule's condition. */
+/** A possible word in the condition of a rule. */
 interface RuleWord {
   readonly name: string;
   readonly detail: string;
@@ -15,17 +15,17 @@ interface RuleWord {
 
 interface RuleCursor {
   readonly words: readonly RuleWord[];
-  /** The typed part of the word. */
+  /** The typed start of the word. */
   readonly typed: string;
 }
 
-/** Characters before the cursor that are analysed. */
+/** The number of characters before the cursor that are analysed. */
 const ANALYSED_LENGTH = 500;
 
 const CHAIN = /((?:[A-Za-z_]\w*(?:\[[^\][]*\])*\.)*)([A-Za-z_]\w*)?$/;
 const BINDING = /([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\.(?:all|exists|exists_one|map|filter)\(\s*([A-Za-z_]\w*)\s*,/g;
 
-/** Undefined if the cursor is not in a condition. */
+/** Returns undefined if the cursor is not in a condition. */
 export function ruleCursor(role: FileRole, { path, value, typed, isBlock }: TextCursor): RuleCursor | undefined {
   const [first, index, last] = path;
   if (role === 'manifest' || first !== 'policies' || path.length !== 3) return undefined;
@@ -37,7 +37,7 @@ export function ruleCursor(role: FileRole, { path, value, typed, isBlock }: Text
   const text = isBlock ? typed.slice(typed.indexOf('\n') + 1) : typed;
   const before = text.slice(-ANALYSED_LENGTH).replace(/"[^"]*"|'[^']*'/g, '_');
   const [, chain = '', word = ''] = CHAIN.exec(before) ?? [];
-  // No words inside of a quoted text.
+  // The cursor is in a string literal.
   if (/["']/.test(before)) return { words: [], typed: word };
   const known = new Map(variables);
   for (const [, list = '', name = ''] of before.matchAll(BINDING)) known.set(name, itemOf(typeAt(list, known)));

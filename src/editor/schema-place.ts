@@ -16,7 +16,7 @@ interface SpecPlace {
   readonly path: DocumentPath;
 }
 
-/** Undefined outside of specs, and in specs of unknown kinds. */
+/** Returns undefined outside of specs and in specs of unknown kinds. */
 export function specPlace(role: FileRole, value: Json, at: DocumentPath): SpecPlace | undefined {
   if (role === 'manifest' && at[0] === 'spec') {
     const kind = isObject(value) ? value.kind : undefined;
@@ -26,7 +26,7 @@ export function specPlace(role: FileRole, value: Json, at: DocumentPath): SpecPl
   return spec !== undefined && kinds.has(spec.kind) ? spec : undefined;
 }
 
-/** The address that a manifest declares. */
+/** Returns the address that a manifest declares. */
 export function ownAddress(value: Json): string | undefined {
   if (!isObject(value) || !isObject(value.metadata)) return undefined;
   return `${String(value.kind)}/${String(value.metadata.name)}`;
@@ -49,7 +49,7 @@ export class SchemaPlace {
     const spec = specPlace(role, value, at);
     this.#root = spec === undefined ? schemaOf(role, value) : projectSchema();
     this.#path = spec === undefined ? at : ['defaults', spec.kind, ...spec.path];
-    // Follows the existing value as well: one key of an object can restrict the others.
+    // The existing value is needed too, because one key of an object can restrict the others.
     this.#value = spec === undefined ? value : within(value, at.slice(0, at.length - spec.path.length), this.#path);
   }
 
@@ -63,7 +63,7 @@ export class SchemaPlace {
     return all.flatMap((schema) => (isObject(schema) && Array.isArray(schema.examples) ? schema.examples : []));
   }
 
-  /** The fields of the object by name, including those of a value form. */
+  /** The fields of the object, including the keys of a value form. */
   get fields(): readonly SchemaField[] {
     const found = new Map<string, SchemaField>();
     const { depth, value } = follow(this.#value, this.#path);
@@ -72,7 +72,7 @@ export class SchemaPlace {
       const form = Object.keys(properties).find((key) => key.startsWith('$'));
       const isForm = form !== undefined && isObject(value) && Object.hasOwn(value, form);
       for (const [name, schema] of Object.entries(properties as JsonObject)) {
-        // Optional keys of a value form are offered only beside its main key.
+        // Optional keys of a value form are offered only if its main key exists.
         if (form !== undefined && form !== name && !isForm) continue;
         const takes = this.#alternatives(schema);
         const description = String((isObject(schema) && schema.description) || takes[0]?.description || '');
@@ -82,7 +82,7 @@ export class SchemaPlace {
     return [...found.values()];
   }
 
-  /** The schemas at the path, before they are narrowed. */
+  /** The schemas at the path, before their alternatives are resolved. */
   get #found(): readonly Json[] {
     let schemas: readonly Json[] = [this.#root];
     for (const [depth, part] of this.#path.entries()) {
@@ -112,7 +112,7 @@ function inside(schema: JsonObject, part: string | number): Json | undefined {
   return isObject(properties) && Object.hasOwn(properties, part) ? (properties[part] as Json) : additionalProperties;
 }
 
-/** The alternatives that match the existing value: a value form has only its own keys, and `backend: git` those of git. */
+/** Returns the alternatives that match the existing keys: those of a value form, or those of git if it contains `backend: git`. */
 function narrowed(schemas: readonly JsonObject[], written: unknown): readonly JsonObject[] {
   if (!isObject(written)) return schemas;
   const keys = Object.keys(written);
@@ -129,7 +129,7 @@ function narrowed(schemas: readonly JsonObject[], written: unknown): readonly Js
   return left.length > 0 ? left : schemas;
 }
 
-/** Moves the part of a value at one path to another path. */
+/** Returns a value that has the part at `from` at the first two keys of `to`. */
 function within(value: Json, from: DocumentPath, to: DocumentPath): Json {
   const { depth, value: part } = follow(value, from);
   const found = depth === from.length ? (part as Json) : null;

@@ -44,7 +44,7 @@ import type { ProjectSnapshot } from './snapshot.ts';
 interface ServerOptions extends EditorSessionOptions {
   readonly input: Readable;
   readonly output: Writable;
-  /** The requested workspace. A request of the editor takes precedence. */
+  /** The requested workspace. A workspace that the editor requests takes precedence. */
   readonly workspace: string | undefined;
   readonly signal: AbortSignal;
 }
@@ -55,7 +55,7 @@ const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /**
- * Serves an editor over the Language Server Protocol until it exits or the signal aborts. Writes only protocol messages.
+ * Serves an editor over the Language Server Protocol until the editor exits or the signal aborts. Writes only protocol messages.
  * @returns true if the editor sent a shutdown request before it exited.
  */
 export async function serveEditor(options: ServerOptions): Promise<boolean> {
@@ -73,7 +73,7 @@ class EditorServer {
   readonly #session: EditorSession;
   #isClosed = false;
   #reportsFileChanges = false;
-  /** By folder, the patterns of the files for which the editor offers formatting; undefined if it cannot choose files. */
+  /** By folder, the patterns of files for which formatting is offered; undefined if the editor does not support such patterns. */
   #formatted: Map<string, readonly string[]> | undefined;
   #state: 'new' | 'running' | 'shut down' = 'new';
 
@@ -109,7 +109,7 @@ class EditorServer {
       const end = () => resolve(this.#state === 'shut down');
       connection.onNotification(ExitNotification.type, end);
       connection.onClose(end);
-      // The rest of the stream cannot be parsed. The editor restarts the server.
+      // The rest of the stream cannot be parsed, so end. The editor then restarts the server.
       connection.onError(([error]) => void this.#log(MessageType.Error, error.message).finally(end));
       input.once('end', end).once('error', end);
       signal.addEventListener('abort', end, { once: true });
@@ -209,7 +209,7 @@ class EditorServer {
       .catch((error: unknown) => this.#failed(error));
   }
 
-  /** For the files of a project only: others have formatters of their own. */
+  /** Offers formatting only for the files of a project, because other files have other formatters. */
   #offerFormatting({ folder, project }: ProjectSnapshot): void {
     const patterns = [...PROJECT_FILES, ...(project?.manifests ?? defaultManifests)];
     const before = this.#formatted?.get(folder);
@@ -229,7 +229,7 @@ class EditorServer {
     Promise.all([ended, begun]).catch((error: unknown) => this.#failed(error));
   }
 
-  /** Rejects requests that are out of order, and reports bugs without secrets. */
+  /** Validates and answers a request. Rejects it outside of the session, and reports bugs without secrets. */
   async #answer<T>(schema: ZodType, params: unknown, work: () => T | Promise<T>): Promise<T | ResponseError<void>> {
     if (this.#state === 'new') return new ResponseError(NOT_INITIALIZED, 'not initialized');
     if (this.#state === 'shut down') return new ResponseError(INVALID_REQUEST, 'shut down');
@@ -254,7 +254,7 @@ class EditorServer {
     });
   }
 
-  /** Sends nothing after the editor has exited. */
+  /** Sends a message unless the server is closed. Ignores errors, because the editor may have exited. */
   async #send(send: () => Promise<void>): Promise<void> {
     if (!this.#isClosed) await send().catch(() => undefined);
   }

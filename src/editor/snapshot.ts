@@ -28,9 +28,9 @@ export interface PlaceInFile extends TextRange {
   readonly file: string;
 }
 
-/** A project at a moment, from its files and the open editors. Invalid parts are replaced by their last valid form. */
+/** A project at one point in time, with unsaved changes. Invalid parts are replaced by their last valid form. */
 export interface ProjectSnapshot {
-  /** The real path of the project folder, or of the file's folder for a file without a project. */
+  /** The real path of the project folder; for a file without a project, of the folder of the file. */
   readonly folder: string;
   readonly project: ProjectConfig | undefined;
   readonly workspace: WorkspaceConfig | undefined;
@@ -38,24 +38,23 @@ export interface ProjectSnapshot {
   /** The declarations of all files, including those of other workspaces. */
   readonly declarations: readonly Declaration[];
   readonly resources: readonly Resource[];
-  /** The places of the parts of each spec. */
+  /** The sources of the parts of each spec. */
   readonly sources: ReadonlyMap<Address, SpecSources>;
   /** The diagnostics of `voxform validate`. */
   readonly diagnostics: readonly Diagnostic[];
-  /** The text in an editor, or else on disk; undefined if it cannot be read. */
+  /** Returns the text of a file in the editor or on disk; undefined if it cannot be read. */
   textOf(file: string): string | undefined;
-  /** Names of this kind that the last listing of the selected workspace returned. */
+  /** Returns the names of a lookup kind in the last listing of the selected workspace. */
   namesOnPlatform(lookup: string): readonly string[];
-  /** The result of `voxform validate` for every workspace, with these texts in place of files. */
+  /** Returns the result of `voxform validate` for every workspace. @param texts replacements for the contents of files. */
   checkedWith(texts: ReadonlyMap<string, string>): Promise<CheckedTexts>;
 }
 
 export type CheckedTexts = Awaited<ReturnType<typeof validateProject>>;
 
-/** The role of a file in voxform. */
 export type FileRole = 'manifest' | 'project' | 'fleet' | 'policies';
 
-/** The text and the role of a file; undefined for a file that cannot be read or has no role. */
+/** Returns the text and the role of a file; undefined if it cannot be read or has no role. */
 export function knownFile(
   snapshot: ProjectSnapshot,
   file: string,
@@ -65,7 +64,7 @@ export function knownFile(
   return text === undefined || role === undefined ? undefined : { text, role };
 }
 
-/** Undefined for other files: a prompt, the settings of another tool. */
+/** Returns undefined for files without a role, such as prompts and the settings of other tools. */
 export function roleOf(
   { project }: Pick<ProjectSnapshot, 'project'>,
   file: string,
@@ -81,7 +80,7 @@ export function roleOf(
 
 const matchers = new WeakMap<readonly string[], (file: string) => boolean>();
 
-/** Uses the patterns, because a new file declares nothing yet. */
+/** Returns a function that matches files against the manifest patterns, because a new file declares nothing yet. */
 function namedBy(patterns: readonly string[]): (file: string) => boolean {
   const known = matchers.get(patterns);
   if (known !== undefined) return known;
@@ -96,7 +95,7 @@ function namedBy(patterns: readonly string[]): (file: string) => boolean {
 
 const redactors = new WeakMap<ProjectSnapshot['resources'], Redactor>();
 
-/** Redacts the secrets of the workspace from a text. */
+/** Redacts the secrets of the project from a text. */
 export function withoutSecrets({ resources, project }: ProjectSnapshot, text: string): string {
   const redactor = redactors.get(resources) ?? new Redactor();
   if (!redactors.has(resources)) {
@@ -112,7 +111,7 @@ export function withoutSecrets({ resources, project }: ProjectSnapshot, text: st
   return redactor.redact(text);
 }
 
-/** The file that `$file` names in another one; undefined outside of the project, and among secrets. */
+/** Returns the file that a `$file` in another file names; undefined if it is outside of the project or a secret. */
 export function namedFile(
   snapshot: ProjectSnapshot,
   { file, role, name }: { readonly file: string; readonly role: FileRole; readonly name: string },
@@ -124,7 +123,7 @@ export function namedFile(
 
 const secretFilesOf = new WeakMap<ProjectSnapshot, (real: string) => boolean>();
 
-/** True for a file or folder, by its real path, that `$file` may name: in the project, and not among secrets. */
+/** True if `$file` may name this file or folder: it is in the project and no secret. @param real a real path. */
 export function mayBeShown(snapshot: ProjectSnapshot, real: string): boolean {
   const { folder, project } = snapshot;
   const readers = Object.values(project?.workspaces ?? {}).map(({ secrets }) => secrets);

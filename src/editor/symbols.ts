@@ -12,7 +12,7 @@ export interface FileSymbol {
   readonly children: readonly FileSymbol[];
 }
 
-/** The outline of a file: its resources, or its settings with the named items below them. */
+/** Returns the outline of a file: its resources, or its settings with the named items below them. */
 export function symbolsIn(snapshot: ProjectSnapshot, file: string): readonly FileSymbol[] {
   const known = knownFile(snapshot, file);
   if (known === undefined) return [];
@@ -34,7 +34,7 @@ export function symbolsIn(snapshot: ProjectSnapshot, file: string): readonly Fil
   });
 }
 
-/** The keys of an object, or the names of the objects in a list, and those one level below a section. */
+/** Returns the keys of an object, or the names of the objects in a list. A section also contains the entries one level below. */
 function entriesOf(node: unknown, is: FileSymbol['is']): FileSymbol[] {
   const below = (value: unknown) => (is === 'section' ? entriesOf(value, 'entry') : []);
   if (isSeq(node)) {
@@ -61,7 +61,7 @@ function rangeEnd(node: unknown): number {
   return isScalar(node) || isMap(node) || isSeq(node) ? rangeIn(node).end : 0;
 }
 
-/** Declared resources whose address has all letters of the query in their order. */
+/** Returns declared resources whose address contains all letters of the query in their order. */
 export function resourcesNamed(
   snapshot: ProjectSnapshot,
   query: string,

@@ -8,19 +8,19 @@ import type { TextRange } from './snapshot.ts';
 export interface TextCursor {
   /** The path of the value; for a key, the path of its object. */
   readonly path: DocumentPath;
-  /** `either` for a word alone under its key: it may become the first key of an object. */
+  /** `either` for a single word below its key, because it may become the first key of an object. */
   readonly at: 'key' | 'value' | 'either';
   /** The range that a completion replaces: the whole key or value, including quotes. */
   readonly range: TextRange;
-  /** The text of the range up to the cursor, without its quote. */
+  /** The text of the range up to the cursor, without its opening quote. */
   readonly typed: string;
   readonly style: 'PLAIN' | 'QUOTE_DOUBLE' | 'QUOTE_SINGLE';
-  /** True in a block scalar, where completions do not apply. */
+  /** True in a block scalar, where only rule conditions have completions. */
   readonly isBlock: boolean;
   readonly flow: boolean;
   /** True if the text is JSON, so that completions use JSON syntax. */
   readonly json: boolean;
-  /** True if the colon already follows. */
+  /** True if a colon already follows the range. */
   readonly hasColon: boolean;
   /** The readable part of the document's value. */
   readonly value: Json;
@@ -28,10 +28,10 @@ export interface TextCursor {
   readonly siblings: ReadonlySet<string>;
 }
 
-/** Inserted at the cursor, so that the parser finds a scalar there, whatever follows. */
+/** Inserted at the cursor in place of the rest of the text, so that the parser always finds a scalar there. */
 const LETTER = 'x';
 
-/** Undefined in comments, block scalars and other places without completions. */
+/** Returns undefined in comments and other places without completions. */
 export function cursorAt(text: string, offset: number): TextCursor | undefined {
   const { start, text: whole } = documentAround(text, offset);
   const here = offset - start;
@@ -78,7 +78,7 @@ const QUOTED: Readonly<Record<string, RegExp>> = {
 const PLAIN = /^(?:(?!:(?:\s|$)|\s#)[^\r\n])*/;
 const PLAIN_IN_BRACKETS = /^(?:(?!:(?:[\s,[\]{}]|$)|\s#)[^\r\n,[\]{}])*/;
 
-/** The part of the line that belongs to the word at its start. */
+/** Returns the start of the line that continues the word before the cursor. */
 function restOf(
   line: string,
   style: TextCursor['style'],

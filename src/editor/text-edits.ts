@@ -12,14 +12,14 @@ interface CodeFix {
   readonly change: ChangedText;
 }
 
-/** Fixes for a diagnostic that has one edit, the likeliest first. */
+/** Returns the fixes of a diagnostic, the most likely first. Each is one edit. */
 export function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonly CodeFix[] {
   const { fix } = diagnostic;
   if (fix === undefined) return [];
   const range = rangeOf(diagnostic, document);
   const text = document.getText();
   const written = text.slice(range.start, range.end);
-  // A block text, an alias, an anchor or a tag cannot be replaced by a plain value.
+  // A block scalar, an alias, an anchor or a tag cannot be replaced by a plain value.
   if (/^[|>*&!]/.test(written) || written === '') return [];
   return textsFor(fix, { written, json: isJson(text) }).map((instead) => ({
     title: 'quotes' in fix ? TITLES[fix.quotes] : `Change to ${instead}`,
@@ -47,7 +47,7 @@ function textsFor(fix: Fix, { written, json }: Written): readonly string[] {
   return quote === '' ? [] : [written.slice(1, -1)];
 }
 
-/** A text that has no other meaning without quotes. */
+/** Matches a string that needs no quotes in YAML. */
 const PLAIN = /^(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z_$][\w$./-]*$/i;
 
 function objectText(value: Readonly<Record<string, string>>, json: boolean): string {
@@ -57,10 +57,10 @@ function objectText(value: Readonly<Record<string, string>>, json: boolean): str
   return `{ ${pairs.join(', ')} }`;
 }
 
-/** The maximum number of differing lines; finding the shortest difference takes quadratic time. */
+/** The maximum number of differing lines, because the time to find the shortest difference is quadratic. */
 const MAX_EDITS = 1000;
 
-/** The changes of `voxform fmt`, so that the cursor stays in unchanged parts; none if the text is broken. */
+/** Returns the changes of `voxform fmt` as small edits that keep the cursor in place; none if the text is invalid. */
 export function formattingEdits(file: string, text: string): readonly ChangedText[] {
   const formatted = formattedText(file, text, kinds);
   if ('problems' in formatted || formatted.text === text) return [];

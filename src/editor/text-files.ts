@@ -4,15 +4,15 @@ import { namedFileAt, referencesAt } from './find-references.ts';
 import { type PlaceInFile, type ProjectSnapshot, roleOf } from './snapshot.ts';
 import { symbolsIn } from './symbols.ts';
 
-/* Texts that manifests name with `$file`, such as prompts. */
+/* Files that manifests name with `$file`, such as prompts. */
 
 interface TextUses {
-  /** Addresses of resources, or the names of other files, sorted. */
+  /** The sorted addresses of the resources that use the file, or the paths of other files that use it. */
   readonly users: readonly string[];
   readonly places: readonly PlaceInFile[];
 }
 
-/** The uses of a text in manifests and patches; undefined for a file of another role. */
+/** Returns the uses of a text file in manifests and patches; undefined for a file with a role of its own. */
 export function usesOfText(snapshot: ProjectSnapshot, file: string): TextUses | undefined {
   if (roleOf(snapshot, file, snapshot.textOf(file) ?? '') !== undefined) return undefined;
   const places = referencesAt(snapshot, { file, offset: 0, withDeclaration: false });
@@ -25,10 +25,10 @@ export function usesOfText(snapshot: ProjectSnapshot, file: string): TextUses | 
   return { users: [...new Set(users)].sort(), places };
 }
 
-/** Codes of diagnostics about a value, whose text may be in another file. */
+/** The codes of diagnostics about values. The text of such a value may be in another file. */
 const ABOUT_VALUES = new Set(['out-of-range', 'bad-format', 'not-allowed']);
 
-/** The diagnostics about values that are texts of files, also at their files. */
+/** Returns the diagnostics of a project. Diagnostics about the text of another file are repeated for that file. */
 export function withTextFiles(snapshot: ProjectSnapshot): readonly Diagnostic[] {
   return snapshot.diagnostics.flatMap((diagnostic) => {
     const text = ABOUT_VALUES.has(diagnostic.code) ? snapshot.textOf(diagnostic.file) : undefined;

@@ -14,13 +14,13 @@ export interface LogEntry {
 }
 
 export interface LoadOptions {
-  /** The project folder. A relative path begins in the working directory of the process. */
+  /** The project folder. A relative path is resolved against the working directory of the process. */
   readonly cwd: string;
   /** The environment with secrets and `VOXFORM_…` variables, usually `process.env`. Default: empty. */
   readonly env?: Environment;
-  /** The workspace. Default: `VOXFORM_WORKSPACE` or the default of the project. */
+  /** The name of the workspace. Default: `VOXFORM_WORKSPACE`, or the default of the project. */
   readonly workspace?: string;
-  /** Receives all messages. The library prints nothing. */
+  /** Called with each message. The library prints nothing. */
   log?(entry: LogEntry): void;
 }
 
@@ -32,7 +32,7 @@ export interface CallOptions {
 
 /** A project with one selected workspace. Each call reads the files and the platform again. */
 export interface Project {
-  /** Absolute path of the folder. */
+  /** The absolute path of the project folder. */
   readonly root: string;
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
 }
@@ -40,7 +40,7 @@ export interface Project {
 const loadedWith = new WeakMap<Project, LoadOptions>();
 
 /**
- * Opens the project in a folder. The API key is not needed before the first plan.
+ * Opens the project in a folder. Does not need the API key.
  * @throws UserError, InvalidProject
  */
 export function loadProject(options: LoadOptions): Promise<Project> {
@@ -56,12 +56,12 @@ export function loadProject(options: LoadOptions): Promise<Project> {
 
 interface LibraryCall {
   readonly opened: OpenWorkspace;
-  /** Must be called before the first write: from then on, an abort lets requests in flight finish. */
+  /** Must be called before the first write. After that, requests in flight finish after an abort. */
   beginWriting(): void;
 }
 
 /**
- * Runs work in a project. Errors contain no secret, and an abort rejects with the reason of the signal.
+ * Runs work in a project. Errors contain no secrets. Rejects with the reason of the signal if aborted.
  * @internal
  */
 export function calling<T>(
@@ -113,7 +113,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
   };
 }
 
-/** The error with secrets removed from its messages and stacks, and from those of its causes. */
+/** Redacts secrets in the messages and stacks of an error and its causes. */
 function redactedError(error: unknown, redact: (text: string) => string): unknown {
   if (error instanceof InvalidManifests || error instanceof InvalidProject) {
     const diagnostics = error.diagnostics.map((each) => ({ ...each, message: redact(each.message) }));

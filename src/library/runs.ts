@@ -30,7 +30,7 @@ export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOpti
 export interface PlanOptions extends ReadOptions, Partial<Omit<PlanningOptions, 'routes' | 'publications'>> {}
 
 export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions, Partial<LockOptions> {
-  /** After a failure: continue with resources that do not depend on it (default), or start no more. */
+  /** Whether to continue after a failure with resources that do not depend on the failed one (default), or to start no more writes. */
   readonly onError?: 'continue' | 'stop';
   onProgress?(progress: ReadProgress): void;
   onEvent?(event: ApplyEvent): void;
@@ -39,18 +39,18 @@ export interface ApplyOptions extends CallOptions, GuardOptions, PlatformOptions
 /** A plan that can be applied. */
 export interface Planned {
   readonly project: Project;
-  /** The plan as data, without secrets, as `voxform plan --output json` prints it. */
+  /** The plan without secrets, as `voxform plan --output json` prints it. */
   readonly document: PlanDocument;
-  /** The number of resources that an apply would write, without manual steps, blocked and unknown ones. */
+  /** The number of resources that an apply would write. Excludes manual steps, and blocked and unknown resources. */
   readonly changes: number;
 }
 
 export interface Applied {
   /** The plan with the result of each resource, as `voxform apply --output json` prints it. */
   readonly document: ApplyDocument;
-  /** Every planned write succeeded. */
+  /** True if every planned write succeeded. */
   readonly complete: boolean;
-  /** The signal ended it early. */
+  /** True if the signal ended the apply early. */
   readonly interrupted: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface Drift {
 }
 
 /**
- * Plans an apply. Reads the platform, takes no lock and writes nothing.
+ * Plans an apply. Reads the platform, acquires no lock and writes nothing.
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
@@ -71,7 +71,7 @@ export async function plan(project: Project, options: PlanOptions = {}): Promise
 
 /**
  * Reads a plan that `voxform plan --out` or a program saved as JSON.
- * @throws UserError if it is not a plan, was edited, or is of a newer version.
+ * @throws UserError if the text is not a plan, was edited, or is from a newer version.
  */
 export function readPlan(project: Project, text: string): Planned {
   const document = parseSavedPlan(text, { file: 'the plan', version: VERSION });
@@ -79,15 +79,15 @@ export function readPlan(project: Project, text: string): Planned {
 }
 
 /**
- * Applies exactly this plan or nothing: it is refused before the first write if the state, a record that it would change or a secret has
- * changed since, or if a guard or a policy stops it. There is no prompt. A failed resource is part of the result, not an exception.
+ * Applies exactly this plan without a prompt. Refuses it before the first write if the state, a record that it would change or a secret
+ * has changed since, or if a guard or a policy stops it. A failed resource is part of the result, not an exception.
  * @throws UserError, InvalidProject, PlatformError
  */
 export async function apply(
   { project, document: given }: Planned,
   { lockTimeout = 0, onError = 'continue', ...options }: ApplyOptions = {},
 ): Promise<Applied> {
-  // The check of saved plans refuses a document that a program changed.
+  // Reading the plan again refuses a document that the program changed.
   const { document: saved } = readPlan(project, JSON.stringify(given));
   return calling(project, options, ({ opened, beginWriting }) => {
     refuseTrippedGuards(saved, options);
@@ -111,7 +111,7 @@ export async function apply(
 }
 
 /**
- * Changes on the platform since the last apply. Writes nothing.
+ * Finds changes on the platform since the last apply. Writes nothing.
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function drift(project: Project, options: ReadOptions = {}): Promise<Drift> {
@@ -134,12 +134,12 @@ function planned(
 }
 
 export interface ImpactOptions extends CallOptions, PlatformOptions, ImpactSelection {
-  /** Receives the number of calls that were read. */
+  /** Called with the number of calls read so far. */
   onProgress?(calls: number): void;
 }
 
 /**
- * Figures of calls by published version of an agent, as `voxform impact --output json` prints them. Reads all calls once, and writes
+ * Compares the calls of an agent by published version, as `voxform impact --output json` prints it. Reads all calls once, and writes
  * nothing.
  * @throws UserError, InvalidProject, PlatformError
  */

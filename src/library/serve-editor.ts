@@ -3,23 +3,25 @@ import type { Environment } from '../manifests/secret-reader.ts';
 import { Redactor } from '../values/redactor.ts';
 
 export interface EditorOptions {
-  /** Messages of the Language Server Protocol, from and to the editor. */
+  /** Protocol messages from the editor. */
   readonly input: Readable;
+  /** Protocol messages to the editor. */
   readonly output: Writable;
   /** The environment with secrets and `VOXFORM_…` variables. Default: empty. */
   readonly env?: Environment;
-  /** The workspace. Default: that of the editor, `VOXFORM_WORKSPACE` or the default of the project. */
+  /** The name of the workspace. Default: `VOXFORM_WORKSPACE`, or the default of the project. The editor can request another one. */
   readonly workspace?: string;
-  /** Ends the service. */
+  /** Stops the server. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Serves an editor as `voxform lsp` does, until it disconnects or the signal aborts. Reads files, writes none, and sends no requests.
- * @returns true if the editor shut the service down before it disconnected.
+ * Serves an editor like `voxform lsp` until the editor disconnects or the signal aborts. Only reads files, and sends no requests to the
+ * platform.
+ * @returns true if the editor sent a shutdown request before it disconnected.
  */
 export async function serveEditor(options: EditorOptions): Promise<boolean> {
-  // Programs that serve no editor do not load the protocol.
+  // Loaded on first use, so that other programs do not load the protocol.
   const server = await import('../editor/server.ts');
   const { input, output, env = {}, workspace, signal = new AbortController().signal } = options;
   return server.serveEditor({

@@ -13,15 +13,15 @@ interface ComparisonOptions {
   now(): Date;
   textOf(error: unknown): string;
   redact(text: string): string;
-  /** Called when there is a new result. */
+  /** Called after each change of `shown`. */
   changed(): void;
 }
 
-/** Earlier calls are not read. */
+/** The maximum age of calls in milliseconds. */
 const MILLISECONDS = 30 * 24 * 60 * 60 * 1000;
 const MOST_KEPT = 5;
 
-/** The number of compared versions, to limit the requests. */
+/** The maximum number of compared versions, to limit the number of requests. */
 const MOST_VERSIONS = 10;
 
 interface Comparing {
@@ -29,7 +29,7 @@ interface Comparing {
   redact(text: string): string;
 }
 
-/** The latest versions with their differences, and their effect on the calls of the last 30 days, as markup. */
+/** Returns HTML with the differences of the latest versions, and their effect on the calls of the last 30 days. */
 export async function callsHtml(
   opened: OpenWorkspace,
   record: VersionedRecord,
@@ -38,7 +38,7 @@ export async function callsHtml(
   const since = new Date(now.getTime() - MILLISECONDS).toISOString();
   const { workspace } = opened;
   const { address, id, versions } = record;
-  // A fleet stores the result, but nothing of what a sealed state keeps secret.
+  // A fleet stores the result. Values that a sealed state protects must not be part of it.
   const isSealed = workspace.state.seal !== undefined;
   return opened.withClient({}, async (client) => {
     const listed: VersionShown[] = [];
@@ -49,7 +49,7 @@ export async function callsHtml(
   });
 }
 
-/** Reads the calls of versions in the background: one comparison at a time, because all calls must be read. */
+/** Compares the calls of versions in the background, one comparison at a time, because each reads all calls. */
 export class CallComparisons {
   readonly #options: ComparisonOptions;
   readonly #shown = new Map<string, ShownImpact>();
@@ -58,14 +58,14 @@ export class CallComparisons {
     this.#options = options;
   }
 
-  /** By the address of the resource. */
+  /** The latest comparisons by resource address. */
   get shown(): ReadonlyMap<string, ShownImpact> {
     return this.#shown;
   }
 
   /**
-   * Starts to read the calls of a resource.
-   * @throws UserError if it is not possible now.
+   * Starts a comparison.
+   * @throws UserError if another comparison is running, or the resource has no versions.
    */
   async begin(opened: OpenWorkspace, address: string, askedBy: string): Promise<void> {
     const { now, redact, textOf } = this.#options;

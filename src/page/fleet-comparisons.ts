@@ -14,7 +14,7 @@ import { lasting } from './views/parts.ts';
 interface ComparisonOptions extends Pick<MemberRuns, 'sources' | 'context' | 'shared'> {
   readonly database: FleetDatabase;
   readonly control: Pick<FleetControl, 'project'>;
-  /** The maximum duration in milliseconds. */
+  /** The maximum duration of a comparison in milliseconds. */
   readonly longest: number;
   onTrouble(error: unknown): void;
 }
@@ -26,8 +26,8 @@ interface AskedComparison {
 }
 
 /**
- * Reads the calls of versions in the background: within the request limit of this process, and one workspace of a platform at a time.
- * Results are in the database, for all processes.
+ * Compares the calls of versions in the background. Runs within the request limit of this process, and for one workspace of a platform at
+ * a time. Stores the results in the database, where all processes read them.
  */
 export class FleetComparisons {
   readonly #options: ComparisonOptions;
@@ -39,8 +39,8 @@ export class FleetComparisons {
   }
 
   /**
-   * Starts to read the calls of a resource.
-   * @throws UserError if it is not possible now.
+   * Starts a comparison.
+   * @throws UserError if it cannot start now.
    */
   async begin(asked: AskedComparison): Promise<void> {
     const { database, context, longest, onTrouble } = this.#options;
@@ -77,7 +77,7 @@ export class FleetComparisons {
     await Promise.all(this.#running);
   }
 
-  /** Uses a redactor of its own, so that no other workspace sees its secrets. */
+  /** Opens the workspace with its own redactor, so that its secrets are not shared with other workspaces. */
   async #open(address: string, redactor: Redactor, signal: AbortSignal): Promise<OpenWorkspace> {
     const { control, sources, context, shared } = this.#options;
     const wanted = await control.project(address);
@@ -93,7 +93,7 @@ export class FleetComparisons {
       interrupts: { stop: signal, requests: signal },
     };
     const opened = await openWorkspace(ofWorkspace, { requireKey: true });
-    // Loads the project's secrets, so that they are redacted from texts of the platform.
+    // Load the secrets of the project, so that they are redacted from transcripts and error messages.
     await opened.declared('lenient');
     return opened;
   }

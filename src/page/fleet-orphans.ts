@@ -8,18 +8,18 @@ import type { Orphan } from '../state/state-document.ts';
 import { createStore } from '../state/state-location.ts';
 import { VERSION } from '../version.ts';
 
-/** Seconds to wait for the lock. */
+/** The number of seconds to wait for the lock. */
 const LOCK_TIMEOUT = 20;
 
 interface Closing {
   readonly address: string;
   readonly workspaceId: string;
-  /** The orphan with the reason why it was closed. */
+  /** The orphan, including the reason for closing it. */
   readonly orphan: Orphan;
   readonly by: string;
 }
 
-/** Closes an orphan of a workspace whose state is in the database of the fleet. Returns false if it is no longer an orphan. */
+/** Closes an orphan in a state that is in the database of the fleet. Returns false if the record is no longer an open orphan. */
 export type CloseOrphan = (closing: Closing) => Promise<boolean>;
 
 export function closingOrphans({
@@ -29,7 +29,7 @@ export function closingOrphans({
   log,
 }: {
   readonly fleet: Pick<FleetFile, 'database'>;
-  /** The user of the operating system. */
+  /** The operating system user. */
   readonly user: string;
   now(): Date;
   log(message: string): void;

@@ -51,12 +51,12 @@ import { spared } from './spared.ts';
 import { lasting } from './views/parts.ts';
 import { detailOf, MOST_RUNS, rowOf } from './workspace-detail.ts';
 
-/** Rows per list. */
+/** The maximum number of rows in each list of the overview. */
 const MOST_SHOWN = 10;
-/** Terms that a search reads. */
+/** The maximum number of search terms that one search reads. */
 const MOST_FOUND = 1000;
 
-/** Why a workspace needs attention, most urgent first. A possible duplicate costs money until somebody resolves it. */
+/** The reasons why a workspace needs attention, most urgent first. A possible duplicate costs money until it is resolved. */
 const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
   { needs: 'records', most: 50 },
   { status: 'failed', most: MOST_SHOWN },
@@ -78,7 +78,7 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
   ]);
   const listed = (by: Attention['by']): Attention => {
     const { found, rows: all } = needy.get(keyOf(by)) ?? { found: 0, rows: [] };
-    // Many manual steps are a fact of a fleet, not news.
+    // A fleet with many manual steps always has them, so only their number is shown.
     const rows = by.needs === 'steps' && all.length < found ? [] : all;
     return { by, rows: rows.map(rowOf), found, isCut: rows.length < found };
   };
@@ -97,7 +97,7 @@ function keyOf({ status, needs }: Attention['by']): string {
   return needs ?? status;
 }
 
-/** Each workspace under its most urgent reason; without empty lists. */
+/** Lists each workspace only under its most urgent reason, and removes empty lists. */
 function eachOnce(lists: readonly Attention[]): Attention[] {
   const seen = new Set<string>();
   return lists
@@ -120,13 +120,13 @@ interface FleetSourceOptions {
   log(message: string): void;
 }
 
-/** The page of a fleet, from its database: every process shows the same. */
+/** The page of a fleet. All contents come from the database, so every process serves the same page. */
 export class FleetSource implements PageSource {
   readonly title = 'fleet';
   readonly pulls: PullPages | undefined;
   readonly freezing: Freezing;
   readonly #options: FleetSourceOptions;
-  /** Reads every workspace. */
+  /** Cached, because the queries read every workspace. */
   readonly #overview: () => Promise<Overview>;
 
   constructor(options: FleetSourceOptions) {
@@ -276,7 +276,7 @@ function freezingOf({ control, log }: FleetSourceOptions): Freezing {
   };
 }
 
-/** The number of requests in the list of the page. */
+/** The maximum number of pull requests on the page. */
 const MOST_PULLS = 200;
 
 function pullPages(database: FleetDatabase): PullPages {

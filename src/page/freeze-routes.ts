@@ -11,7 +11,7 @@ interface FreezeRoutes {
   readonly answers: PageAnswers;
 }
 
-/** The pages that freeze a fleet and resume it. */
+/** Adds the pages that freeze and resume a fleet. */
 export function addFreezeRoutes(app: Hono<PageEnv>, { source, answers }: FreezeRoutes): void {
   const { freezing } = source;
   if (freezing === undefined) return;

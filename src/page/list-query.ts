@@ -20,7 +20,7 @@ export function resourceQuery(parameters: URLSearchParams): ResourceQuery {
   return { q: text('q'), kind: text('kind'), status: text('status'), page: pageNumber(parameters.get('page')) };
 }
 
-/** A text as a person typed it; undefined if it is empty. */
+/** Returns typed text without NUL and surrounding space, at most 255 characters; undefined if it is empty. */
 export function typedText(text: string | null | undefined): string | undefined {
   return text?.replaceAll('\0', '').trim().slice(0, 255) || undefined;
 }
@@ -29,7 +29,7 @@ function textIn(parameters: URLSearchParams) {
   return (key: string) => typedText(parameters.get(key));
 }
 
-/** Sentences about values of parameters that mean nothing. */
+/** Returns a message for each invalid value of a parameter. */
 export function unknownIn(parameters: URLSearchParams, sources: readonly string[]): string[] {
   const { source } = listQuery(parameters);
   const known = { status: workspaceStatuses, needs, sort: listOrders } as const;
@@ -48,12 +48,12 @@ export function unknownIn(parameters: URLSearchParams, sources: readonly string[
   return [...unknown, ...malformed];
 }
 
-/** The maximum number of rows of a page for programs. */
+/** The maximum number of rows that one request to the API returns. */
 const MOST_ROWS = 200;
 
 /**
- * A part of a list for programs. Unknown parameters are problems: without its misspelt filter, a list would have too many rows. So are
- * repeated ones, which would not widen a filter.
+ * Parses the paging parameters of the API. Unknown parameters are errors, because ignoring a misspelt filter would return too many rows.
+ * Repeated parameters are errors too, because only the first value would be used.
  */
 export function pagingOf(
   parameters: URLSearchParams,
@@ -77,7 +77,6 @@ export function pagingOf(
 
 const PAGE = /^[1-9]\d{0,5}$/;
 
-/** Starts at 1. */
 function pageNumber(text: string | null | undefined): number {
   return PAGE.test(text ?? '') ? Number(text) : 1;
 }

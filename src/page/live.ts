@@ -4,31 +4,31 @@ import { streamSSE } from 'hono/streaming';
 
 interface LiveOptions {
   version(address: string | undefined): Promise<string>;
-  /** Milliseconds between two queries. */
+  /** Milliseconds between two queries for changes. */
   readonly every: number;
 }
 
-/** The maximum number of open pages in total and per visitor. Others are asked to come back later. */
+/** The maximum number of open pages in total, and per visitor. Further pages must retry later. */
 const MOST_STREAMS = 200;
 const MOST_EACH = 50;
-/** Milliseconds between two pings, which show that the connection works. */
+/** Milliseconds between two pings. Without them, the page reports a lost connection. */
 const PING = 15_000;
-/** Milliseconds after which a stream ends and the page opens another. */
+/** Milliseconds after which a stream ends. The page then opens another. */
 const LONGEST = 30 * 60_000;
 
-/** Notifies open pages of changes. A new stream starts at its version, so that nothing is missed. */
+/** Notifies open pages of changes. A new stream first sends the current version, so that the page misses no change. */
 export class LiveUpdates {
   readonly #options: LiveOptions;
   readonly #closing = new AbortController();
   readonly #versions = new Map<string, { readonly until: number; readonly version: Promise<string> }>();
-  /** The visitor of each open stream. */
+  /** The visitors of the open streams, one entry for each stream. */
   readonly #streams: string[] = [];
 
   constructor(options: LiveOptions) {
     this.#options = options;
   }
 
-  /** @param whose a person or an address. */
+  /** @param whose the name of a person, or a network address. */
   isFull(whose: string): boolean {
     return this.#streams.length >= MOST_STREAMS || this.#streams.filter((each) => each === whose).length >= MOST_EACH;
   }
@@ -51,7 +51,7 @@ export class LiveUpdates {
           write: (event) => stream.writeSSE(event),
         });
       } catch {
-        // For example, the database is unreachable. The page shows the lost connection, and its next request the reason.
+        // For example, the database is unreachable. The page reports the lost connection, and its next request returns the error.
       } finally {
         this.#streams.splice(this.#streams.indexOf(whose), 1);
         this.#closing.signal.removeEventListener('abort', end);
@@ -67,7 +67,7 @@ export class LiveUpdates {
     while (!signal.aborted && performance.now() - began < LONGEST) {
       const version = await this.version(address);
       const isPingDue = performance.now() - heardAt >= PING;
-      // The client has read nothing since the last ping, or may no longer read the page.
+      // End the stream if the client has not received the last event, or may no longer read the page.
       if (isPingDue && !(isWritten && (await isAllowed()))) return;
       if (isWritten && (version !== said || isPingDue)) {
         const event = version === said ? { event: 'ping', data: '' } : { event: 'version', data: version };
@@ -82,14 +82,14 @@ export class LiveUpdates {
     }
   }
 
-  /** One query for all requests within the interval. */
+  /** Returns the version of the source. All requests within an interval share one query. */
   version(address: string | undefined): Promise<string> {
     const now = performance.now();
     for (const [key, { until }] of this.#versions) if (until <= now) this.#versions.delete(key);
     const known = this.#versions.get(address ?? '');
     if (known !== undefined) return known.version;
     const version = this.#options.version(address);
-    // The next request must not get an earlier failure.
+    // Do not cache a failure.
     version.catch(() => this.#versions.delete(address ?? ''));
     this.#versions.set(address ?? '', { until: now + this.#options.every * 0.9, version });
     return version;
@@ -98,7 +98,7 @@ export class LiveUpdates {
 
 interface Following {
   readonly whose: string;
-  /** Checked with each ping: whether the visitor may still read. */
+  /** True if the visitor may still read the page. Called before each ping. */
   isAllowed(): Promise<boolean>;
 }
 

@@ -35,8 +35,8 @@ export interface PageEnv {
 export type PageContext = Context<PageEnv>;
 
 /**
- * The subject of live updates: a workspace, or all if `address` is undefined. The version is from before the read, so that no change is
- * missed.
+ * The subject of live updates: one workspace, or all if `address` is undefined. The version must be read before the contents, so that
+ * no change is missed.
  */
 export interface Follows {
   readonly address: string | undefined;
@@ -53,7 +53,7 @@ interface Shown {
 
 type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
 
-/** Responses that all routes share: a view in the layout of the site, and errors. */
+/** Creates the responses that all routes share: views in the layout of the site, documents for programs, and errors. */
 export class PageAnswers {
   readonly #options: SiteOptions;
   readonly #live: LiveUpdates;
@@ -96,12 +96,12 @@ export class PageAnswers {
     return c.html(this.#options.redact(page.text), status);
   }
 
-  /** A document for programs. */
+  /** Returns a document for programs. */
   json(c: PageContext, document: object, status: ContentfulStatusCode = 200): Response {
     return c.body(this.#options.redact(jsonText(document)), status, { 'content-type': 'application/json' });
   }
 
-  /** A request that no person sends with the page. */
+  /** Returns a plain error for a request that the page itself never sends. */
   refuse(c: PageContext, status: ContentfulStatusCode, text: string): Response {
     return isProgram(c) ? this.json(c, { error: text }, status) : c.text(`${text}\n`, status);
   }
@@ -135,15 +135,15 @@ export class PageAnswers {
   }
 
   /**
-   * A page between the provider and the rest. A browser neither sends strict cookies after a redirect from another site, nor follows a
-   * redirect of a form to one.
+   * Returns a page that forwards to another page, for redirects between the page and the provider. After a redirect from another site, a
+   * browser sends no strict cookies; and the form policy of the page forbids a redirect from a form to another site.
    */
   landing(c: PageContext, { heading, text, to, link, status }: Landing): Promise<Response> {
     c.header('refresh', `0; url=${to}`);
     return this.show(c, noteView(heading, text, { back: to, link }), { title: heading, status });
   }
 
-  /** @param to the address that ends the session at the provider. */
+  /** @param to the URL that ends the session at the provider, if any. */
   signedOut(c: PageContext, to: URL | undefined): Promise<Response> {
     c.set('visitor', { ...c.var.visitor, person: undefined, formToken: undefined });
     const heading = 'Signed out';
@@ -159,8 +159,8 @@ export class PageAnswers {
   }
 
   /**
-   * The person who sent the form of an action; or the answer that refuses it.
-   * @param to the path of the form, to return to after the sign-in.
+   * Returns the name of the person who sent the form of an action, or the response that refuses the form.
+   * @param to the path to return to after the sign-in.
    */
   sender(c: PageContext, { action, form, to, back }: SentForm): string | Promise<Response> {
     const { visitor } = c.var;
@@ -200,7 +200,7 @@ interface Cookie {
   /** Seconds. */
   readonly maxAge: number;
   readonly isSecure: boolean;
-  /** Strict by default. */
+  /** Default: Strict. */
   readonly sameSite?: 'Lax';
 }
 
@@ -211,10 +211,10 @@ export function setCookie(c: PageContext, { name, value, maxAge, isSecure, sameS
   c.header('set-cookie', cookie, { append: true });
 }
 
-/** Pages to return to. Others, such as that of the sign-out, show nothing to a person. */
+/** The pages to return to after the sign-in. Others, such as the sign-out, have no contents. */
 const RETURNED = /^\/((workspaces|pulls)(\/.*)?|search|freeze|unfreeze)?$/;
 
-/** The path of one of our pages to return to. */
+/** Returns the path if it is a page to return to, otherwise `/`. */
 export function ownPath(text: string | undefined): string {
   const base = 'http://page';
   if (text === undefined || !URL.canParse(text, base)) return '/';
@@ -225,7 +225,7 @@ export function ownPath(text: string | undefined): string {
 interface Note {
   readonly heading: string;
   readonly text: string;
-  /** The path of its link. */
+  /** The path of the link. */
   readonly back?: string;
   /** The text of the link. */
   readonly link?: string;
@@ -236,7 +236,7 @@ interface Landing extends Required<Pick<Note, 'heading' | 'text' | 'link'>> {
   readonly status?: ErrorStatus;
 }
 
-/** True for the API, and for a sender that prefers JSON: errors are JSON. */
+/** True for requests to the API and for clients that prefer JSON. They receive errors as JSON. */
 function isProgram(c: PageContext): boolean {
   const accept = c.req.header('accept') ?? '';
   return isApi(c) || (accept.includes('application/json') && !accept.includes('text/html'));

@@ -28,11 +28,11 @@ import { searchView } from './views/search-view.ts';
 import { overviewView, pagesOf, workspacesView } from './views/workspaces-view.ts';
 import { addWorkspaceRoutes } from './workspace-routes.ts';
 
-/** The maximum size of a form: a token, an id, a reason. */
+/** The maximum size of a form. The largest fields are a token, an id and a reason. */
 const MOST_FORM_BYTES = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
 
-/** Hides the error of the database, and so its address, from visitors whose session cannot be checked. */
+/** Shown instead of a database error, which contains the database address, to visitors whose session cannot be checked. */
 const UNCHECKED = new UserError('voxform cannot check who you are at the moment', {
   hint: 'Try again in a minute.',
 });
@@ -43,7 +43,7 @@ export interface Page {
   close(): Promise<void>;
 }
 
-/** The page as HTTP answers: access, contents and actions. */
+/** Creates the HTTP handler of the page: access, contents and actions. */
 export function createPage(options: SiteOptions): Page {
   const { source, signOn } = options;
   const access = new Access(options);
@@ -187,7 +187,7 @@ export function createPage(options: SiteOptions): Page {
   addApiRoutes(app, { source, answers });
   app.notFound((c) => answers.gone(c, 'This page does not exist.', '/'));
   app.onError((error, c) => {
-    // An aborted upload is not a bug.
+    // An aborted upload is not an error of the server.
     if (!c.env.incoming.readableAborted) options.onError(error);
     if (error instanceof UserError) return answers.failed(c, 503, c.var.visitor.mayRead ? error : UNCHECKED);
     const text = 'An internal error occurred; see the log.';
@@ -212,7 +212,7 @@ export function createPage(options: SiteOptions): Page {
   };
 }
 
-/** No name contains NUL, and PostgreSQL does not accept it. */
+/** False for NUL, which no name contains and PostgreSQL does not accept, and for invalid escapes. */
 function isReadable(url: string): boolean {
   try {
     return !decodeURIComponent(url).includes('\0');
@@ -221,7 +221,7 @@ function isReadable(url: string): boolean {
   }
 }
 
-/** The methods of a page for `Allow`; undefined if there is no page. */
+/** Returns the value of `Allow` for a path; undefined if there is no such page. */
 function methodsOf(c: PageContext, hasSignOn: boolean): string | undefined {
   const { pathname } = new URL(c.req.url);
   if (hasSignOn && (pathname === '/sign-in/provider' || pathname === '/sign-in/callback')) return 'GET';
@@ -234,7 +234,7 @@ function methodsOf(c: PageContext, hasSignOn: boolean): string | undefined {
   return isPage ? 'GET, HEAD' : undefined;
 }
 
-/** No contents from elsewhere, no frames, no caching. */
+/** Forbid contents from other sites, frames and caching. */
 const pageHeaders = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",

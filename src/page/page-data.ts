@@ -12,16 +12,16 @@ import type { Orphan } from '../state/state-document.ts';
 import type { Json } from '../values/json.ts';
 
 export interface WorkspaceRow {
-  /** Unique; the last part of its path on the page. */
+  /** Unique. The path of the workspace on the page ends with it. */
   readonly address: string;
   readonly status: WorkspaceStatus;
-  /** Since when it has this status. */
+  /** The time since which the workspace has this status. */
   readonly since: Date | undefined;
-  /** When the platform was last read. */
+  /** The time of the last read of the platform. */
   readonly checkedAt: Date | undefined;
-  /** True if that is too long ago, regardless of the status. */
+  /** True if the last read is too long ago, regardless of the status. */
   readonly isOld: boolean;
-  /** A clause about what needs attention; empty if nothing does. */
+  /** Describes the problem that needs attention; empty if there is none. */
   readonly summary: string;
   readonly source: string;
   readonly mode: string;
@@ -33,22 +33,22 @@ export interface ListQuery {
   readonly status: WorkspaceStatus | undefined;
   readonly needs: Need | undefined;
   readonly source: string | undefined;
-  /** A label of one of its resources, as `team=sales`. */
+  /** Selects workspaces with a resource that has this label, such as `team=sales`. */
   readonly label: string | undefined;
-  /** The beginning of the address, or of a word of it. */
+  /** Selects workspaces whose address, or a word in it, starts with this string. */
   readonly q: string | undefined;
   readonly sort: (typeof listOrders)[number];
-  /** Only later addresses, in their order. */
+  /** Selects only addresses that sort after this one. */
   readonly after?: string | undefined;
   /** Starts at 1. */
   readonly page: number;
-  /** The number of rows of a page. */
+  /** The number of rows on a page. */
   readonly limit: number;
 }
 
 /** Selects the listed resources of a workspace. */
 export interface ResourceQuery {
-  /** Words that the address, the id or the detail contains. */
+  /** Words that must occur in the address, the id, the status or the details. */
   readonly q: string | undefined;
   readonly kind: string | undefined;
   readonly status: string | undefined;
@@ -61,65 +61,65 @@ export const ORPHAN_GONE = 'This orphan is no longer on the list.';
 
 export const UNREAD = 'The resources are not known until a run has read the platform.';
 
-/** @param id of the orphan. */
+/** Explains how to close an orphan whose state the page cannot change. @param id the id of the orphan. */
 export function closingOutside(location: string, id: string, reach: Reach): string {
   const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, reach);
   return `The page cannot change the state ${location}. Close with: ${command}`;
 }
 
-/** The minimum length of a text to search for. */
+/** The minimum number of characters in a search. */
 export const LEAST_SEARCHED = 2;
 
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
-  /** True if there may be more. */
+  /** True if there may be more matches. */
   readonly isCut: boolean;
 }
 
 export interface WorkspaceList {
-  /** Those of the requested page. */
+  /** The rows of the requested page. */
   readonly rows: readonly WorkspaceRow[];
-  /** The number of matches on all pages. A number above `MOST_COUNTED` means that there are more. */
+  /** The number of matches on all pages. Counting stops above `MOST_COUNTED`. */
   readonly found: number;
   readonly total: number;
   readonly sources: readonly string[];
 }
 
-/** A named fact. A time is shown with its age, an address as a link. */
+/** A named fact. Times are shown with their age, and URLs as links. */
 export type Fact = readonly [name: string, value: string | Date | URL];
 
-/** Workspaces that need attention for one reason. */
+/** The workspaces that need attention for one reason. */
 export interface Attention {
-  /** The filter that finds all of them. */
+  /** The filter that selects all of these workspaces. */
   readonly by:
     | { readonly status: WorkspaceStatus; readonly needs?: undefined }
     | { readonly needs: Need; readonly status?: undefined };
-  /** Without those of a more urgent reason; shortened. */
+  /** The first workspaces, without those that have a more urgent reason. */
   readonly rows: readonly WorkspaceRow[];
   readonly found: number;
   readonly isCut: boolean;
 }
 
 export interface Overview {
-  /** Numbers of all workspaces; absent ones are zero. */
+  /** The number of workspaces by status. A missing status means zero. */
   readonly counts: ReadonlyMap<WorkspaceStatus, number>;
   /** Most urgent reason first. */
   readonly attention: readonly Attention[];
-  /** Longest unchecked first; shortened. */
+  /** The first stale workspaces, the longest unchecked first. */
   readonly stale: readonly Attention[];
-  /** Projects with unknown workspaces, and the reasons. */
+  /** Projects whose workspaces cannot be determined, and the reasons. */
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
-  /** Of the last day; none without a fleet. */
+  /** Figures of the last day; empty outside of a fleet. */
   readonly trends: readonly Trend[];
-  /** Of the fleet, newest first; shortened. */
+  /** The latest freezes of the fleet, newest first. */
   readonly freezes: readonly ListedFreeze[];
   readonly facts: readonly Fact[];
 }
 
-/** Ended runs, failed ones, and those that found drift. */
+/** `runs` counts finished runs, `failed` failed runs, and `drifted` runs that found drift. */
 export const trendNames = ['runs', 'failed', 'drifted'] as const;
 
-/** Counts per hour, the current one last. */
+/** The number of runs in each hour, the current hour last. */
 export interface Trend {
   readonly name: (typeof trendNames)[number];
   readonly counts: readonly number[];
@@ -129,9 +129,9 @@ export interface Trend {
 export interface ResourceRow {
   readonly address: string;
   readonly id: string | null;
-  /** `recorded`: managed, but the plan with more details is not kept. */
+  /** `recorded` means that the state contains the resource, but its plan is no longer stored. */
   readonly status: SyncStatus | 'failed' | 'skipped' | 'recorded';
-  /** A clause; empty if nothing needs attention. */
+  /** Describes what needs attention; empty if nothing does. */
   readonly detail: string;
 }
 
@@ -139,59 +139,59 @@ export interface ListedRun {
   /** Unique in its workspace. */
   readonly id: string;
   readonly began: Date;
-  /** Undefined while it runs, and if its end was never reported. */
+  /** Undefined while the run is in progress, and if its end was never reported. */
   readonly seconds: number | undefined;
   readonly result: string;
   readonly command: string;
   readonly who: string | undefined;
   readonly askedBy: string | undefined;
   readonly summary: string;
-  /** The id of the saved plan that it made, decided or applied. */
+  /** The id of the saved plan that the run made, decided or applied. */
   readonly plan?: string | undefined;
 }
 
 export interface RunDetail extends ListedRun {
-  /** The outcome of `plan`; `gone` if it is no longer kept. */
+  /** The outcome of `plan`; `gone` if the plan is no longer stored. */
   readonly planState?: string | undefined;
   readonly facts: readonly Fact[];
   readonly problems: readonly string[];
   readonly resources: readonly AppliedRow[];
-  /** The number of those not listed. */
+  /** The number of resources that are not listed. */
   readonly more: number;
 }
 
-/** Errors with their lines. */
+/** A problem with a heading and its messages. */
 export interface ShownProblem {
   readonly heading: string;
   readonly lines: readonly string[];
 }
 
-/** A value, or words in its place. */
+/** A value, or words that explain why there is none. */
 export type FieldSide = { readonly value: Json } | { readonly words: string };
 
 export interface ComparedField {
   readonly path: string;
   readonly declared: FieldSide;
-  /** Undefined if it is equal. */
+  /** Undefined if it equals the declared value. */
   readonly live: FieldSide | undefined;
-  /** What changed since the last apply; undefined for a field in sync. */
+  /** The side that changed since the last apply; undefined for a field in sync. */
   readonly moved: PlannedChange['cause'] | undefined;
   /** The value last applied, if both sides changed. */
   readonly applied: FieldSide | undefined;
   readonly notes: readonly string[];
 }
 
-/** What only the page of a resource shows. */
+/** The data that only the page of a resource shows. */
 export interface ResourceParts {
   readonly fields: readonly ComparedField[];
-  /** False if only fields that differ are known. */
+  /** False if only the fields that differ are known. */
   readonly isWhole: boolean;
-  /** Runs that changed it, newest first. The result and the summary are those of the resource. */
+  /** The runs that changed the resource, newest first. The result and the summary are those of the resource. */
   readonly runs: readonly ListedRun[];
 }
 
 export interface WorkspaceDetail extends WorkspaceRow {
-  /** The facts as data. */
+  /** The same facts in the form in which they are stored. */
   readonly shown: Omit<ShownWorkspace, 'last'>;
   readonly facts: readonly Fact[];
   readonly running: boolean;
@@ -199,28 +199,28 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly problems: readonly ShownProblem[];
   readonly held: string | undefined;
   readonly resources: readonly ResourceRow[];
-  /** The remaining actions of the last run, as of `checkedAt`; undefined if the platform was not read yet. */
+  /** The actions that remained after the last run, as of `checkedAt`; undefined if the platform was never read. */
   readonly left: PlanDocument | undefined;
-  /** The waiting, approved or last rejected saved plan. It shows the time when it was made. */
+  /** The pending, approved or most recently rejected plan. */
   readonly saved: SavedPlan | undefined;
-  /** The flags of commands that select this workspace, such as ` -w staging`. */
+  /** How commands select this workspace, such as with `-w staging`. */
   readonly reach: Reach;
   readonly orphans: readonly Orphan[];
-  /** Dashboard addresses of records by kind. */
+  /** URL templates of the dashboard by kind. */
   readonly dashboard: PlanDocument['dashboard'];
-  /** The address of a manifest on the host of its repository, with `{file}` and `{line}`. */
+  /** The URL template of a manifest on the host of its repository, with `{file}` and `{line}`. */
   readonly files?: string | undefined;
-  /** The requested resource, if the workspace has it. */
+  /** The requested resource, if it exists. */
   readonly resource?: ResourceParts | undefined;
-  /** The location of a state that the page cannot read or change: everything else is from the last run. */
+  /** The location of a state that the page cannot read or change. All other data is then from the last run. */
   readonly outside?: string | undefined;
-  /** True if no run has reported its resources yet. */
+  /** True if no run has reported the resources yet. */
   readonly isUnread?: boolean;
-  /** Newest first; shortened. */
+  /** The latest runs, newest first. */
   readonly runs: readonly ListedRun[];
-  /** Why history and orphans are missing. */
+  /** The reason why history and orphans are missing, if they are. */
   readonly stateProblem: string | undefined;
-  /** By resource: requested comparisons of calls. */
+  /** The requested comparisons of calls by resource address. */
   readonly impacts?: ReadonlyMap<string, ShownImpact>;
   readonly actions: readonly ActionName[];
 }
@@ -234,7 +234,7 @@ interface SavedPlan {
 export interface ShownImpact {
   readonly askedAt: Date;
   readonly askedBy: string;
-  /** Markup; undefined while calls are read. */
+  /** The result as HTML; undefined while calls are being read, and after a failure. */
   readonly html: string | undefined;
   readonly problem: string | undefined;
 }
@@ -248,7 +248,7 @@ export const freezeActions = ['freeze', 'unfreeze'] as const;
 
 export type FreezeAction = (typeof freezeActions)[number];
 
-/** Why an action on the fleet is not possible. */
+/** The error messages for an action that the current status of the fleet makes impossible. */
 export const needless: Readonly<Record<FreezeAction, string>> = {
   freeze: 'The fleet is frozen already.',
   unfreeze: 'The fleet is not frozen.',
@@ -257,46 +257,46 @@ export const needless: Readonly<Record<FreezeAction, string>> = {
 export interface ActionRequest {
   readonly action: ActionName;
   readonly address: string;
-  /** The plan, the id of the orphan, or the address of the resource on the page. */
+  /** The id of the plan or of the orphan, or the address of the resource. */
   readonly of: string | undefined;
-  /** For a closed orphan, one of the state's reasons; for a pause, the person's text. */
+  /** The reason: one of `closingReasons` for a closed orphan, otherwise free text. */
   readonly because: string | undefined;
   readonly by: string;
 }
 
 /** The contents and actions of the page. */
 export interface PageSource {
-  /** The title of every page. */
+  /** The title in the header of every page. */
   readonly title: string;
-  /** The only workspace, if there is one and its name is known. */
+  /** Returns the only workspace if there is exactly one and its name is known. */
   only(): string | undefined;
   overview(): Promise<Overview>;
   workspaces(query: ListQuery): Promise<WorkspaceList>;
-  /** @param resource whose parts are wanted too. */
+  /** @param resource the address of a resource to include in full. */
   workspace(address: string, resource?: string): Promise<WorkspaceDetail | undefined>;
   run(address: string, id: string): Promise<RunDetail | undefined>;
-  /** Changes with the contents of any page of this workspace, or without an address, of any page. Cheap. */
+  /** Returns a string that changes with the pages of this workspace, or of any workspace. Must be cheap: it is polled. */
   version(address: string | undefined): Promise<string>;
-  /** Workspaces and resources by the beginning of a name, an id or a phone number; undefined if there is one workspace. */
+  /** Finds workspaces and resources by the start of a name, an id or a phone number. Undefined if there is one workspace. */
   search?(text: string): Promise<SearchResult>;
-  /** @throws UserError if it is not possible, or no longer. */
+  /** @throws UserError if the action is not possible, or no longer possible. */
   act(request: ActionRequest): Promise<void>;
-  /** Undefined if there are none. */
+  /** Undefined if no source has pull requests. */
   readonly pulls?: PullPages | undefined;
-  /** Undefined if there is no fleet. */
+  /** Undefined outside of a fleet. */
   readonly freezing?: Freezing | undefined;
 }
 
 /** Stops all writes of a fleet. */
 export interface Freezing {
   current(): Promise<Freeze | undefined>;
-  /** @throws UserError if it is frozen already, or not frozen. */
+  /** @throws UserError if the fleet is already frozen, or is not frozen. */
   act(action: FreezeAction, decision: Pick<Freeze, 'by' | 'because'>): Promise<void>;
 }
 
 /** The pull requests of a fleet. */
 export interface PullPages {
-  /** Open ones first, then the latest; and problems of sources. */
+  /** Returns open pull requests first, then the latest others, and the problems of sources. */
   list(): Promise<{ readonly pulls: readonly ListedPull[]; readonly problems: readonly PullsProblem[] }>;
   one(
     source: string,

@@ -13,11 +13,11 @@ import { detailOfKeptRun, detailOfPastRun, isWriteOf } from './run-details.ts';
 
 interface KnownResource {
   readonly address: string;
-  /** Undefined if the page cannot read the state, or if it does not have the resource. */
+  /** Undefined if the page cannot read the state, or if the state does not contain the resource. */
   readonly entry: ResourceEntry | undefined;
-  /** In the plan of the last run. */
+  /** The resource in the plan of the last run. */
   readonly planned: PlannedResource | undefined;
-  /** Addresses by the ids of their records. */
+  /** Maps the ids of records to addresses. */
   readonly names: Readonly<Record<string, string>>;
   readonly kept: readonly KeptRun[];
   /** All runs in the history of the state. */
@@ -25,8 +25,8 @@ interface KnownResource {
 }
 
 /**
- * The values and the runs of a resource. Nothing is read from the platform for it: equal values are those of the state, and different ones
- * those that the last run found.
+ * Returns the values and the runs of a resource without reading the platform: values come from the state and from the plan of the last
+ * run.
  */
 export function resourceParts(known: KnownResource): ResourceParts {
   return { fields: comparedFields(known), isWhole: known.entry !== undefined, runs: runsOf(known) };
@@ -35,7 +35,7 @@ export function resourceParts(known: KnownResource): ResourceParts {
 const NOT_SHOWN: FieldSide = { words: 'not shown by the platform' };
 const NOT_SET: FieldSide = { words: 'not set' };
 
-/** Fields that differ come first. */
+/** Returns all fields, those that differ first. */
 function comparedFields(known: KnownResource): ComparedField[] {
   const { entry, planned } = known;
   const changes = (planned?.changes ?? []).map((change) => changedField(change, known));
@@ -44,7 +44,7 @@ function comparedFields(known: KnownResource): ComparedField[] {
   return [...changes, ...others.sort().map((path) => settledField(path, known))];
 }
 
-/** A field whose values differ. A plan of a workspace with a sealed state has no values. */
+/** Returns a field whose values differ. The plan has no values if the state is sealed. */
 function changedField(change: PlannedChange, { entry, planned }: KnownResource): ComparedField {
   const { path, before, after, cause, sensitive, verified, names = {}, fingerprints, not_applied: isRefused } = change;
   const isNew = planned?.id === null;
@@ -67,7 +67,7 @@ function changedField(change: PlannedChange, { entry, planned }: KnownResource):
   };
 }
 
-/** A field of the state that the last run found in sync. */
+/** Returns a field that was in sync in the last run. */
 function settledField(path: string, { address, entry, planned, names }: KnownResource): ComparedField {
   const kind = kinds.get(kindOf(address));
   const refers = kind !== undefined && ruleOf(kind, path).refersTo !== undefined;
@@ -87,14 +87,14 @@ function settledField(path: string, { address, entry, planned, names }: KnownRes
   };
 }
 
-/** Addresses of the resources of a plan that refer to this one. */
+/** Returns the addresses of the planned resources that refer to this resource. */
 export function referringTo(address: string, resources: readonly PlannedResource[] = []): string[] {
   return resources.filter(({ depends_on: to }) => to.includes(address)).map((each) => each.address);
 }
 
 const MOST_RUNS = 20;
 
-/** Newest first, with the result and the fields of this resource. */
+/** Returns the runs that changed the resource, newest first, each with the result and the changed fields of this resource. */
 function runsOf({ address, kept, past }: KnownResource): ListedRun[] {
   const written = past.filter(({ resources = [] }) => resources.some((each) => each.address === address));
   const runs = [

@@ -11,7 +11,7 @@ import type { PastRun } from '../runs/past-runs.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { Fact, RunDetail } from './page-data.ts';
 
-/** A run of watch in the form of a fleet's rows. Its plan is not kept, only the resources that are shown. */
+/** Converts a run of `watch` to the form in which a fleet stores runs. Only the shown resources of the plan are kept. */
 export function keptReport(report: RunReport, redact: (text: string) => string): KeptRun {
   const { startedAt, number, seconds, mode, triggers, askedBy, commit, id } = report;
   const { hold, reach, fetchProblem } = report;
@@ -38,7 +38,7 @@ export function keptReport(report: RunReport, redact: (text: string) => string):
   };
 }
 
-/** A decision of a person on a watch, as a run without writes. */
+/** Converts a person's decision in `watch` to a run without writes. */
 export function keptDecision({ startedAt, result, ...decision }: Decision): KeptRun {
   const id = `${timeId(startedAt)}-${result}`;
   return { ...decision, id, startedAt, result, command: 'watch', run: '', seconds: 0, process: '' };
@@ -50,7 +50,7 @@ function timeId(at: Date): string {
   return at.toISOString().replace(/[-:.]/g, '');
 }
 
-/** Missing, drifted, changed and planned resources. */
+/** Returns the missing, drifted, changed and planned resources of a run. */
 function resourcesIn(report: RunReport, redact: (text: string) => string): RunDetail['resources'] {
   const { drift, missing, plan } = report;
   const planned = new Map(plan?.resources.map((each) => [each.address, each]));
@@ -69,7 +69,7 @@ function resourcesIn(report: RunReport, redact: (text: string) => string): RunDe
   return [...found, ...plannedIn(plan).filter(({ address }) => !known.has(address))];
 }
 
-/** The actions and manual steps of a plan. */
+/** Returns the actions and manual steps of a plan. */
 export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'] {
   return leftIn(plan).map(({ address, action, id, changes }) => ({
     address,
@@ -83,7 +83,7 @@ export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'
 interface RunParts {
   /** The runs in the history of the state. */
   readonly past?: readonly PastRun[];
-  /** Its plan, if it is still kept. */
+  /** The plan of the run, if it is still stored. */
   readonly plan?: { readonly plan: PlanDocument; readonly state: string } | undefined;
 }
 
@@ -91,7 +91,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunPart
   const { id, command, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
   const known = lastRunOf(summary);
   const written = past.find((each) => isWriteOf(each, run));
-  // A decision of a person is not a run.
+  // Without a process, this is a decision of a person, which has no plan of its own.
   const planned = process === '' ? [] : plannedIn(kept?.plan);
   const done = [...doneWords(known.applied), ...countWords(known.counts)];
   const problems = [known.lock, known.error, known.fetch_problem, ...known.problems].filter((each) => each !== null);
@@ -130,7 +130,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunPart
   };
 }
 
-/** The drift request, or why there is none. */
+/** Returns the drift request, or the reason why there is none. */
 export function requestFacts(request: LastRun['pull_request']): Fact[] {
   if (request === undefined || request.status === 'none' || request.status === null) return [];
   const { url, status, message } = request;
@@ -138,7 +138,7 @@ export function requestFacts(request: LastRun['pull_request']): Fact[] {
   return [[status === 'closed' ? 'Closed pull request' : 'Pull request', isLink ? new URL(url) : (message ?? status)]];
 }
 
-/** True if the history of the state has this run, because it took the lock. */
+/** True if both are the same run. The history of the state contains the runs that acquired the lock. */
 export function isWriteOf(
   { run, command, began }: PastRun,
   { run: id, command: kept, startedAt, seconds, process, result }: KeptRun,
@@ -147,7 +147,7 @@ export function isWriteOf(
   const at = Date.parse(began);
   return (
     command === kept &&
-    // Decisions, and runs that only planned, are left out.
+    // Decisions and runs that only planned are not in the history.
     process !== '' &&
     result !== 'planned' &&
     at >= startedAt.getTime() - 1000 &&
@@ -155,7 +155,7 @@ export function isWriteOf(
   );
 }
 
-/** A run from the history of a state. */
+/** Converts a run from the history of a state. */
 export function detailOfPastRun(run: PastRun): RunDetail {
   const { error, ended, job, plan, lifted = [], waived = [] } = run;
   const known: readonly (readonly [string, string | undefined])[] = [

@@ -4,7 +4,7 @@ import type { Access } from './access/access.ts';
 import { ATTEMPT_SECONDS, MOST_ATTEMPTS, type SingleSignOn, stateIn } from './access/single-sign-on.ts';
 import { ownPath, type PageAnswers, type PageContext, type PageEnv, setCookie } from './page-answers.ts';
 
-/** Of a callback without its attempt. */
+/** Shown if the provider redirects to the page without an open sign-in attempt. */
 export const LATE = {
   heading: 'Not signed in',
   text: 'This sign-in took too long, or was started in another browser.',
@@ -17,7 +17,7 @@ interface SignOnRoutes {
   onError(error: unknown): void;
 }
 
-/** The way to the provider and back. */
+/** Adds the redirect to the provider, and the callback that the provider redirects to. */
 export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, answers, onError }: SignOnRoutes): void {
   app.get('/sign-in/provider', async (c) => {
     const to = ownPath(c.req.query('to'));
@@ -39,7 +39,7 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, answers, o
       const text = `Too many failed attempts. Try again in ${result.seconds} s.`;
       return answers.note(c, 429, { heading: 'Not signed in', text });
     }
-    // Any site can send a browser here, and a strict cookie is missing then: only the next page knows who is signed in.
+    // Any site can send a browser here, without the strict session cookie. Only the next page knows who is signed in.
     if (result.type === 'unknown')
       return answers.landing(c, { ...LATE, to: '/sign-in?late', link: 'Continue', status: 403 });
     setAttempt(c, access.attemptName(c.env.incoming, stateIn(search)));
@@ -65,14 +65,14 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, answers, o
     return c.var.visitor.isSecure || signOn.isSecure;
   }
 
-  /** Removes the cookie if it gets no value. */
+  /** Sets the cookie of an attempt, or removes it if the value is empty. */
   function setAttempt(c: PageContext, name: string, value = ''): void {
     const maxAge = value === '' ? 0 : ATTEMPT_SECONDS;
-    // A strict cookie would be missing when the provider sends the person back.
+    // Browsers would not send a strict cookie after the redirect from the provider.
     setCookie(c, { name, value, maxAge, isSecure: isSecure(c), sameSite: 'Lax' });
   }
 
-  /** Tells strangers only that the provider is away. */
+  /** Logs the error, and tells the visitor only that the provider is unavailable. */
   function away(c: PageContext, to: string, error: unknown): Promise<Response> {
     if (!(error instanceof UserError)) throw error;
     onError(error);

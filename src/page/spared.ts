@@ -1,14 +1,14 @@
-/** Milliseconds from which a query is slow. */
+/** The duration in milliseconds from which a query is slow. */
 const SLOW = 500;
-/** A slow query takes at most this part of the time of one connection. */
+/** The maximum fraction of time for which a slow query may occupy a connection. */
 const SHARE = 1 / 5;
-/** Milliseconds after that for which the last result is given while the query runs again. */
+/** Milliseconds after that during which callers get the last result while the query runs again. */
 const WHILE_RENEWED = 30_000;
 
 /**
- * The query, which runs once at a time. If it was slow, its last result is given again for a while, and then while it is renewed, so that
- * no reader waits.
- * @param now milliseconds.
+ * Returns a function that runs the query at most once at a time. The result of a slow query is cached, and still returned while it is
+ * refreshed, so that callers do not wait.
+ * @param now returns the current time in milliseconds.
  */
 export function spared<T>(query: () => Promise<T>, now: () => number): () => Promise<T> {
   let last: { readonly result: T; readonly until: number } | undefined;
@@ -26,7 +26,7 @@ export function spared<T>(query: () => Promise<T>, now: () => number): () => Pro
       running = undefined;
     });
     if (last === undefined || now() >= last.until + WHILE_RENEWED) return running;
-    // A failure shows once there is no such result any more.
+    // Callers get the failure of a refresh only after the last result has expired.
     running.catch(() => undefined);
     return last.result;
   };

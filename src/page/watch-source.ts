@@ -32,10 +32,10 @@ interface StateParts extends ShownState {
   readonly runs: readonly PastRun[];
 }
 
-/** Milliseconds after which changes by others are visible. */
+/** Milliseconds for which the parts are cached. Changes by other processes are visible after that time. */
 const KEPT = 60_000;
 
-/** The shown parts of a state: read on request, and kept for a while. */
+/** Reads the shown parts of the state on request, and caches them. */
 class KeptStateParts {
   readonly #opened: () => OpenWorkspace | undefined;
   #parts: Promise<StateParts | undefined> | undefined;
@@ -50,7 +50,7 @@ class KeptStateParts {
   }
 
   /**
-   * Undefined while the workspace is unknown.
+   * Returns undefined until the manifests are loaded.
    * @throws UserError if the state cannot be read.
    */
   read(): Promise<StateParts | undefined> {
@@ -75,26 +75,26 @@ interface WatchSourceOptions {
   readonly source: string;
   readonly mode: string;
   readonly intervalSeconds: number;
-  /** Seconds that closing an orphan waits for the lock. */
+  /** The number of seconds to wait for the lock when closing an orphan. */
   readonly lockTimeout: number;
   now(): Date;
   redact(text: string): string;
   log(message: string): void;
 }
 
-/** The page of a watch, from memory. History and orphans are read on the first request after a run. */
+/** The page of `watch`. Runs are in memory; history and orphans are read on the first request after a run. */
 export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;
-  /** The latest runs of this process, and people's decisions. */
+  /** The latest runs and decisions in this process, newest first. */
   readonly #kept: KeptRun[] = [];
   readonly #state: KeptStateParts;
   #status: RunStatus | 'never-run' = 'never-run';
   #since: Date;
   #checkedAt: Date | undefined;
-  /** The remaining actions after the last check. */
+  /** The actions that remained after the last check. */
   #left: PlanDocument | undefined;
-  /** The results of the last run; those about the platform are from the last check. */
+  /** The results of the last run. A run that did not read the platform keeps those of the last check. */
   #last: JsonObject = {};
   readonly #comparisons: CallComparisons;
   #version = 0;
@@ -238,7 +238,7 @@ export class WatchSource implements PageSource, RunObserver {
     log(`${by}: ${action}${because === undefined ? '' : ` (${because})`}`);
   }
 
-  /** Any address counts until the first load of the manifests, because the name of the workspace is unknown. */
+  /** Accepts any address until the manifests are loaded, because the name of the workspace is unknown until then. */
   #isOwn(address: string): boolean {
     return address === (this.only() ?? address);
   }

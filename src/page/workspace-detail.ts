@@ -19,7 +19,7 @@ import { resourceParts } from './resource-parts.ts';
 import { detailOfKeptRun, detailOfPastRun, isWriteOf, requestFacts } from './run-details.ts';
 import { lasting } from './views/parts.ts';
 
-/** A row of the list of workspaces. */
+/** Returns the row of a workspace for lists. */
 export function rowOf(shown: ShownWorkspace): WorkspaceRow {
   const { address, status, since, checkedAt, isOld, mode } = shown;
   return {
@@ -36,29 +36,29 @@ export function rowOf(shown: ShownWorkspace): WorkspaceRow {
 
 /** The parts of a state that a page shows. */
 export interface ShownState {
-  /** Entries; for a state that the page cannot read, only ids. */
+  /** The entries of the state, or only ids if the page cannot read the state. */
   readonly resources: Readonly<
     Record<string, ResourceEntry | { readonly id: string | null; readonly recorded?: undefined }>
   >;
   readonly orphans: readonly Orphan[];
-  /** Its location, if the page can neither read nor change it. */
+  /** The location of the state, if the page can neither read nor change it. */
   readonly location?: string | undefined;
 }
 
-/** A workspace with all that is known of it, in memory or in the database of a fleet. */
+/** The data of a workspace, from memory or from the database of a fleet. */
 interface KnownWorkspace
   extends Pick<WorkspaceDetail, 'running' | 'left' | 'saved' | 'reach' | 'stateProblem' | 'impacts'> {
   readonly shown: ShownWorkspace;
   readonly state: ShownState | undefined;
-  /** Runs and decisions, the newest first. */
+  /** Runs and decisions, newest first. */
   readonly kept: readonly KeptRun[];
   /** The runs in the history of the state. */
   readonly past: readonly PastRun[];
-  /** The address of the resource whose parts are wanted, if any. */
+  /** The address of the resource to include in full, if any. */
   readonly wanted?: string | undefined;
 }
 
-/** The number of runs listed for a workspace. */
+/** The maximum number of runs listed for a workspace. */
 export const MOST_RUNS = 50;
 const REJECTED = 'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
 
@@ -67,7 +67,7 @@ export function detailOf({ shown, state, kept, past: all, wanted, ...known }: Kn
   const last = lastRunOf(shown.last);
   const held = heldText(shown);
   const outside = state?.location;
-  // A fleet keeps its own runs in rows.
+  // The runs of a fleet are also in `kept`.
   const isMember = known.reach !== undefined && 'member' in known.reach;
   const past = !isMember ? all : all.filter(({ command }) => command !== 'fleet');
   const resources = resourcesOf(state, known.left, shown);
@@ -180,7 +180,7 @@ export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace)
   return known.filter((each) => each.lines.length > 0);
 }
 
-/** The resources of the plan, which may leave out those in sync, and all others of the state with their status in the last run. */
+/** Merges the resources of the plan, which may omit those in sync, with all others of the state. Those in sync come last. */
 export function resourcesOf(
   state: Pick<ShownState, 'resources'> | undefined,
   plan: PlanDocument | undefined,

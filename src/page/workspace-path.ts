@@ -1,6 +1,6 @@
 import { type ActionName, actionNames } from './page-data.ts';
 
-/** Parts of a workspace that only programs list. */
+/** Lists that only the API has. */
 const lists = ['resources', 'runs', 'plans'] as const;
 
 export type WorkspacePath =
@@ -11,7 +11,7 @@ export type WorkspacePath =
   | { readonly view: 'list'; readonly address: string; readonly list: (typeof lists)[number] }
   | { readonly view: 'action'; readonly address: string; readonly action: ActionName };
 
-/** An address may contain slashes, but then its last part contains a colon, so it is never one of these words. */
+/** Parses the path of a page. The address may contain slashes, but then its last part contains a colon, so no word here matches it. */
 export function workspacePath(path: string): WorkspacePath | undefined {
   const parts = decoded(path.replace(/^\/workspaces\//, ''));
   if (parts === undefined || parts.some((part) => part === '')) return undefined;

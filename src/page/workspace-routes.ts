@@ -27,7 +27,7 @@ interface WorkspaceRoutes {
   readonly answers: PageAnswers;
 }
 
-/** The pages and actions of a workspace, its resources and runs. */
+/** Adds the pages and actions of workspaces, resources and runs. */
 export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, answers }: WorkspaceRoutes): void {
   app.get('/workspaces/*', async (c) => {
     const { pathname, search } = new URL(c.req.url);
@@ -131,7 +131,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, answers }: Work
   }
 }
 
-/** The message for a form that lacks a required field; undefined for a complete form. */
+/** Returns the message for a form without a required field; undefined for a complete form. */
 function lackOf({ action, of, because }: Pick<ActionRequest, 'action' | 'of' | 'because'>) {
   if (action === 'run' || action === 'resume') return undefined;
   if (action === 'pause') return because === undefined ? 'Give a reason.' : undefined;

@@ -2,7 +2,7 @@ import type { SecretStorage } from 'vscode';
 import * as vscode from 'vscode';
 import { isForWorkspace, type KeyOwner, keyName, keyProblem, keyQuestion } from './key-owner.ts';
 
-/** API keys that a person typed, in the editor's secret storage: never in settings, nor in a file of the project. */
+/** Stores typed API keys in the editor's secret storage, never in settings or files of the project. */
 export class ApiKeys {
   readonly #secrets: SecretStorage;
 
@@ -14,7 +14,7 @@ export class ApiKeys {
     return this.#secrets.get(keyName(owner));
   }
 
-  /** Undefined if the person types none. */
+  /** Asks for a key and stores it. An empty answer deletes the stored keys. Returns undefined if no key is entered. */
   async ask(owner: KeyOwner): Promise<string | undefined> {
     const names = await this.#secrets.keys();
     const typed = await vscode.window.showInputBox({

@@ -1,9 +1,9 @@
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Needed to find folders of the user. */
+/** Variables that locate the folders of the user, and never contain secrets. */
 const HARMLESS = ['HOME', 'USERPROFILE', 'LOCALAPPDATA', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR', 'XDG_CACHE_HOME'];
 
-/** The environment of the command, which runs on the editor's own Node. In a folder that is not trusted, variables may be secrets. */
+/** Returns the environment for voxform on the editor's own Node. For an untrusted folder, it contains only harmless variables. */
 export function commandEnvironment(
   own: Environment,
   { isTrusted }: { readonly isTrusted: boolean },

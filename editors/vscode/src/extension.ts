@@ -27,7 +27,7 @@ export async function deactivate(): Promise<void> {
   await extension?.stop();
 }
 
-/** A workspace of a project. */
+/** A workspace that the user picked. */
 interface Picked extends KeyOwner {
   readonly lacksKey: boolean;
   /** The URIs of the open files of the project. */
@@ -35,7 +35,7 @@ interface Picked extends KeyOwner {
 }
 
 interface Chosen extends Picked {
-  /** The key that a person typed, if any. */
+  /** The key that the user typed, if any. */
   readonly apiKey: string | undefined;
 }
 
@@ -50,7 +50,7 @@ class Extension {
   readonly #panels = new ReportPanels();
   readonly #status = vscode.window.createStatusBarItem('voxform', vscode.StatusBarAlignment.Left);
   readonly #log = vscode.window.createOutputChannel('voxform: runs');
-  /** Undefined while it is started. */
+  /** Undefined while the server starts. */
   #client: LanguageClient | undefined;
   #folders: readonly string[] = [];
   #restarts: Promise<void> = Promise.resolve();
@@ -101,7 +101,7 @@ class Extension {
     await this.#client?.dispose();
   }
 
-  /** One after the other: trust and folders may change together. */
+  /** Restarts run one after the other, because trust and folders may change at the same time. */
   #restart(): Promise<void> {
     this.#restarts = this.#restarts.then(() => this.#replaceClient()).catch(failed);
     void this.#showStatus();
@@ -111,7 +111,7 @@ class Extension {
   async #replaceClient(): Promise<void> {
     const before = this.#client;
     this.#client = undefined;
-    // A server that is busy is killed after two seconds.
+    // The client kills a busy server after two seconds.
     await before?.dispose().catch(() => undefined);
     this.#folders = await projectFolders();
     const client = languageClient(this.#folders, {
@@ -149,7 +149,7 @@ class Extension {
     await this.#restart();
   }
 
-  /** A workspace of a project, the selected one first. */
+  /** Asks for a workspace, with the selected one first. Returns undefined if the user cancels or the project is invalid. */
   async #pick(): Promise<Picked | undefined> {
     const folder = await chooseProject();
     if (folder === undefined) return undefined;
@@ -168,7 +168,7 @@ class Extension {
   async #choose(): Promise<Chosen | undefined> {
     const picked = await this.#pick();
     if (picked === undefined) return undefined;
-    // Without an address, the command says which variable is missing.
+    // If the base URL is missing, the command reports which variable is not set.
     const { lacksKey, baseUrl } = picked;
     const stored = await this.#keys.stored(picked);
     if (stored !== undefined || !lacksKey || baseUrl === '') return { ...picked, apiKey: stored };
@@ -181,7 +181,7 @@ class Extension {
     if (picked !== undefined) await this.#keys.ask(picked);
   }
 
-  /** False if a file could not be saved; the editor says so. */
+  /** Saves the open files of the project. Returns false if one cannot be saved; the editor then shows the error. */
   async #save({ openFiles }: Picked): Promise<boolean> {
     const uris = new Set(openFiles.map((uri) => vscode.Uri.parse(uri, true).toString()));
     const unsaved = vscode.workspace.textDocuments.filter(({ isDirty, uri }) => isDirty && uris.has(uri.toString()));
@@ -220,11 +220,11 @@ class Extension {
     });
   }
 
-  /** The output of a command for a workspace; undefined, with a message, if it failed or was cancelled. */
+  /** Returns the output of a command for a workspace; undefined if it is cancelled or fails, which shows a message. */
   async #report(args: readonly string[], chosen: Chosen, progress: Progress): Promise<string | undefined> {
     const { signal, onProgress } = progress;
     const { folder: cwd, name, baseUrl, workspaceId, apiKey } = chosen;
-    // The project may have changed since the person agreed to send the key to this workspace.
+    // Pin the destination, because the project may have changed since the user agreed to send the key to this workspace.
     const destination = apiKey === undefined ? {} : { VOXFORM_BASE_URL: baseUrl, VOXFORM_WORKSPACE_ID: workspaceId };
     const env = { ...commandEnvironment(process.env, { isTrusted: true }), ...destination };
     const keyFlag = apiKey === undefined ? [] : ['--api-key-stdin'];
@@ -233,7 +233,7 @@ class Extension {
       const { result, messages } = await runVoxform([...args, '--workspace', name, ...keyFlag], run);
       for (const { level, message } of messages) this.#log.appendLine(`${level}: ${message}`);
       if (result !== undefined) return result;
-      // Only the command asks sources that are commands themselves.
+      // Sources that are commands are read only by voxform itself, so the missing key is known only now.
       if (apiKey === undefined && baseUrl !== '' && lacksApiKey(messages)) {
         const asked = await this.#keys.ask(chosen);
         return asked === undefined ? undefined : this.#report(args, { ...chosen, apiKey: asked }, progress);
@@ -274,7 +274,7 @@ class Extension {
     await vscode.window.showTextDocument(uri, { viewColumn: vscode.ViewColumn.Beside, preview: true });
   }
 
-  /** The topic of the field at the cursor. */
+  /** Returns the topic of the field at the cursor. */
   async #topicHere(): Promise<string | null> {
     const { document, selection } = vscode.window.activeTextEditor ?? {};
     if (this.#client === undefined || document === undefined || selection === undefined) return null;

@@ -3,26 +3,26 @@ import { isApiKey } from '../../../src/platform/connection.ts';
 import { parsedJson } from '../../../src/values/json.ts';
 import { withoutLinks } from '../../../src/values/unsafe-text.ts';
 
-/** A workspace of a project. A key is stored for all of this, so that a project that changes it does not get the key. */
+/** The destination of an API key. If a project changes any part of it, the stored key is not used. */
 export interface KeyOwner extends Pick<ShownWorkspace, 'name' | 'baseUrl' | 'workspaceId' | 'certificates'> {
-  /** Of the project. */
+  /** The folder of the project. */
   readonly folder: string;
 }
 
 const KIND = 'apiKey';
 
-/** The name of the stored key. */
+/** Returns the name under which a key is stored. */
 export function keyName({ folder, name, baseUrl, workspaceId, certificates }: KeyOwner): string {
   return JSON.stringify([KIND, folder, name, baseUrl, workspaceId, certificates]);
 }
 
-/** True for the names of all keys that were stored for a workspace of this name in this project. */
+/** True if the name is of a key that was stored for a workspace of this name in this project. */
 export function isForWorkspace(stored: string, { folder, name }: KeyOwner): boolean {
   const parts = parsedJson(stored);
   return Array.isArray(parts) && parts[0] === KIND && parts[1] === folder && parts[2] === name;
 }
 
-/** @param stored names of all stored keys. */
+/** Returns the question for a key. @param stored the names of all stored keys. */
 export function keyQuestion(
   owner: KeyOwner,
   stored: readonly string[],
@@ -37,7 +37,7 @@ export function keyQuestion(
   };
 }
 
-/** Why a text cannot be a key. An empty one removes the key. */
+/** Returns the reason why a text is not a valid key. Empty text is valid, because it deletes the key. */
 export function keyProblem(typed: string): string | undefined {
   return typed === '' || isApiKey(typed) ? undefined : 'A key has no spaces and no special characters.';
 }

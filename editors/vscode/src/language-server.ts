@@ -3,17 +3,17 @@ import { LanguageClient, type ServerOptions } from 'vscode-languageclient/node';
 import { commandEnvironment } from './command-environment.ts';
 
 interface ServerSettings {
-  /** The file of the command. */
+  /** The path of voxform's main file. */
   readonly command: string;
-  /** False in a folder that the person does not trust: no secret is read. */
+  /** False in an untrusted folder, where no secret is read. */
   readonly isTrusted: boolean;
   readonly workspace: string | undefined;
 }
 
-/** The command that shows the locations of a CodeLens. */
+/** The editor command that shows the locations of a CodeLens. */
 export const SHOW_LOCATIONS = 'voxform.showLocations';
 
-/** A client of `voxform lsp` for the files of these folders. It is not started yet. */
+/** Creates a client of `voxform lsp` for the files of these folders, without starting it. */
 export function languageClient(
   folders: readonly string[],
   { command, isTrusted, workspace }: ServerSettings,

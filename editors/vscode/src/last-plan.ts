@@ -2,18 +2,18 @@ import type { PlanDocument, PlannedResource } from '../../../src/engine/plan/pla
 import { plural } from '../../../src/output/plural.ts';
 import { dashboardUrl } from '../../../src/project/dashboard-address.ts';
 
-/** What the last plan of a project says about each resource. It is kept without values. */
+/** A summary of the last plan of a project, without values. */
 export interface LastPlan {
   readonly workspace: string;
   /** Milliseconds since 1970. */
   readonly made: number;
-  /** By address. */
+  /** The results by address. */
   readonly results: Readonly<Record<string, ResultInPlan>>;
 }
 
 export interface ResultInPlan {
   readonly text: string;
-  /** Of the record in the dashboard. */
+  /** The dashboard URL of the record, if known. */
   readonly url: string | undefined;
 }
 
@@ -59,7 +59,7 @@ const AGES = [
   { unit: 'min', seconds: 60 },
 ];
 
-/** `5 min ago`. @param milliseconds that have passed. */
+/** Formats an age, such as `5 min ago`. */
 export function ageText(milliseconds: number): string {
   const seconds = milliseconds / 1000;
   const age = AGES.find((each) => seconds >= each.seconds);

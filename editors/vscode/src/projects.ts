@@ -1,13 +1,13 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 
-/** The folders of all projects in the window, without repetitions. */
+/** Returns the folders of all projects and fleets in the window. */
 export async function projectFolders(): Promise<readonly string[]> {
   const found = await vscode.workspace.findFiles('**/{voxform.yaml,voxform.yml,fleet.yaml}', '**/node_modules/**');
   return [...new Set(found.map(({ fsPath }) => path.dirname(fsPath)))].sort();
 }
 
-/** The project of the active editor, or one that the person picks; undefined, with a message, if there is none, and if they pick none. */
+/** Returns the project of the active editor, or lets the user pick one; undefined if the user cancels, or after an error if there is none. */
 export async function chooseProject(): Promise<string | undefined> {
   const found = await vscode.workspace.findFiles('**/voxform.{yaml,yml}', '**/node_modules/**');
   const folders = found.map(({ fsPath }) => path.dirname(fsPath)).sort();
@@ -21,12 +21,12 @@ export async function chooseProject(): Promise<string | undefined> {
   return (await vscode.window.showQuickPick(items, { title: 'Project' }))?.folder;
 }
 
-/** The innermost of these folders that has the file. */
+/** Returns the innermost of these folders that contains the file. */
 export function projectAround(folders: readonly string[], file = ''): string | undefined {
   return folders.filter((folder) => file.startsWith(folder + path.sep)).sort((a, b) => b.length - a.length)[0];
 }
 
-/** A text for requests about a project as a whole. */
+/** Returns the URI of a file in the project, for requests about the project as a whole. */
 export function projectFile(folder: string): string {
   return vscode.Uri.file(path.join(folder, 'voxform.yaml')).toString();
 }

@@ -1,10 +1,10 @@
 import * as vscode from 'vscode';
 
-/** Reports beside the editor, one panel for each kind of report and project. */
+/** Shows reports beside the editor, in one panel for each kind of report and project. */
 export class ReportPanels {
   readonly #panels = new Map<string, vscode.WebviewPanel>();
 
-  /** @param html a whole page, with a policy of its own that allows only its own script. */
+  /** @param html a complete page, whose security policy allows only its own script. */
   show(name: string, title: string, html: string): void {
     const panel = this.#panels.get(name) ?? this.#open(name);
     panel.title = title;

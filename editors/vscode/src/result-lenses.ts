@@ -5,14 +5,14 @@ import { projectAround } from './projects.ts';
 
 interface LensesOptions {
   readonly client: () => LanguageClient | undefined;
-  /** Where the last plans outlive the window. */
+  /** Storage for the last plans that survives closing the window. */
   readonly memento: vscode.Memento;
 }
 
 const KEY = 'lastPlans';
 const REFRESH_EVERY = 60_000;
 
-/** Above each resource, its result in the last plan of its project. */
+/** Shows the result of the last plan above each resource. */
 export class ResultLenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly #options: LensesOptions;
   readonly #changed = new vscode.EventEmitter<void>();

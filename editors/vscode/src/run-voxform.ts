@@ -3,31 +3,31 @@ import { isObject, parsedJson } from '../../../src/values/json.ts';
 import { withoutLinks } from '../../../src/values/unsafe-text.ts';
 
 interface Run {
-  /** The file of the command. */
+  /** The path of voxform's main file. */
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
   readonly input?: string | undefined;
-  /** Ends the process. */
+  /** Aborting it ends the process. */
   readonly signal: AbortSignal;
   /** Called with each message of progress. */
   readonly onProgress?: (message: string) => void;
 }
 
-/** Without links. */
+/** A message of the command. Links are removed. */
 export interface Message {
-  /** `output` for a line that is no message of the command. */
+  /** The level of the message; `output` for a line that is not a message. */
   readonly level: string;
   readonly message: string;
 }
 
 interface Ended {
-  /** Undefined if the command failed: some formats then have an error in place of a result. */
+  /** Undefined if the command failed, because some formats then contain an error instead of a result. */
   readonly result: string | undefined;
   readonly messages: readonly Message[];
 }
 
-/** Runs the command on the editor's own Node. Rejects with the reason of the signal if aborted. */
+/** Runs voxform on the editor's own Node. Rejects with the reason of the signal if aborted. */
 export async function runVoxform(
   args: readonly string[],
   { command, cwd, env, input = '', signal, onProgress }: Run,
@@ -67,10 +67,10 @@ export function lacksApiKey(messages: readonly Message[]): boolean {
   );
 }
 
-/** Of many problems, a notification shows the first ones and the number. */
+/** The maximum number of messages in a notification, in addition to the last one, which is the summary. */
 const MOST_SHOWN = 3;
 
-/** Why a command failed, for a notification, which has one paragraph. */
+/** Returns the reason why a command failed as one paragraph for a notification. */
 export function failureText(messages: readonly Message[]): string {
   const errors = messages.filter(({ level }) => level === 'error');
   const texts = (errors.length === 0 ? messages : errors).map(({ message }) =>

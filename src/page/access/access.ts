@@ -6,14 +6,14 @@ import type { Person } from './person.ts';
 import { newSessionId, type Sessions } from './sessions.ts';
 import { isState, type SignInResult, type SingleSignOn, stateIn } from './single-sign-on.ts';
 
-/** Identifies people by token. */
+/** Identifies people by their tokens. */
 export interface Tokens {
-  /** The reason why sign-in is impossible, if it is. */
+  /** The reason why nobody can sign in with a token, if so. */
   readonly missing: string | undefined;
   /** A sentence about where to get a token. */
   readonly origin: string;
   person(token: string): Promise<Person | undefined>;
-  /** The owner of a random token that `person` found before, without a slow check; absent if tokens can be guessed. */
+  /** Returns the owner of a token that `person` accepted before, without a slow check. Absent if tokens may be guessable. */
   known?(token: string): Promise<Person | undefined>;
 }
 
@@ -23,25 +23,24 @@ export interface AccessOptions extends Listening {
   readonly wrongTokens: WrongTokens;
   /** Undefined without single sign-on. */
   readonly signOn?: SingleSignOn | undefined;
-  /** The header in which a trusted proxy names a person, and that person's role. */
+  /** The header in which a trusted proxy names a person, and the role of such people. */
   readonly userHeader: { readonly name: string; readonly role: Role } | undefined;
 }
 
-/** The visitor, as far as known. */
 export interface Visitor {
   readonly person: Person | undefined;
   readonly mayRead: boolean;
-  /** The form token; undefined for visitors who may not send forms. */
+  /** The token in forms against cross-site requests; undefined for visitors who may not send forms. */
   readonly formToken: string | undefined;
-  /** A new session cookie, from which form tokens are derived; undefined if the request has one. */
+  /** A new session cookie for form tokens; undefined if the request has one already, or needs none. */
   readonly newSession: string | undefined;
-  /** True if the proxy identifies the visitor: there is no sign-in. */
+  /** True if a trusted proxy names the visitor, who then never signs in. */
   readonly isNamedByProxy: boolean;
   readonly address: string | undefined;
   readonly isSecure: boolean;
 }
 
-/** A wrong token if `wait` is 0; otherwise the seconds until another one may be tried. */
+/** The token is wrong if `wait` is 0; otherwise it was not checked, and `wait` is the number of seconds until the next attempt. */
 interface Refused {
   readonly wait: number;
 }
@@ -50,14 +49,14 @@ const MOST_NAME = 255;
 
 export class Access {
   readonly #options: AccessOptions;
-  /** Running checks of tokens. A program may begin with many requests at once. */
+  /** Token checks in progress, shared by the concurrent requests of a program. */
   readonly #checks = new Map<string, Promise<Person | Refused>>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
   }
 
-  /** The reason to refuse the request from any visitor, if any. Pages of other sites cannot send forms. */
+  /** Returns the reason to refuse the request regardless of the visitor, if any. Refuses forms that other sites send. */
   refusal(request: IncomingMessage): string | undefined {
     const { headers, method } = request;
     if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
@@ -72,7 +71,7 @@ export class Access {
     return from === headers.host?.toLowerCase() ? undefined : 'the form was sent from another site';
   }
 
-  /** The visitor according to the request alone. The session is not read, because it may be in a database. */
+  /** Returns the visitor without reading the session, which may be in a database. */
   withoutSession(request: IncomingMessage): Visitor {
     const { proxy, userHeader } = this.#options;
     const { headers, socket } = request;
@@ -108,7 +107,7 @@ export class Access {
     return { ...visitor, person, mayRead: true, formToken: formTokenOf(session, 'form') };
   }
 
-  /** The visitor, who may identify with a token instead of a session: `Authorization: Bearer …`. A wrong one is refused everywhere. */
+  /** Returns the visitor, who may send a bearer token instead of a session. A wrong token is refused even where reading is free. */
   async caller(request: IncomingMessage): Promise<Visitor | Refused> {
     const visitor = this.withoutSession(request);
     const token = this.#bearer(request);
@@ -117,12 +116,12 @@ export class Access {
     return 'wait' in person ? person : { ...visitor, person, mayRead: true };
   }
 
-  /** True if the sender may read without a check of a session or a token. */
+  /** True if the sender may read without a session or a token, and sends no token. */
   readsFreely(request: IncomingMessage): boolean {
     return this.withoutSession(request).mayRead && this.#bearer(request) === undefined;
   }
 
-  /** @returns a new session. */
+  /** Checks the token. @returns the id of a new session. */
   async signIn(token: string, address: string | undefined): Promise<{ readonly session: string } | Refused> {
     const person = await this.#check(token, address);
     return 'wait' in person ? person : { session: await this.#options.sessions.begin(person) };
@@ -146,7 +145,7 @@ export class Access {
     return person;
   }
 
-  /** Ends an attempt to sign in with a provider, and the session before it. @throws UserError */
+  /** Completes a sign-in attempt with the provider. A successful one ends the previous session. @throws UserError */
   async finishSignOn(
     signOn: SingleSignOn,
     request: IncomingMessage,
@@ -158,7 +157,7 @@ export class Access {
     return result;
   }
 
-  /** Ends the session. @returns its ID token, if a provider began it. */
+  /** Ends the session. @returns its ID token, if the session is from a provider. */
   async signOut(request: IncomingMessage): Promise<string | undefined> {
     const id = this.sessionId(request);
     if (id === undefined) return undefined;
@@ -166,7 +165,7 @@ export class Access {
     return this.#options.signOn?.end(id);
   }
 
-  /** True if a form has the token of its session. */
+  /** True if the form contains the form token of the visitor. */
   isOwnForm({ formToken }: Visitor, given: string | null): boolean {
     return formToken !== undefined && given !== null && isSame(given, formToken);
   }
@@ -180,19 +179,19 @@ export class Access {
     return /^[\w-]{43}$/.test(id) ? id : undefined;
   }
 
-  /** The cookie of an attempt to sign in with a provider. Attempts in other tabs have others. */
+  /** Returns the cookie name of a sign-in attempt. Each attempt has its own cookie, so that several tabs can sign in. */
   attemptName(request: IncomingMessage, state: string): string {
     return `${this.#prefix(request)}voxform_sign_in_${this.#port(request)}_${state}`;
   }
 
-  /** The cookies of all attempts of this browser, oldest first: browsers send them in this order. */
+  /** Returns the cookie names of all attempts of this browser, oldest first, the order in which browsers send them. */
   attemptNames(request: IncomingMessage): string[] {
     const start = this.attemptName(request, '');
     const names = cookiesOf(request).map((each) => each.split('=', 1)[0] ?? '');
     return names.filter((name) => name.startsWith(start) && isState(name.slice(start.length)));
   }
 
-  /** Behind TLS, browsers accept the cookie from this host alone: another subdomain cannot set it. */
+  /** With TLS, the prefix `__Host-` prevents other subdomains from setting the cookie. */
   #prefix(request: IncomingMessage): string {
     return this.#isSecure(request) ? '__Host-' : '';
   }
@@ -207,20 +206,20 @@ export class Access {
   }
 
   /**
-   * Other listeners of this machine share its cookies, so their names contain a port: that of the public address if there is one, because
-   * the processes behind it may listen on different ports.
+   * Returns the port for cookie names, because listeners on different ports of a host share its cookies. The processes behind a public
+   * address may listen on different ports, so they use its port.
    */
   #port({ socket }: IncomingMessage): string {
     return this.#options.signOn?.port ?? String(socket.localPort);
   }
 
-  /** The token of the sender. A proxy that names people may send one of its own. */
+  /** Returns the token of the request. Ignores a token that comes with a user header, because it may be the token of the proxy. */
   #bearer(request: IncomingMessage): string | undefined {
     if (this.withoutSession(request).isNamedByProxy) return undefined;
     return /^Bearer +(.+)$/i.exec(request.headers.authorization ?? '')?.[1];
   }
 
-  /** Joins several values with commas, as proxies do. */
+  /** Returns the value of the user header from a trusted proxy. Joins several values with commas, as proxies do. */
   #userHeader({ headersDistinct, socket }: IncomingMessage): string | undefined {
     const { proxy, userHeader } = this.#options;
     if (userHeader === undefined || !proxy.includes(socket.remoteAddress)) return undefined;
@@ -236,7 +235,7 @@ function cookiesOf({ headers }: IncomingMessage): string[] {
   return (headers.cookie ?? '').split(/; */);
 }
 
-/** The value of the nearest proxy. */
+/** Returns the value that the nearest proxy added. */
 function lastOf(header: string | string[] | undefined): string | undefined {
   return (Array.isArray(header) ? header.join(',') : header)?.split(',').at(-1)?.trim();
 }

@@ -2,7 +2,7 @@ import type { SignInSettings } from '../../fleet/fleet-file.ts';
 import { type Role, roles } from '../../operator/roles.ts';
 import type { Claims } from './openid-provider.ts';
 
-/** A person whom the provider confirmed. */
+/** A person whose identity the provider confirmed. */
 export interface Identity {
   readonly subject: string;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Identity {
 const MOST_TEXT = 255;
 const MOST_GROUPS = 2000;
 
-/** The person of the claims, or the reason why they name none. */
+/** Returns the person that the claims identify, or the reason why they identify nobody. */
 export function identityOf(
   claims: Claims,
   { nameClaim, groupsClaim }: Pick<SignInSettings, 'nameClaim' | 'groupsClaim'>,
@@ -26,12 +26,12 @@ export function identityOf(
   const given = claims[groupsClaim];
   const groups = (Array.isArray(given) ? given : [given]).filter(isText);
   if (groups.length > MOST_GROUPS) return { problem: `The provider sent more than ${MOST_GROUPS} groups.` };
-  // Entra ID never says whether an address is verified, and Keycloak says that those entered by an administrator are not.
+  // Entra ID never sends email_verified, and Keycloak sends false for addresses that an administrator entered.
   const isDoubtful = nameClaim === 'email' && verified !== undefined && !isVerified;
   return { subject: sub, name: isDoubtful ? `${name.trim()} (unverified)` : name.trim(), groups };
 }
 
-/** The highest role whose groups include one of these. `*` stands for everyone. */
+/** Returns the highest role with one of these groups. `*` matches everyone. */
 export function roleOf(groups: readonly string[], wanted: SignInSettings['roles']): Role | undefined {
   return roles.findLast((role) => wanted[role]?.some((each) => each === '*' || groups.includes(each)));
 }

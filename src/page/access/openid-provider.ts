@@ -8,13 +8,13 @@ import { UserError } from '../../problems/user-error.ts';
 import { isLoopback } from '../../values/loopback.ts';
 
 interface ProviderOptions extends Pick<SignInSettings, 'issuer' | 'clientId' | 'clientSecret'> {
-  /** The address that the provider sends people back to. */
+  /** The URL that the provider redirects to after the sign-in. */
   readonly redirect: string;
   readonly env: ProcessEnvironment;
   redact(text: string): string;
 }
 
-/** What binds an answer of the provider to the attempt of one browser. */
+/** The random values that bind a response of the provider to the attempt of one browser. */
 export interface SignInChecks {
   readonly state: string;
   readonly nonce: string;
@@ -23,10 +23,10 @@ export interface SignInChecks {
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** The provider, or somebody in its name, did not confirm who signs in. The message is for the log. */
+/** The identity of a person is not confirmed: the sign-in was declined, or the response is invalid or forged. The message is for the log. */
 export class NotConfirmed extends Error {
   override readonly name = 'NotConfirmed';
-  /** True if the person or the provider declined. */
+  /** True if the person or the provider declined the sign-in. */
   readonly isDeclined: boolean;
 
   constructor(message: string, isDeclined = false) {
@@ -36,12 +36,12 @@ export class NotConfirmed extends Error {
 }
 
 const LIMITS = { connections: 8, timeoutMilliseconds: 10_000, maxBodyBytes: 256 * 1024 };
-/** Seconds that the clock of the provider may be ahead. */
+/** The maximum number of seconds by which the clock of the provider may be ahead. */
 const MOST_AHEAD = 300;
-/** Milliseconds after which the metadata of the provider is read again. */
+/** Milliseconds for which the metadata of the provider is cached. */
 const LASTING = 3_600_000;
 
-/** A client of an OpenID Connect provider. `openid-client` checks its answers; the requests use the proxies of the environment. */
+/** A client of an OpenID Connect provider. `openid-client` checks its responses; requests use the proxies of the environment. */
 export class OpenIdProvider {
   readonly host: string;
   readonly #options: ProviderOptions;
@@ -54,7 +54,7 @@ export class OpenIdProvider {
     this.host = new URL(options.issuer).host;
   }
 
-  /** The address where a person signs in. @param isAgain true to ask even somebody who is signed in. @throws UserError */
+  /** Returns the URL where a person signs in. @param isAgain true to ask for credentials in any case. @throws UserError */
   async begin(isAgain: boolean): Promise<{ readonly url: URL; readonly checks: SignInChecks }> {
     const client = await import('openid-client');
     const configuration = await this.#configuration();
@@ -77,8 +77,8 @@ export class OpenIdProvider {
   }
 
   /**
-   * Exchanges the code of the answer for claims.
-   * @param wanted the names of claims; those missing from the ID token are read from the user info.
+   * Exchanges the code in the callback for claims.
+   * @param wanted the names of the required claims. If the ID token lacks one, the user info is read too.
    * @throws NotConfirmed, or UserError if the provider cannot be reached.
    */
   async finish(
@@ -114,7 +114,7 @@ export class OpenIdProvider {
     }
   }
 
-  /** The address that ends the session at the provider; undefined if it has none or cannot be reached. */
+  /** Returns the URL that ends the session at the provider; undefined if there is none or the provider cannot be reached. */
   async endSessionUrl(idToken: string | undefined, back: string): Promise<URL | undefined> {
     const { buildEndSessionUrl } = await import('openid-client');
     const configuration = await this.#configuration().catch(() => undefined);
@@ -151,26 +151,26 @@ export class OpenIdProvider {
     const authentication: ClientAuth = (server, registered, body, headers) => {
       if (clientSecret === undefined) return client.None()(server, registered, body, headers);
       const secret = clientSecret.reveal();
-      // Basic is the default of the specification, for providers and for clients that are registered there.
+      // The specification makes Basic the default, for the metadata of providers and for registered clients.
       if (server.token_endpoint_auth_methods_supported?.includes('client_secret_basic') === false)
         return client.ClientSecretPost(secret)(server, registered, body, headers);
-      // ClientSecretBasic of the library also encodes "-" and ".", which providers that do not decode them would refuse.
+      // The library's ClientSecretBasic also encodes "-" and ".". Providers that do not decode them would refuse the secret.
       headers.set('authorization', `Basic ${btoa([clientId, secret].map(encodeURIComponent).join(':'))}`);
     };
     const found = await client.discovery(new URL(issuer), clientId, undefined, authentication, {
-      // Without these checks, the signature of an ID token from the token endpoint would not matter.
+      // Without these checks, the library does not verify the signature of an ID token from the token endpoint.
       execute: isLoopback(new URL(issuer).hostname)
         ? [client.enableNonRepudiationChecks, client.allowInsecureRequests]
         : [client.enableNonRepudiationChecks],
       [client.customFetch]: (url: string, options: CustomFetchOptions) => this.#fetch(new URL(url), options),
     });
     const { authorization_endpoint: begin = '', end_session_endpoint: end = begin } = found.serverMetadata();
-    // Browsers are sent to both.
+    // The page redirects browsers to both URLs.
     if (![begin, end].every((each) => /^https?:/.test(each))) throw new Error('its metadata has no valid endpoints');
     return found;
   }
 
-  /** @throws UserError if the provider is away, and Error for an answer that is too large. */
+  /** @throws UserError if the provider is unavailable, and Error for a response that is too large. */
   async #fetch(url: URL, { method, headers, body }: CustomFetchOptions): Promise<Response> {
     const { env, redact } = this.#options;
     const network = { proxy: proxyFor(url, env) };
@@ -198,7 +198,7 @@ export class OpenIdProvider {
   }
 }
 
-/** The library wraps errors of requests. */
+/** Returns the UserError among the causes of an error, if any: the library wraps errors of requests. */
 function userErrorIn(error: unknown): UserError | undefined {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof UserError) return at;
   return undefined;

@@ -7,17 +7,17 @@ export const SESSION_MILLISECONDS = 12 * 3_600_000;
 const MOST_SESSIONS = 1000;
 export const MOST_EACH = 20;
 
-/** Stores sessions by a digest of their id, so that readers of the store cannot use them. */
+/** Stores sessions under a digest of their id, so that somebody who reads the store cannot use them. */
 export interface Sessions {
-  /** @returns the id. */
+  /** @returns the id of the session. */
   begin(person: Person): Promise<string>;
   person(id: string): Promise<Person | undefined>;
   end(id: string): Promise<void>;
-  /** Makes form tokens for people named by a proxy: others could set any id in their browsers. */
+  /** The key of form tokens for people named by a proxy. Their session id alone is not secret: another site could set the cookie. */
   formKey(): Promise<string>;
 }
 
-/** Sessions in memory. The oldest ones are removed if there are many. */
+/** Creates a session store in memory, which removes the oldest sessions above its limits. */
 export function sessionsInMemory(now: () => Date): Sessions {
   const sessions = new Map<string, { readonly person: Person; readonly until: number }>();
   const formKey = newSessionId();

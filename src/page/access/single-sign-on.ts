@@ -5,11 +5,11 @@ import { NotConfirmed, type OpenIdProvider, type SignInChecks } from './openid-p
 import type { Person } from './person.ts';
 import { digestOfId, newSessionId } from './sessions.ts';
 
-/** Sessions of people whom a provider confirmed, by a digest of their id. */
+/** Stores the sessions of people whom a provider confirmed, under a digest of the session id. */
 interface IdentitySessions {
   begin(digest: string, identity: Identity, sealedToken: string): Promise<void>;
   identity(digest: string): Promise<Identity | undefined>;
-  /** @returns the sealed ID token; undefined if there is no such session. */
+  /** @returns the encrypted ID token; undefined if there is no such session. */
   end(digest: string): Promise<string | undefined>;
 }
 
@@ -17,30 +17,30 @@ interface SingleSignOnOptions {
   readonly settings: Pick<SignInSettings, 'address' | 'nameClaim' | 'groupsClaim' | 'roles' | 'session'>;
   readonly provider: OpenIdProvider;
   readonly sessions: IdentitySessions;
-  /** Limits answers that the provider does not confirm: each costs a request to it. */
+  /** Limits the callbacks that the provider does not confirm, because each costs a request to the provider. */
   readonly wrongAnswers: WrongTokens;
 }
 
 export type SignInResult =
   | { readonly type: 'signed-in'; readonly session: string; readonly person: Person; readonly to: string }
   | { readonly type: 'no-role'; readonly name: string; readonly to: string }
-  /** The browser has no such attempt, or has it no longer. */
+  /** The browser has no such attempt, or it has expired. */
   | { readonly type: 'unknown' }
-  /** Too many answers from this address were wrong. */
+  /** This address sent too many callbacks that the provider did not confirm. */
   | { readonly type: 'wait'; readonly seconds: number }
   | { readonly type: 'refused'; readonly text: string; readonly cause?: NotConfirmed };
 
-/** Seconds that a person has at the provider. */
+/** The number of seconds within which a person must sign in at the provider. */
 export const ATTEMPT_SECONDS = 900;
-/** Characters of an ID token that fit into an address. */
+/** The maximum number of characters of an ID token in a URL. */
 const MOST_HINT = 4096;
-/** Cookies of this many attempts fit into the headers of a request. */
+/** The maximum number of open attempts per browser. Their cookies must fit into the headers of a request. */
 export const MOST_ATTEMPTS = 5;
 const MOST_TARGET = 1000;
 
 /**
- * Signs people in with an OpenID Connect provider: authorization code with PKCE. An attempt is in a cookie of the browser and a session in
- * the database, so that any process can go on with them.
+ * Signs people in with an OpenID Connect provider: authorization code with PKCE. An attempt is stored in a cookie and a session in the
+ * database, so that any process can continue them.
  */
 export class SingleSignOn {
   readonly #options: SingleSignOnOptions;
@@ -57,23 +57,23 @@ export class SingleSignOn {
     return this.#options.settings.address.startsWith('https:');
   }
 
-  /** Of the public address; empty for the usual one. */
+  /** The port of the public address; empty for the default port. */
   get port(): string {
     return new URL(this.#options.settings.address).port;
   }
 
-  /** Seconds after which the cookie of a session can go. */
+  /** The lifetime of the session cookie in seconds. */
   get sessionSeconds(): number {
     return Math.ceil(this.#options.settings.session / 1000);
   }
 
-  /** The address that begins an attempt: a link, because the policy of the page sends no form to another site. */
+  /** Returns the URL that begins an attempt. It is used in a link, because the policy of the page forbids forms to other sites. */
   startUrl(to: string, isAgain = false): string {
     const query = new URLSearchParams({ to, ...(isAgain && { again: '1' }) });
     return `${this.#options.settings.address}/sign-in/provider?${query}`;
   }
 
-  /** Begins an attempt of the browser that gets the cookie. @throws UserError if the provider cannot be reached. */
+  /** Begins an attempt. The browser must get the cookie. @throws UserError if the provider cannot be reached. */
   async begin(
     to: string,
     isAgain: boolean,
@@ -83,7 +83,7 @@ export class SingleSignOn {
     return { url, state: checks.state, cookie: [checks.nonce, checks.verifier, target].join('.') };
   }
 
-  /** Ends an attempt. @param sent with the cookie of its state. @throws UserError if the provider cannot be reached. */
+  /** Completes an attempt. @param sent the cookie of the attempt, and the sender. @throws UserError if the provider cannot be reached. */
   async finish(
     search: string,
     sent: { readonly cookie: string | undefined; readonly address: string | undefined },
@@ -126,19 +126,19 @@ export class SingleSignOn {
     }
   }
 
-  /** With the role that the groups have now. */
+  /** Returns the person of a session, with the role that the groups have in the current settings. */
   async person(id: string): Promise<Person | undefined> {
     const identity = await this.#options.sessions.identity(digestOfId(id));
     return identity && this.#personOf(identity);
   }
 
-  /** Ends a session here. @returns its ID token; undefined if there is no such session. */
+  /** Ends a session of the page. @returns its ID token; undefined if there is no such session. */
   async end(id: string): Promise<string | undefined> {
     const token = await this.#options.sessions.end(digestOfId(id));
     return token === undefined ? undefined : opened(token, id);
   }
 
-  /** The address that ends the session at the provider; undefined if it has none or cannot be reached. */
+  /** Returns the URL that ends the session at the provider; undefined if there is none or the provider cannot be reached. */
   endUrl(idToken: string): Promise<URL | undefined> {
     const { provider, settings } = this.#options;
     return provider.endSessionUrl(idToken.length > MOST_HINT ? undefined : idToken, `${settings.address}/`);
@@ -154,7 +154,7 @@ export class SingleSignOn {
   }
 }
 
-/** The state in an answer of the provider; empty if it has no valid one. */
+/** Returns the `state` parameter of a callback; empty if it is missing or invalid. */
 export function stateIn(search: string): string {
   const state = new URLSearchParams(search).get('state') ?? '';
   return isState(state) ? state : '';
@@ -174,7 +174,7 @@ function attemptIn(cookie = ''): Attempt | undefined {
   return { nonce, verifier, to: Buffer.from(target, 'base64url').toString() };
 }
 
-/** Encrypts with the id of the session, which only the browser has. */
+/** Encrypts the text with the id of the session, which only the browser knows. */
 async function sealed(text: string, id: string): Promise<string> {
   const { CompactEncrypt } = await import('jose');
   const token = new CompactEncrypt(Buffer.from(text)).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' });

@@ -1,11 +1,11 @@
 import { BlockList, isIP } from 'node:net';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 
-/** Trusted proxies: they name the person, the sender's address and the use of TLS. */
+/** The proxies whose headers are trusted: the person, the sender's address and the use of TLS. */
 export class TrustedProxy {
   readonly #networks = new BlockList();
 
-  /** @param networks e.g. `10.0.0.0/8`, `::1` or `fd00::/8`. @throws UserError */
+  /** @param networks such as `10.0.0.0/8`, `::1` or `fd00::/8`. @throws UserError */
   constructor(networks: readonly string[]) {
     for (const network of networks) {
       const [address = '', bits, ...rest] = network.split('/');

@@ -9,7 +9,7 @@ import { referringTo } from '../resource-parts.ts';
 import type { SaidRow } from '../views/resources-view.ts';
 import type { ApiDocument } from './api-documents.ts';
 
-/* What the page shows, as JSON. */
+/* Converts the contents of the page to JSON. */
 
 type Item<Name extends 'search' | 'workspaces' | 'resources' | 'runs' | 'pulls'> = ApiDocument<Name>['items'][number];
 
@@ -65,7 +65,7 @@ export function resourceJson(row: SaidRow, { left, resource: parts }: WorkspaceD
   };
 }
 
-/** Without what readers could try values of secrets with. */
+/** Removes the digests, with which a reader could check guesses of secret values. */
 function compact({ desired, observed_digest, ...resource }: PlannedResource) {
   return resource;
 }
@@ -90,7 +90,7 @@ export function runJson(run: RunDetail): ApiDocument<'run'> {
   };
 }
 
-/** The saved plan, and the plan of the last run. */
+/** Returns the saved plan, if any, and the plan of the last run. */
 export function plansJson({ saved, left, checkedAt, shown }: WorkspaceDetail): readonly ApiDocument<'plan'>[] {
   const { plan, rejected } = shown;
   const plans: ApiDocument<'plan'>[] = [];

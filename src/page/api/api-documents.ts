@@ -11,7 +11,7 @@ import { trendNames } from '../page-data.ts';
 const time = (description: string) => z.string().describe(`${description} ISO 8601.`);
 const timeOrNull = (description: string) => time(description).nullable();
 
-/** One page of a list. */
+/** Returns the schema of one page of a list. */
 function listOf<Item extends z.ZodType, More extends z.ZodRawShape>(description: string, item: Item, more: More) {
   return described(description, {
     items: z.array(item).describe('Those of this page.'),
@@ -60,7 +60,7 @@ const planRow = described('A plan in a list.', {
 
 const compactResource = plannedResource.omit({ desired: true, observed_digest: true });
 
-/** Of workspaces and of pull requests. Without the salt and fingerprints of secrets: readers could try values. */
+/** The plan of a workspace or a pull request, without salt and fingerprints, with which a reader could check guesses of secret values. */
 const compactPlan = planDocument
   .omit({ digest: true, secrets: true })
   .extend({
@@ -125,7 +125,7 @@ const pullRow = described('A pull request in a list, as in voxform fleet pulls -
   ),
 });
 
-/** All answers of the API, by name. */
+/** All responses of the API by name. */
 const apiDocuments = {
   overview: described('GET /api/v1/overview', {
     counts: z.record(z.string(), z.int()).describe('The number of workspaces by status.'),
@@ -331,7 +331,7 @@ const apiDocuments = {
 export type ApiName = keyof typeof apiDocuments;
 export type ApiDocument<Name extends ApiName> = Immutable<z.infer<(typeof apiDocuments)[Name]>>;
 
-/** The schema of all answers; each has its name in `$defs`. */
+/** The JSON Schema of all responses. Each is in `$defs` under its name. */
 export const apiJsonSchema = lazily((): object => {
   const documents = Object.entries(apiDocuments).map(([id, document]) => document.meta({ id }));
   return z.toJSONSchema(z.union(documents).describe('An answer of the API of the page'));

@@ -32,7 +32,7 @@ interface Paging {
 const API = '/api/v1';
 const NO_ROUTE = 'There is no such path; see /api/v1/schema.';
 
-/** The contents of the page as JSON. No request changes anything. */
+/** Adds the contents of the page as JSON. All requests only read. */
 export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes): void {
   const answer = <Name extends ApiName>(c: PageContext, _: Name, document: ApiDocument<Name>) =>
     answers.json(c, document);
@@ -67,7 +67,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
     paged(c, ['status', 'needs', 'source', 'label', 'q', 'sort', 'after'], async (paging, parameters) => {
       const { limit } = paging;
       const query = listQuery(parameters, limit);
-      // By default, no workspace moves to another page between two requests, and each page costs the same.
+      // In this default order, no workspace moves to another page between two requests, and every page costs the same.
       const sort = parameters.get('sort') ? query.sort : 'address';
       const isByAddress = sort === 'address' && !parameters.has('page');
       const after = isByAddress ? typedText(parameters.get('after')) : undefined;
@@ -150,7 +150,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, answers }: ApiRoutes)
     });
   }
 
-  /** Refuses what a list does not know: ignoring a misspelt filter would select everything. */
+  /** Responds with an error if a parameter is invalid, otherwise with the list. */
   async function paged(
     c: PageContext,
     filters: readonly string[],
@@ -173,7 +173,7 @@ function isLastPage({ page, limit }: Paging, found: number): boolean {
   return page * limit >= found;
 }
 
-/** The path of the request with these parameters. */
+/** Returns the path of the request with these parameters replaced. */
 function pathWith(c: PageContext, parameters: Readonly<Record<string, string>>): string {
   const { pathname, searchParams } = new URL(c.req.url);
   for (const [name, value] of Object.entries(parameters)) searchParams.set(name, value);

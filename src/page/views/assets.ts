@@ -4,7 +4,7 @@ import { pageCss } from '../../output/html/page.ts';
 
 const siteCss = readFileSync(new URL('./site.css', import.meta.url), 'utf8');
 
-/** The files of each page, by name. */
+/** The files that every page loads, by name. */
 export const assets = {
   'style.css': { content: `${pageCss}\n${siteCss}`, type: 'text/css' },
   'page.js': {
@@ -13,7 +13,7 @@ export const assets = {
   },
 } as const;
 
-/** A path that changes with the contents, so that browsers may cache it. */
+/** Returns a path that changes with the contents, so that browsers may cache the file. */
 export function assetPath(file: keyof typeof assets): string {
   const digest = createHash('sha256').update(assets[file].content).digest('hex').slice(0, 12);
   return `/assets/${digest}/${file}`;

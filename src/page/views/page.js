@@ -1,11 +1,11 @@
 // @ts-nocheck: it runs in a browser.
 /*
- * The script of a page: it updates ages and the server's clock, follows changes, and says when it cannot. On a change it fetches the
- * whole page again and replaces only the regions that differ. Without the script everything can be read.
+ * The script of a page. It updates ages and the server's clock, follows changes, and reports when it cannot. On a change, it fetches the
+ * whole page again and replaces only the regions that differ. The page is readable without it.
  */
 const body = document.body;
 let skew = Date.parse(body.dataset.now) - Date.now();
-/** When the server was last heard, while it cannot be reached. */
+/** The time of the last contact with the server, while it cannot be reached. */
 let goneAt;
 function lasting(seconds) {
   if (seconds < 90) return `${seconds} s`;
@@ -14,7 +14,7 @@ function lasting(seconds) {
   const days = Math.round(seconds / 86400);
   return days + (days === 1 ? ' day' : ' days');
 }
-/** By the server's clock. */
+/** Formats a local time by the server's clock. */
 function timeOf(at) {
   return `${new Date(at + skew).toISOString().slice(11, 19)} UTC`;
 }
@@ -92,7 +92,7 @@ async function refresh() {
       headers: { accept: 'text/html' },
       signal: AbortSignal.timeout(30000),
     });
-    // For example from the overview, once there is only one workspace.
+    // For example, the overview redirects once there is only one workspace.
     if (answer.redirected) return location.replace(answer.url);
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     if (answer.status === 401 || answer.status === 404) stop();
@@ -122,7 +122,7 @@ async function refresh() {
     }
   }
 }
-/** A region as the server sent it, without ages and opened details. */
+/** Returns a region without ages and unfolded details, to compare what the server sent. */
 function plain(region) {
   const copy = region.cloneNode(true);
   for (const age of copy.querySelectorAll('.age')) age.textContent = '';
@@ -155,7 +155,7 @@ function stop() {
 if (body.dataset.events !== undefined) {
   follow();
   document.addEventListener('visibilitychange', () => (document.hidden ? stop() : (source ?? follow())));
-  // Another tab may have signed out.
+  // The person may have signed out in another tab.
   addEventListener('focus', refresh);
   addEventListener('pagehide', stop);
   addEventListener('pageshow', (event) => {

@@ -14,16 +14,16 @@ export interface ViewContext {
   readonly visitor: Visitor;
   readonly now: Date;
   readonly here: string;
-  /** The reason why sign-in is impossible. */
+  /** The reason why nobody can sign in with a token, if so. */
   readonly missingTokens: string | undefined;
   /** A sentence about where to get a token. */
   readonly tokenOrigin: string;
-  /** The provider where people sign in, and the address that begins it. */
+  /** The provider of single sign-on, if any, and the URL that begins a sign-in. */
   readonly signOn: { readonly host: string; startUrl(to: string): string } | undefined;
   readonly isSingle: boolean;
   /** True if the fleet plans pull requests. */
   readonly hasPulls: boolean;
-  /** The text in the search field of the bar; undefined without a search. */
+  /** The text in the search field of the header; undefined if the page has no search. */
   readonly searched: string | undefined;
   /** True if the fleet can be frozen. */
   readonly canFreeze: boolean;
@@ -55,7 +55,7 @@ export function badge(status: WorkspaceStatus): Html {
   return html`<span class="badge ${tone}">${word}</span>`;
 }
 
-/** The colours of statuses of runs and resources. */
+/** The tones of statuses and results of resources and runs. Others are faint. */
 const tones: Readonly<Record<string, StatusWords['tone']>> = {
   done: 'good',
   'in sync': 'good',
@@ -78,7 +78,7 @@ const tones: Readonly<Record<string, StatusWords['tone']>> = {
   unknown: 'odd',
 };
 
-/** @param isOld true if it is stale. */
+/** Returns a badge for a status of a resource or a run. @param isOld true for a stale status, which is faint. */
 export function word(text: string, isOld = false): Html {
   return html`<span class="${wordClass(text, isOld)}">${text}</span>`;
 }
@@ -87,14 +87,14 @@ export function wordClass(text: string, isOld: boolean): string {
   return `badge ${(isOld ? undefined : tones[text]) ?? 'faint'}`;
 }
 
-/** The beginning of a text for a list; its own page has all of it. @param most characters. */
+/** Truncates a text for a list. @param most the maximum number of characters. */
 export function clipped(text: string, most = 300): string {
   return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
 }
 
 /**
- * A time with its age; the script keeps the age current.
- * @param isPlanned true if it becomes due in the future.
+ * Returns a time with its age. The script updates the age.
+ * @param isPlanned true for the time of a planned event, which becomes due.
  */
 export function moment(at: Date | undefined, now: Date, isPlanned = false): Html {
   if (at === undefined || Number.isNaN(at.getTime())) return html`<span class="faint">never</span>`;
@@ -104,19 +104,19 @@ export function moment(at: Date | undefined, now: Date, isPlanned = false): Html
   return html`<time datetime="${iso}" data-age="${isPlanned ? 'planned' : ''}"><span class="at">${shown}</span> <span class="age">${text}</span></time>`;
 }
 
-/** When the platform was last read, marked if stale. */
+/** Returns the time of the last read of the platform, marked if it is stale. */
 export function checked({ checkedAt, isOld }: Pick<WorkspaceRow, 'checkedAt' | 'isOld'>, now: Date): Html {
   return html`<span class="checked">${moment(checkedAt, now)}${isOld ? html` ${badge('stale')}` : ''}</span>`;
 }
 
-/** `3 min ago` or `in 3 min`, as in the script. */
+/** Returns `3 min ago` or `in 3 min`. Must match the script. */
 function age(at: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - at.getTime()) / 1000);
   const text = lasting(Math.abs(seconds));
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** `5 min`; below 90 seconds, seconds. */
+/** Returns a rounded duration such as `89 s` or `5 min`. Must match the script. */
 export function lasting(seconds: number): string {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
@@ -131,39 +131,39 @@ export function pathOf(address: string, ...rest: readonly string[]): string {
 }
 
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufefc]/;
-/** Separators of a path, and characters that are shown as escapes. */
+/** Separators in paths, and characters that are displayed as escapes. */
 const DIVIDER = new RegExp(`([/:]|(?:${UNSAFE.source})+)`, 'u');
 
-/** Parts of an untrusted text, isolated so that none changes the text direction of others. */
+/** Splits an untrusted text that contains right-to-left characters, so that no part changes the direction of the others. */
 function partsOf(text: string): string[] {
   return (RIGHT_TO_LEFT.test(text) ? text.split(DIVIDER) : [text]).filter((part) => part !== '');
 }
 
-/** An untrusted text that does not change the text direction around it. */
+/** Isolates an untrusted text, so that it does not change the text direction around it. */
 export function isolated(text: string): Html {
   return html`${partsOf(text).map((part) => html`<bdi>${part}</bdi>`)}`;
 }
 
-/** The address of a workspace, which wraps between its parts. */
+/** Returns the address of a workspace, which may wrap between its parts. */
 export function addressText(address: string): Html {
   const breaking = (part: string) =>
     part.split(/(?<=[/:])/).map((piece) => html`${piece}${/[/:]$/.test(piece) && html`<wbr>`}`);
   return html`${partsOf(address).map((part) => html`<bdi>${breaking(part)}</bdi>`)}`;
 }
 
-/** @param part the anchor of a section of its page. */
+/** @param part the anchor of a section on the page of the resource. */
 export function resourceLink(workspace: string, address: string, part?: string): Html {
   const path = `${pathOf(workspace, 'resources', address)}${part === undefined ? '' : `#${part}`}`;
   return html`<a class="resource-link" href="${path}">${addressHtml(address)}</a>`;
 }
 
-/** @param of the plan, orphan or resource that the action concerns. */
+/** @param of the id of the plan or orphan, or the address of the resource. */
 export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
   const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
 }
 
-/** Links to approve and reject a waiting plan. */
+/** Returns the buttons that approve and reject a waiting plan. */
 export function decisions({ address, saved, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
   if (saved === undefined || !actions.includes('approve')) return html``;
   if (visitor.person === undefined && missingTokens === undefined)
@@ -172,13 +172,13 @@ export function decisions({ address, saved, actions }: WorkspaceDetail, { visito
   return html`<p class="actions">${actionLink(address, 'approve', 'Approve', saved.id)}${actions.includes('reject') ? actionLink(address, 'reject', 'Reject', saved.id) : ''}</p>`;
 }
 
-/** The prefix of a commit or a plan, enough to distinguish it. */
+/** A commit or a plan digest. Its first 12 characters are shown. */
 const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 
-/** The maximum length of a fact beside others. */
+/** The maximum length of a fact that shares a row with others. */
 const MOST_IN_COLUMN = 45;
 
-/** A fact, or markup of the view. Facts without a value are omitted. */
+/** A fact, or one whose value is HTML. Facts without a value are omitted. */
 type ShownFact = readonly [name: string, value: Fact[1] | Html | undefined];
 
 export function facts(all: readonly ShownFact[], now: Date): Html {
@@ -200,7 +200,7 @@ function isDecision({ result }: ListedRun): boolean {
   return ['requested', 'approved', 'rejected', 'paused', 'resumed'].includes(result);
 }
 
-/** Runs as a table; on a phone each row is a block. */
+/** Returns a table of runs. On a phone, each row is a block. */
 export function runsTable(workspace: string, runs: readonly ListedRun[], now: Date): Html {
   const row = (run: ListedRun) => html`<tr>
 <td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${moment(run.began, now)}</a></td>
@@ -217,17 +217,17 @@ export function queryPath(path: string, query: object): string {
   return `${path}?${new URLSearchParams(Object.fromEntries(known))}`;
 }
 
-/** `10,000` */
+/** Formats a number, such as `10,000`. */
 export function grouped(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** `10,000`, or `more than 10,000` for a number that was not counted to its end. */
+/** Formats a number of matches, such as `10,000`, or `more than 10,000` where counting stopped. */
 export function counted(count: number): string {
   return count > MOST_COUNTED ? `more than ${grouped(MOST_COUNTED)}` : grouped(count);
 }
 
-/** `Page 2 of 9` with links to the pages beside it. */
+/** Returns `Page 2 of 9` with links to the previous and next page. */
 export function pager(page: number, pages: number, link: (page: number) => string): Html {
   if (pages <= 1) return html``;
   return html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a rel="prev" href="${link(page - 1)}">Previous</a>` : ''}
@@ -241,7 +241,7 @@ interface Choice<Value extends string> {
   wordOf?(value: Value): string;
 }
 
-/** A select with `all` first. */
+/** Returns a select element whose first option is `all`. */
 export function choice<Value extends string>(
   label: string,
   { name, chosen, values, wordOf = String }: Choice<Value>,

@@ -23,7 +23,7 @@ function pullPath({ source, number }: Pick<PullRow, 'source' | 'number'>): strin
   return `/pulls/${encodeURIComponent(source)}/${number}`;
 }
 
-/** The pull requests of all sources: open ones, then the latest others. */
+/** Returns the pull requests of all sources: open ones first, then the latest others. */
 export function pullsView(pulls: readonly ListedPull[], problems: readonly PullsProblem[], { now }: ViewContext): Html {
   const problemPanel = ({ source, message, since }: PullsProblem) =>
     html`<p class="panel bad">The pull requests of ${isolated(source)} cannot be read${since !== null && html` since ${moment(new Date(since), now)}`}: ${isolated(message)}</p>`;
@@ -46,7 +46,7 @@ function pullsTable(pulls: readonly ListedPull[], now: Date): Html {
   return html`<table class="rows"><thead><tr><th scope="col">Request</th><th scope="col">Title</th><th scope="col">Author</th><th scope="col">Since</th><th scope="col">Status</th><th scope="col">Workspaces</th></tr></thead><tbody>${pulls.map(row)}</tbody></table>`;
 }
 
-/** A pull request: its plans at the newest commit, and what became of them after the merge. */
+/** Returns a pull request with its plans at the newest commit, and their outcomes after the merge. */
 export function pullView(pull: PullRow, plans: readonly ShownPullPlan[], { now }: ViewContext): Html {
   const isPlanned = pull.plannedHead === pull.head;
   const status = isPlanned ? 'planned' : pull.state === 'open' ? 'planning' : 'not planned';

@@ -25,7 +25,7 @@ import {
 } from './parts.ts';
 import { valuesSection } from './values-view.ts';
 
-/** A resource: its status, its remaining actions, its values, what refers to it, and the runs that changed it. */
+/** Returns the page of a resource: its status, plan, values, references and history. */
 export function resourceView(detail: WorkspaceDetail, address: string, context: ViewContext): Html | undefined {
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
@@ -35,7 +35,7 @@ export function resourceView(detail: WorkspaceDetail, address: string, context: 
   const isWaiting = detail.saved?.plan.resources.some((each) => each.address === address && each.action !== 'noop');
   const hasPlan = planned !== undefined && planned.action !== 'noop';
   const asOf = checkedAt === undefined ? html`` : html` <small>as of ${moment(checkedAt, now)}</small>`;
-  // For an unknown create, the list in which a person looks for it.
+  // For an unknown create, link to the list in which a person can find the record.
   const isUnknown = row.status === 'unknown' && row.id === null;
   const url =
     isUnknown || row.id !== null ? recordUrl({ dashboard }, { kind: kindOf(address), id: row.id }) : undefined;
@@ -61,7 +61,7 @@ ${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h
 ${row.id === null ? '' : callsSection(detail, address, context)}`;
 }
 
-/** The number or email address by which people know it. */
+/** Returns the natural key of the resource, such as its phone number or email address. */
 function naturalKey(address: string, parts: ResourceParts | undefined): Fact[] {
   const values = (parts?.fields ?? []).flatMap(({ path, declared }) =>
     'value' in declared ? [[path, declared.value] as const] : [],
@@ -71,7 +71,7 @@ function naturalKey(address: string, parts: ResourceParts | undefined): Fact[] {
   return field === undefined ? [] : [[field.charAt(0).toUpperCase() + field.slice(1), String(spec[field])]];
 }
 
-/** The place of its manifest, as a link if its repository is on a known host. */
+/** Returns the file and line of the manifest, as a link if the repository is on a known host. */
 function manifestLink({ files }: WorkspaceDetail, planned: PlannedResource | undefined): Html | undefined {
   const source = planned?.source;
   if (source === undefined || source === null) return undefined;
@@ -82,7 +82,7 @@ function manifestLink({ files }: WorkspaceDetail, planned: PlannedResource | und
 
 const MOST_REFERENCES = 50;
 
-/** What it refers to, and what refers to it, as declared. */
+/** Returns the references from and to the resource, as declared. */
 function referencesSection({ address: workspace, left, resources }: WorkspaceDetail, address: string): Html {
   const known = new Set(resources.map((each) => each.address));
   const to = left?.resources.find((each) => each.address === address)?.depends_on ?? [];
@@ -100,7 +100,7 @@ function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {
   return { ...plan, resources: [resource], warnings, guards: [], violations, summary: summaryOf([resource]) };
 }
 
-/** The effect of a resource's versions on its calls, if requested; empty for a kind without versions. */
+/** Returns the effect of the resource's versions on its calls, if requested; empty for a kind without versions. */
 function callsSection(
   { address: workspace, actions, impacts }: WorkspaceDetail,
   address: string,
@@ -129,7 +129,7 @@ function callsSection(
   return html`<section id="calls" data-live>${head(about, isRunning ? '' : 'Compare again')}${body}</section>`;
 }
 
-/** Links to the comparisons of a workspace. */
+/** Returns links to the comparisons of a workspace. */
 export function comparedCalls({ address, impacts }: WorkspaceDetail, now: Date): Html {
   if (impacts === undefined || impacts.size === 0) return html``;
   const item = ([resource, { askedAt, html: figures, problem }]: readonly [

@@ -22,7 +22,7 @@ import {
   wordClass,
 } from './parts.ts';
 
-/** Most urgent first: a possible duplicate costs money until somebody resolves it. */
+/** The order of statuses, most urgent first. A possible duplicate costs money until it is resolved. */
 const urgency: Readonly<Record<ResourceRow['status'], number>> = {
   unknown: 0,
   blocked: 1,
@@ -40,15 +40,15 @@ const urgency: Readonly<Record<ResourceRow['status'], number>> = {
 
 type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'reach'>;
 
-/** A resource with its detail, and manual steps that the plan on the same page does not show. */
+/** A resource with its detail, and with the manual steps that the plan on the same page does not show. */
 export interface SaidRow extends ResourceRow {
-  /** The dashboard link, if a person has something to do there. */
+  /** The dashboard link, if a manual step must be done there. */
   readonly url: string | undefined;
   readonly isPlanned: boolean;
   readonly lines: readonly string[];
 }
 
-/** Rows of one status. Common lines are in the heading. */
+/** Resources with the same status. Lines that all of them have are in the heading. */
 interface ResourceGroup {
   readonly status: ResourceRow['status'];
   readonly shared: readonly string[];
@@ -59,7 +59,7 @@ export function resourcePages(detail: Resources, query: ResourceQuery): number {
   return Math.max(1, Math.ceil(isFlat(detail, query) ? foundResources(detail, query).length / ROWS_PER_PAGE : 1));
 }
 
-/** Every resource once, as of the last run: a table of a few, otherwise folded groups, or pages of search results. */
+/** Returns each resource once, as of the last run: as a table if there are few, as folded groups, or as pages of search results. */
 export function resourcesSection(
   detail: WorkspaceDetail,
   query: ResourceQuery,
@@ -68,7 +68,7 @@ export function resourcesSection(
   const { resources, checkedAt } = detail;
   const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
   const form = resources.length <= MOST_UNFOLDED && !isFiltered(query) ? '' : filterForm(detail, query);
-  // The form is outside of live regions: an update would remove typed text.
+  // The form is outside of live regions, because an update would remove typed text.
   return html`<section id="resources"><h2 id="resource-age" data-live>Resources${asOf}</h2>
 ${form}<div id="resource-list" data-live>${list(detail, query)}</div></section>`;
 }
@@ -96,7 +96,7 @@ function isFlat({ resources }: Resources, query: ResourceQuery): boolean {
   return isFiltered(query) || resources.length <= MOST_UNFOLDED;
 }
 
-/** The number of resources by status, most urgent first, with links to the lists: the first thing to read of a large workspace. */
+/** Returns the number of resources by status, most urgent first, with links to the lists. */
 export function resourceCounts({ address, resources, left, isOld }: WorkspaceDetail): Html {
   if (resources.length === 0) return html``;
   const person = (left?.resources ?? []).filter(isForPerson).length;
@@ -109,7 +109,7 @@ export function resourceCounts({ address, resources, left, isOld }: WorkspaceDet
   return html`<p class="counts"><span>${plural(resources.length, 'resource')}${person === 0 ? '' : `, ${person} with manual steps`}:</span> ${joined(counted, ' ')}</p>`;
 }
 
-/** The server filters, so that the form works without scripts. */
+/** Returns a form that the server handles, so that it works without scripts. */
 function filterForm({ address, resources }: WorkspaceDetail, { q, kind, status }: ResourceQuery): Html {
   const kinds = [...new Set([...resources.map((each) => kindOf(each.address)), ...(kind ? [kind] : [])])];
   const statuses = [...new Set([...resources.map((each) => each.status), ...(status ? [status] : [])])];
@@ -120,10 +120,10 @@ ${choice('Status', { name: 'status', chosen: status, values: statuses })}
 <button>Filter</button>${isFiltered({ q, kind, status }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
 }
 
-/** The maximum bytes of all rows of groups, each of which gets a fair part; the filter finds others. */
+/** The maximum size of the rows of all groups in bytes. Each group gets an equal share. Further rows are found with the filter. */
 const ROOM = 24_000;
 
-/** The first groups are open while they are short. Those in the plan stay folded: each resource is shown once. */
+/** Opens the first groups while they are short. Groups of planned resources stay folded, because the plan shows them. */
 function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
   const { address, isOld } = detail;
   let unfolded = MOST_UNFOLDED;
@@ -162,7 +162,7 @@ function groupsOf(rows: readonly SaidRow[]): ResourceGroup[] {
 
 type Tabled = Pick<WorkspaceDetail, 'address' | 'isOld'>;
 
-/** @param shown the rows as markup. @param group whose heading has the status and the common lines. */
+/** @param shown the rows as HTML. @param group the group whose heading shows the status and the shared lines. */
 function table(shown: readonly Html[], rows: readonly SaidRow[], group?: ResourceGroup): Html {
   const hasLines = group === undefined || group.shared.length === 0;
   const isSaid = hasLines && rows.some(({ lines }) => lines.length > 0);
@@ -180,17 +180,17 @@ ${group === undefined ? html`<td data-title="Status">${word(status, isOld)}</td>
 ${said.length > 0 ? html`<td class="text" data-title="Detail">${said.slice(0, MOST_LINES).map((line) => html`<div>${isolated(clipped(line))}</div>`)}</td>` : ''}</tr>`;
 }
 
-/** The id as a link to the dashboard; for an unknown create, the list in which a person looks for it. */
+/** Returns the id as a link to the dashboard; for an unknown create, a link to the list in which a person can find the record. */
 function recordLink(id: string | null, url: string | undefined): Html {
   if (id === null) return dashboardLink(url);
   const shown = html`<code>${id}</code>`;
   return linkHost(url) === undefined ? shown : html`<a href="${url}" rel="noopener noreferrer">${shown}</a>`;
 }
 
-/** The number of lines of a row. The page of the resource has all. */
+/** The maximum number of lines of a row. The page of the resource has all lines. */
 const MOST_LINES = 4;
 
-/** Most urgent first; otherwise in their order. */
+/** Returns the matching resources, most urgent first. */
 export function foundResources(
   { resources, left, saved, reach }: Resources,
   { q = '', kind, status }: Partial<ResourceQuery> = {},

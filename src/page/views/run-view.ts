@@ -34,7 +34,7 @@ const planStates: Readonly<Record<string, string>> = {
   stale: 'out of date',
 };
 
-/** With a link if the page of the workspace shows it. */
+/** Returns the id and the outcome of a plan, with a link if the page of the workspace shows the plan. */
 function planPart(workspace: string, id: string, state = ''): Html {
   const isOpen = state === 'waiting' || state === 'approved';
   const shown = isOpen ? html`<a href="${pathOf(workspace)}#plan">${id}</a>` : id;

@@ -3,7 +3,7 @@ import { plural } from '../../output/plural.ts';
 import { LEAST_SEARCHED, ROWS_PER_PAGE, type SearchResult } from '../page-data.ts';
 import { addressText, badge, isolated, pager, pathOf, queryPath, resourceLink } from './parts.ts';
 
-/** Found workspaces and resources. @param result undefined for a text that is too short. */
+/** Returns the matching workspaces and resources. @param result undefined for a text that is too short. */
 export function searchView(text: string, wanted: number, result: SearchResult | undefined): Html {
   const found = (shown: Html | string) => html`<h1>Search</h1>${shown}`;
   if (result === undefined)

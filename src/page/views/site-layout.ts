@@ -9,12 +9,12 @@ export type Section = 'overview' | 'workspaces' | 'pulls';
 interface View {
   readonly title: string;
   readonly section: Section | undefined;
-  /** The live data of the page: a version, and the workspace or all of them; undefined for a static page. */
+  /** The version of the contents, and the workspace that live updates follow, or all; undefined for a page without live updates. */
   readonly live?: { readonly version: string; readonly address: string | undefined } | undefined;
   readonly body: Html;
 }
 
-/** A whole page: navigation, user, server time, and the view. */
+/** Returns a complete page: navigation, user, server time and the view. */
 export function layout({ title, section, live, body }: View, context: ViewContext): Html {
   const { now, isSingle, hasPulls, searched, visitor } = context;
   const iso = now.toISOString();
@@ -69,7 +69,7 @@ function searchForm(text: string): Html {
 <input type="search" name="q" value="${text}" maxlength="255" placeholder="${label}" aria-label="${label}"><button>Search</button></form>`;
 }
 
-/** On every page: who froze the fleet, since when and why. */
+/** Returns the notice of a frozen fleet for every page: who froze it, when and why. */
 function freezeBanner({ freeze, now, visitor }: ViewContext): Html {
   if (freeze === undefined) return html``;
   const { by, at, because } = freeze;

@@ -4,7 +4,7 @@ import { dashboardLink } from '../../output/html/resource-html.ts';
 import type { ActionName, FreezeAction, WorkspaceDetail } from '../page-data.ts';
 import { addressText, facts, pathOf, type ViewContext } from './parts.ts';
 
-/** Asks for a token. @param said why it was refused. */
+/** Returns the sign-in form. @param said the reason why the last attempt was refused, if any. */
 export function signInView(to: string, { missingTokens, tokenOrigin, signOn }: ViewContext, said?: string): Html {
   const form = html`<form method="post" action="/sign-in"><input type="hidden" name="to" value="${to}">
 <label>Token<input type="password" name="token" required${signOn === undefined ? html` autofocus` : ''} autocomplete="current-password" maxlength="1024"${said === undefined ? '' : html` aria-describedby="said"`}></label>
@@ -16,7 +16,7 @@ ${provider ?? ''}
 ${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
 }
 
-/** A page for a missing, forbidden or finished action. */
+/** Returns a page with one message and one link. */
 export function noteView(
   heading: string,
   text: string,
@@ -80,7 +80,7 @@ export const pageActionWords: Readonly<Record<ActionName | FreezeAction, ActionW
   },
 };
 
-/** The effect of a run, by mode. */
+/** The effect of a run by mode. */
 const runEffects: Readonly<Record<string, (platform: string) => string>> = {
   report: (platform) => `It only reports how the manifests differ from ${platform}. It applies nothing.`,
   apply: (platform) => `It applies the changes to ${platform} without asking for approval.`,
@@ -94,7 +94,7 @@ const closings = [
   ['kept', 'It is kept on purpose'],
 ] as const;
 
-/** Shows the consequences, and asks. */
+/** Returns the confirmation of an action, with its effect and a form. */
 export function confirmView(
   { address, mode, orphans, facts: known, saved, dashboard }: WorkspaceDetail,
   {
@@ -138,7 +138,7 @@ ${shown}<p class="effect">${effect} ${more} ${freeze !== undefined && (action ==
 <p class="actions"><button class="primary">${button}${plan && html` <code>${plan.id}</code>`}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
 }
 
-/** Asks before all writes of the fleet stop or start again. */
+/** Returns the confirmation for freezing or resuming the fleet. */
 export function freezeView(action: FreezeAction, { visitor }: ViewContext): Html {
   const { heading, button, effect } = pageActionWords[action];
   const reason = html`<label>Because<input type="text" name="because" maxlength="255" required autofocus></label>`;

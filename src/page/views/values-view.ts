@@ -7,7 +7,7 @@ import type { Json } from '../../values/json.ts';
 import type { ComparedField, FieldSide, ResourceParts, WorkspaceDetail } from '../page-data.ts';
 import { clipped, isolated } from './parts.ts';
 
-/** Declared and live values side by side: fields that differ, and the others folded. */
+/** Returns declared and live values side by side. Fields in sync are folded. */
 export function valuesSection({ reach, outside }: WorkspaceDetail, parts: ResourceParts | undefined, asOf: Html): Html {
   if (parts === undefined) return html``;
   const { fields, isWhole } = parts;
@@ -26,7 +26,7 @@ ${same.length === 0 ? '' : html`<details class="group"><summary><strong>${same.l
 
 const whoMoved = { manifest: 'manifest', drift: 'platform', both: 'both' } as const;
 
-/** The last column is left out where nothing has changed. @param isOpen true to show long values. */
+/** Omits the last column if no field changed. @param isOpen true to unfold long values. */
 function fieldsTable(fields: readonly ComparedField[], isOpen = false): Html {
   const isMoved = fields.some(({ moved }) => moved !== undefined);
   const row = ({ path, declared, live, moved, applied, notes }: ComparedField) => html`<tr>
@@ -38,9 +38,9 @@ ${isMoved && html`<td data-title="Changed by">${moved && html`<span class="badge
 <tbody>${fields.map(row)}</tbody></table>`;
 }
 
-/** Characters of a value; longer ones are in the manifest. */
+/** The maximum number of characters of a value. The manifest has the whole value. */
 const MOST = 20_000;
-/** Characters of a value on one line. */
+/** The maximum number of characters of a value on one line. */
 const MOST_ON_LINE = 200;
 
 function sideHtml(side: FieldSide, isOpen = false): Html {
@@ -52,7 +52,7 @@ function sideHtml(side: FieldSide, isOpen = false): Html {
   return html`<details class="more"${isOpen && html` open`}><summary>${head} <span class="faint">${lines.length > 1 ? `${lines.length} lines` : `${text.length} characters`}</span></summary><pre tabindex="0">${lines.map((line) => html`<span class="line">${line}</span>`)}</pre></details>`;
 }
 
-/** A text as it is, and other values on one line, or as YAML if that is too long. */
+/** Returns multi-line strings unchanged, and other values on one line, or as YAML if the line is too long. */
 function textOf(value: Json): string {
   if (typeof value === 'string' && value.includes('\n')) return value;
   const text = valueText(value);

@@ -4,7 +4,7 @@ import { changesOnly } from '../../output/html/resource-html.ts';
 import { plural } from '../../output/plural.ts';
 import type { VersionChanges } from '../../runs/version-changes.ts';
 
-/** Published versions, newest first; each unfolds its differences from the one before. */
+/** Returns the published versions, newest first, each with its differences from the previous version. */
 export function versionsHtml(versions: readonly VersionChanges[]): Html {
   const secrets = createSecretNumbers();
   const item = ({ version, publishedAt, changes }: VersionChanges) => {

@@ -38,7 +38,7 @@ const buttons: readonly (readonly [action: ActionName, text: string])[] = [
   ['resume', 'Resume'],
 ];
 
-/** A workspace: its status, its plan, its resources and its history. */
+/** Returns the page of a workspace: its status, plan, orphans, resources and history. */
 export function workspaceView(detail: WorkspaceDetail, context: ViewContext, query: ResourceQuery): Html {
   const { address, status, since, checkedAt, running, nextRun, problems, left, runs } = detail;
   const { now, isSingle } = context;
@@ -65,9 +65,9 @@ ${resourcesSection(detail, query, context)}
 ${runs.length === 0 ? html`<p class="empty">${checkedAt === undefined ? 'No runs yet.' : 'No run changed anything.'}</p>` : history(address, runs, now)}</section>`;
 }
 
-/** The number of lines of a problem. The page of the run has all. */
+/** The maximum number of lines of a problem. The page of the run has all lines. */
 const MOST_LINES = 20;
-/** The number of runs shown at first. */
+/** The number of runs that are not folded. */
 const MOST_RUNS = 10;
 
 function history(workspace: string, runs: readonly ListedRun[], now: Date): Html {
@@ -76,10 +76,10 @@ function history(workspace: string, runs: readonly ListedRun[], now: Date): Html
   return html`${runsTable(workspace, runs.slice(0, MOST_RUNS), now)}${rest.length === 0 ? '' : older}`;
 }
 
-/** The maximum bytes of the changes of a plan as markup. */
+/** The maximum size of a plan's changes as HTML, in bytes. */
 const ROOM = 24_000;
 
-/** A saved plan as of its time, or else the remaining actions of the last run. */
+/** Returns the saved plan, or else the actions that remained after the last run. */
 function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const { checkedAt, saved, left, reach } = detail;
   const { now } = context;
@@ -119,7 +119,7 @@ function actionButtons({ address, actions }: WorkspaceDetail, { visitor, missing
   return missingTokens === undefined ? html`` : html`<p class="faint">${missingTokens}</p>`;
 }
 
-/** @param most lines. */
+/** @param most the maximum number of lines. */
 export function problemPanel({ heading, lines }: ShownProblem, most = lines.length): Html {
   const more = lines.length - most;
   return html`<div class="panel bad"><h2>${heading}</h2><ul>${lines.slice(0, most).map((line) => html`<li>${isolated(line)}</li>`)}${more > 0 && html`<li>and ${more} more</li>`}</ul></div>`;

@@ -31,7 +31,7 @@ import {
 } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
-/** The number of workspaces by status, with links; those that need attention; stale ones. */
+/** Returns the overview: the number of workspaces by status, those that need attention, and stale ones. */
 export function overviewView(
   { counts, attention, stale, broken, trends, freezes, facts: known }: Overview,
   context: ViewContext,
@@ -74,7 +74,7 @@ const trendWords: Readonly<Record<Trend['name'], readonly [tone: string, words: 
   drifted: ['change', 'runs that found drift'],
 };
 
-/** Counts per hour as bars, with their sum. Without any, a line of text. */
+/** Returns a bar chart of counts per hour with their sum, or a line of text if the sum is zero. */
 function trendPlot({ name, counts }: Trend): Html {
   const [tone, words] = trendWords[name];
   const sum = counts.reduce((total, count) => total + count, 0);
@@ -109,7 +109,7 @@ interface Listed extends WorkspaceList {
   readonly unknown: readonly string[];
 }
 
-/** The matching workspaces, counted and paged. */
+/** Returns one page of the matching workspaces, with their number. */
 export function workspacesView(query: ListQuery, list: Listed, { now }: ViewContext): Html {
   const { rows, found, total, sources, unknown } = list;
   const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some((each) => each !== undefined);
@@ -138,7 +138,7 @@ const needWords: Readonly<Record<Need, string>> = {
   steps: 'orphans or manual steps',
 };
 
-/** Workspaces as a table; on a phone as blocks. Each shortened list ends with a link to all of it. */
+/** Returns a table of workspaces. On a phone, each row is a block. A truncated list ends with a link to the whole list. */
 function rowsTable(lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[], now: Date): Html {
   const row = ({ address, status, since, checkedAt, isOld, summary, mode }: WorkspaceRow) => html`<tr>
 <td class="name"><a href="${pathOf(address)}">${addressText(address)}</a></td>
@@ -153,7 +153,7 @@ function rowsTable(lists: readonly (Pick<Attention, 'rows'> & { readonly all?: H
 ${lists.map(body)}</table>`;
 }
 
-/** Workspaces that need attention, by reason. */
+/** Returns the workspaces that need attention, by reason. */
 function attentionTable(lists: readonly Attention[], now: Date): Html {
   const all = ({ by, found, isCut }: Attention) => {
     const words = by.needs === undefined ? statusWords[by.status].word : `with ${needWords[by.needs]}`;
