@@ -5,22 +5,25 @@ import type { Finding } from './finding.ts';
 import { type FoundPlaceholder, findingIn, isForm, type SpecSources } from './layers.ts';
 import { lineAndColumn } from './read-file.ts';
 
-/** `${name}`, and a form as part of a text. The limits keep the search linear for hostile texts. */
+/** Matches `${name}`, and a value form inside a string. The limits keep the search linear for hostile input. */
 const PLACEHOLDER =
   /\$\{[ \t]{0,8}(?<name>[A-Za-z_][\w.-]{0,63})[^{}\n]{0,64}\}|\{[ \t]{0,8}\$(?<form>var|env|secret|file):[ \t]{0,8}(?<argument>[^{}\s]{1,200})[ \t]{0,8}\}/g;
 
-interface WithTexts extends SpecSources {
+interface WithPlaceholders extends SpecSources {
   readonly placeholders: readonly FoundPlaceholder[];
 }
 
 interface Evaluation {
-  /** The value of a part of a joined text. */
+  /** Returns the value of one part of a `$join`. */
   evaluate(raw: Json): Value;
-  /** The path of an included file, relative to the project folder. */
+  /** Returns the path, relative to the project folder, of the file that a `$file` form includes. */
   fileOf(form: JsonObject): string;
 }
 
-/** Every `${name}` and `{ $var: name }` in the texts of a spec. @param written the spec before its forms were evaluated. */
+/**
+ * Returns every `${name}` and `{ $var: name }` in the strings of a spec.
+ * @param written the spec before its forms were evaluated.
+ */
 export function placeholdersIn(
   spec: Value,
   written: unknown,
@@ -28,7 +31,7 @@ export function placeholdersIn(
 ): readonly FoundPlaceholder[] {
   const found: FoundPlaceholder[] = [];
   const path: (string | number)[] = [];
-  const under = (part: string | number, value: Value, raw: unknown): void => {
+  const visitPart = (part: string | number, value: Value, raw: unknown): void => {
     path.push(part);
     visit(value, raw);
     path.pop();
@@ -39,7 +42,7 @@ export function placeholdersIn(
     const { $join: parts } = form;
     if (Array.isArray(parts)) {
       path.push('$join');
-      for (const [index, part] of parts.entries()) under(index, evaluate(part), part);
+      for (const [index, part] of parts.entries()) visitPart(index, evaluate(part), part);
       path.pop();
     } else if (typeof value === 'string') {
       for (const { groups = {}, index: offset } of value.matchAll(PLACEHOLDER)) {
@@ -51,9 +54,9 @@ export function placeholdersIn(
       }
     } else if (value instanceof Join) for (const part of value.parts) visit(part, undefined);
     else if (typeof value === 'object' && value !== null && !isSpecial(value)) {
-      const inside = (isObject(raw) || Array.isArray(raw)) && !isForm(raw) ? raw : {};
+      const rawParts = (isObject(raw) || Array.isArray(raw)) && !isForm(raw) ? raw : {};
       for (const [key, part] of Object.entries<Value>(value))
-        under(Array.isArray(value) ? Number(key) : key, part, (inside as JsonObject)[key]);
+        visitPart(Array.isArray(value) ? Number(key) : key, part, (rawParts as JsonObject)[key]);
     }
   };
   visit(spec, written);
@@ -61,11 +64,11 @@ export function placeholdersIn(
 }
 
 /**
- * A warning for each `${name}` or form in texts, at its first place: voxform does not resolve it. `{{ name }}` may be a placeholder of the
- * platform.
- * @param allowed names that are sent as they are; `*` matches any characters.
+ * Returns a warning for each `${name}` or form inside a string, at its first occurrence: it is sent unresolved. `{{ name }}` may be a
+ * placeholder of the platform, so it is not reported.
+ * @param allowed names that are sent unchanged; `*` matches any characters.
  */
-export function placeholderFindings(resources: readonly WithTexts[], allowed: readonly string[]): Finding[] {
+export function placeholderFindings(resources: readonly WithPlaceholders[], allowed: readonly string[]): Finding[] {
   const isAllowed = allowed.length === 0 ? () => false : picomatch([...allowed], { dot: true });
   const found = new Map<string, { readonly first: Finding; count: number }>();
   for (const resource of resources) {
@@ -83,9 +86,9 @@ export function placeholderFindings(resources: readonly WithTexts[], allowed: re
 
 function findingAt(resource: SpecSources, { name, form, path, offset, included }: FoundPlaceholder): Finding {
   const code = 'unresolved-placeholder';
-  const meant = `{ $${form ?? 'var'}: ${name} }`;
-  const written = form === undefined ? `\${${name}}` : meant;
-  const message = `${written} is sent unchanged: insert ${meant} with $join, or list ${name} under literal_variables`;
+  const replacement = `{ $${form ?? 'var'}: ${name} }`;
+  const written = form === undefined ? `\${${name}}` : replacement;
+  const message = `${written} is sent unchanged: insert ${replacement} with $join, or list ${name} visitPart literal_variables`;
   if (included !== undefined) return { severity: 'warning', code, message, ...included };
   const finding = findingIn(resource, { code, message, path, at: 'value' });
   return { ...finding, severity: 'warning', ...(finding.place && { place: { ...finding.place, offset } }) };

@@ -5,27 +5,27 @@ import { idsAndSecrets } from './kind-schema.ts';
 import { type Checked, type Declaration, findingAt, findingInSpec, sourceText } from './layers.ts';
 import { type Address, parseAddress } from './resource.ts';
 
-/** Every manifest whose address occurs earlier. The first one is used. */
+/** Separates the first declaration of each address from later ones, which are reported. */
 export function duplicateAddresses(declarations: readonly Declaration[]): {
   readonly unique: readonly Declaration[];
   readonly findings: readonly Finding[];
 } {
-  const again = [...repeated(declarations, ({ address }) => address)];
-  const duplicates = new Set(again.map(([declaration]) => declaration));
+  const repeats = [...repeated(declarations, ({ address }) => address)];
+  const duplicates = new Set(repeats.map(([declaration]) => declaration));
   return {
     unique: duplicates.size === 0 ? declarations : declarations.filter((each) => !duplicates.has(each)),
-    findings: again.map(([declaration, first]) => {
+    findings: repeats.map(([declaration, first]) => {
       const message = `${declaration.address} is already declared at ${sourceText(first.source)}`;
       return findingAt(declaration, ['metadata', 'name'], { code: 'duplicate-address', message });
     }),
   };
 }
 
-/** Members with the key of an earlier one, together with that one. Members without a key are never equal. */
+/** Yields each member that has the key of an earlier member, with the first such member. Members without a key are ignored. */
 export function* repeated<Member>(
   members: readonly Member[],
   keyOf: (member: Member) => string | undefined,
-): Generator<readonly [again: Member, first: Member]> {
+): Generator<readonly [duplicate: Member, first: Member]> {
   const firsts = new Map<string, Member>();
   for (const member of members) {
     const key = keyOf(member);
@@ -37,16 +37,16 @@ export function* repeated<Member>(
 }
 
 /**
- * Resources that would share a record, and names claimed twice. Reported at the later one.
- * @param counts whether `metadata.id` applies in the workspace.
+ * Reports resources that would manage the same record, and conflicts of previous names, at the later resource.
+ * @param checks.ids false if `metadata.id` does not apply in the workspace.
  */
 export function identityFindings(
   resources: readonly Checked[],
-  counts: { readonly ids: boolean } = { ids: true },
+  checks: { readonly ids: boolean } = { ids: true },
 ): Finding[] {
   return [
     ...naturalKeyFindings(resources),
-    ...(counts.ids ? idFindings(resources) : []),
+    ...(checks.ids ? idFindings(resources) : []),
     ...previousNameFindings(resources),
   ];
 }
@@ -92,23 +92,23 @@ function* previousNameFindings(resources: readonly Checked[]): Generator<Finding
   }
 }
 
-interface Referable {
+interface ReferenceScope {
   readonly resources: readonly Checked[];
-  /** Declared, but skipped in this workspace. */
+  /** Addresses that are declared, but skipped in this workspace. */
   readonly skipped: ReadonlySet<Address>;
   readonly workspace: string;
   /** Kinds whose records are found by name on the platform. */
   readonly lookups: ReadonlyMap<string, unknown>;
 }
 
-/** Each suggestion compares all addresses. Thousands of them would be slow and unread. */
+/** Each suggestion compares all addresses, so thousands of suggestions would be slow. Nobody would read them. */
 const MAX_SUGGESTIONS = 100;
 
-/** References to undeclared or skipped resources, and cycles. */
-export function referenceFindings({ resources, skipped, workspace, lookups }: Referable): Finding[] {
+/** Reports references to undeclared or skipped resources, names in fields for ids, and circular references. */
+export function referenceFindings({ resources, skipped, workspace, lookups }: ReferenceScope): Finding[] {
   const live = new Map(resources.map((resource) => [resource.address, resource]));
   const findings: Finding[] = [];
-  let dangling = 0;
+  let danglingCount = 0;
   for (const resource of resources) {
     for (const { reference, path } of resource.references) {
       const { address, kind } = reference;
@@ -117,7 +117,7 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
         const message = `${address} is skipped in the workspace ${workspace} and cannot be referenced there`;
         findings.push(findingInSpec(resource, path, { code: 'skipped-reference', message }));
       } else {
-        const near = ++dangling > MAX_SUGGESTIONS ? NO_HINT : suggestAddress(address, live.keys());
+        const near = ++danglingCount > MAX_SUGGESTIONS ? NO_HINT : suggestAddress(address, live.keys());
         const message = `no manifest declares ${address}${near.text}`;
         const problem = { code: 'dangling-reference', message, fix: near.fix };
         const finding = findingInSpec(resource, path, problem);
@@ -125,12 +125,12 @@ export function referenceFindings({ resources, skipped, workspace, lookups }: Re
       }
     }
   }
-  for (const resource of resources) for (const finding of namesForIds(resource, live)) findings.push(finding);
-  return [...findings, ...cycles(live)];
+  for (const resource of resources) for (const finding of namesUsedAsIds(resource, live)) findings.push(finding);
+  return [...findings, ...circularReferences(live)];
 }
 
-/** A resource's name in a field for record ids: the platform would not find it. */
-function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): Generator<Finding> {
+/** Warns about a resource name in a field for record ids: the platform would find no record with that id. */
+function* namesUsedAsIds(resource: Checked, live: ReadonlyMap<Address, Checked>): Generator<Finding> {
   for (const {
     field,
     rule: { refersTo },
@@ -152,7 +152,7 @@ function* namesForIds(resource: Checked, live: ReadonlyMap<Address, Checked>): G
   }
 }
 
-/** A suggestion for an unknown address, preferably of the same kind. */
+/** Suggests a known address for an unknown one, preferably of the same kind. */
 export function suggestAddress(address: Address, candidates: Iterable<Address>): WordHint {
   const wanted = parseAddress(address);
   const known = [...candidates];
@@ -167,41 +167,41 @@ export function suggestAddress(address: Address, candidates: Iterable<Address>):
 
 interface ReferenceStep {
   readonly resource: Checked;
-  /** References still to be followed. */
-  readonly open: { readonly address: Address; readonly path: DocumentPath }[];
+  /** The references that the walk has not followed yet. */
+  readonly unfollowed: { readonly address: Address; readonly path: DocumentPath }[];
 }
 
-/** Each reference that closes a cycle, from one walk over the graph. */
-function cycles(live: ReadonlyMap<Address, Checked>): Finding[] {
+/** Reports each reference that closes a cycle. Walks the graph once. */
+function circularReferences(live: ReadonlyMap<Address, Checked>): Finding[] {
   const findings: Finding[] = [];
-  const done = new Set<Address>();
-  const trail = new Map<Address, ReferenceStep>();
+  const finished = new Set<Address>();
+  const active = new Map<Address, ReferenceStep>();
   const enter = (resource: Checked) => {
-    const open = resource.references
+    const unfollowed = resource.references
       .map(({ reference, path }) => ({ address: reference.address, path }))
       .sort((a, b) => (a.address < b.address ? 1 : a.address > b.address ? -1 : 0));
-    const step: ReferenceStep = { resource, open };
-    trail.set(resource.address, step);
+    const step: ReferenceStep = { resource, unfollowed };
+    active.set(resource.address, step);
     return step;
   };
   const referring = [...live.values()].filter(({ references }) => references.length > 0);
   for (const first of referring.sort((a, b) => (a.address < b.address ? -1 : 1))) {
-    if (done.has(first.address)) continue;
+    if (finished.has(first.address)) continue;
     const stack = [enter(first)];
     for (let step = stack.at(-1); step !== undefined; step = stack.at(-1)) {
-      const next = step.open.pop();
+      const next = step.unfollowed.pop();
       if (next === undefined) {
         stack.pop();
-        trail.delete(step.resource.address);
-        done.add(step.resource.address);
+        active.delete(step.resource.address);
+        finished.add(step.resource.address);
         continue;
       }
       const target = live.get(next.address);
-      if (target === undefined || done.has(next.address)) continue;
-      if (trail.has(next.address)) {
+      if (target === undefined || finished.has(next.address)) continue;
+      if (active.has(next.address)) {
         const from = stack.findIndex(({ resource }) => resource === target);
         const addresses = stack.slice(from).map(({ resource }) => resource.address);
-        const message = `circular reference: ${chain([...addresses, next.address])}`;
+        const message = `circular reference: ${formatCycle([...addresses, next.address])}`;
         findings.push(findingInSpec(step.resource, next.path, { code: 'circular-reference', message }));
       } else stack.push(enter(target));
     }
@@ -209,7 +209,7 @@ function cycles(live: ReadonlyMap<Address, Checked>): Finding[] {
   return findings;
 }
 
-function chain(addresses: readonly Address[]): string {
+function formatCycle(addresses: readonly Address[]): string {
   if (addresses.length <= 10) return addresses.join(' -> ');
   return [...addresses.slice(0, 8), `${addresses.length - 9} more`, addresses.at(-1)].join(' -> ');
 }

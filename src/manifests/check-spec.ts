@@ -18,7 +18,7 @@ import { schemaAt, takesText } from './schema-fields.ts';
 
 export interface PlacedReference {
   readonly reference: Reference;
-  /** From the root of the spec. */
+  /** The path from the root of the spec. */
   readonly path: DocumentPath;
 }
 
@@ -48,7 +48,7 @@ export function checkSpec(kind: KindSchema, spec: Value, hasSpecials: boolean): 
   }
   const checked = { schema: kind.spec, value: plain, name: 'spec' };
   for (const problem of problemsIn(kind.spec.safeParse(plain).error, checked)) {
-    // An unknown field has no right value.
+    // A stand-in may violate the schema of its field. An unknown field is wrong with any value.
     if (problem.code === 'unknown-field' || !standIns.has(JSON.stringify(problem.path))) report(problem);
   }
   return { problems: [...problems.values()], references };
@@ -59,7 +59,7 @@ interface PlacedSpecial {
   readonly path: DocumentPath;
 }
 
-/** The value with a text in place of each special leaf. Collects these leaves in `found`. */
+/** Replaces each special leaf of a value by a string. Adds the leaves to `found`. */
 function withStandIns(value: Value, path: DocumentPath, found: PlacedSpecial[]): unknown {
   if (isSpecial(value)) {
     found.push({ special: value, path });
@@ -100,7 +100,7 @@ function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Pro
   return problem('bad-format', `${name} must be ${expectation(schema)}, which ${source} is not`);
 }
 
-/** The whole text with revealed secrets, if all its parts are known. It must not appear in a message. */
+/** Returns the complete text with revealed secrets, if all its parts are known. It must not appear in a message. */
 function knownText(special: Special): string | undefined {
   const text = mapSpecials(special, (part) => (part instanceof Secret && part.isSet ? part.reveal() : part));
   return typeof text === 'string' ? text : undefined;
@@ -112,7 +112,7 @@ function formName(special: Special): string {
   return special instanceof Join ? '$join' : '$env';
 }
 
-/** The first rule that `applies`, of the field or of an enclosing object. */
+/** Returns the first rule for which `applies` is true: of the outermost enclosing object, or else of an inner one or the field. */
 function ruleOver(
   { fields }: KindSchema,
   path: DocumentPath,
@@ -128,7 +128,7 @@ function ruleOver(
   return undefined;
 }
 
-/** A write-only field is secret, so its text must not be in the project, nor in the message. */
+/** A write-only field holds a secret: its text must not be in the project, and must not appear in the message. */
 function* writeOnlyProblems(kind: KindSchema, spec: Value): Generator<Problem> {
   for (const { field, rule } of idsAndSecrets(kind)) {
     if (rule.writeOnly !== true) continue;

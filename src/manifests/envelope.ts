@@ -14,7 +14,7 @@ const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 
 export const recordId = () => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
 
-/** The part of a manifest that describes the resource and is never sent. */
+/** The part of a manifest that describes the resource. It is never sent to the platform. */
 export const metadataSchema = described('Name and settings of the resource in this project.', {
   name: resourceName.meta({
     description:
@@ -45,7 +45,7 @@ export const metadataSchema = described('Name and settings of the resource in th
     .optional(),
 });
 
-/** A manifest of any kind. `manifestSchema` adds the spec. */
+/** The schema of a manifest of any kind. `manifestSchema` adds the fields of the spec. */
 export const envelopeSchema = z.strictObject({
   apiVersion: z.literal(API_VERSION).describe('Format of the manifest.'),
   kind: z.string().describe('Kind of the resource.'),
@@ -53,7 +53,7 @@ export const envelopeSchema = z.strictObject({
   spec: z.record(z.string(), z.unknown()).describe('The managed fields, as the API names them.'),
 });
 
-/** A whole manifest of a kind, without value forms. */
+/** Returns the schema of a complete manifest of one kind, without value forms. */
 export function manifestSchema(kind: KindSchema) {
   return envelopeSchema.extend({
     kind: z.literal(kind.name).describe(kind.description),
@@ -63,11 +63,11 @@ export function manifestSchema(kind: KindSchema) {
 
 export type Metadata = z.infer<typeof metadataSchema>;
 
-/** The kind and name of a document. */
+/** A document with a known kind and usable metadata. */
 interface Envelope {
   readonly kind: KindSchema;
   readonly metadata: Metadata;
-  /** As written. */
+  /** The spec as written, before its value forms are evaluated. */
   readonly spec: Json;
 }
 
@@ -77,36 +77,36 @@ export interface KnownNames {
   readonly lookups: ReadonlyMap<string, unknown>;
 }
 
-interface ReadEnvelope {
-  /** Undefined if the document has no kind or no name, so nothing can refer to it. */
+interface EnvelopeResult {
+  /** Undefined if the document has no kind or no name. Nothing can refer to such a document. */
   readonly envelope: Envelope | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** Checks the outer part of a manifest. It is usable despite minor problems. */
-export function readEnvelope(document: Json, known: KnownNames): ReadEnvelope {
+/** Checks the fields outside the spec of a manifest. The envelope is usable despite minor problems. */
+export function readEnvelope(document: Json, known: KnownNames): EnvelopeResult {
   if (!isObject(document)) {
     const message = 'a manifest must be an object with apiVersion, kind, metadata and spec';
     return { envelope: undefined, problems: [{ code: 'wrong-type', message, path: [], at: 'value' }] };
   }
-  const named = typeof document.kind === 'string' ? document.kind : undefined;
-  const kind = named === undefined ? undefined : (known.kinds.get(named) ?? suggestedKind(named, known));
+  const kindName = typeof document.kind === 'string' ? document.kind : undefined;
+  const kind = kindName === undefined ? undefined : (known.kinds.get(kindName) ?? suggestedKind(kindName, known));
   // The spec is checked against its kind. Here it would only be copied.
   const spec = isObject(document.spec) ? {} : document.spec;
-  const { success: isRight, error } = envelopeSchema.safeParse({ ...document, spec });
+  const { success: isValid, error } = envelopeSchema.safeParse({ ...document, spec });
   const problems = problemsIn(error, { schema: envelopeSchema, value: document, name: 'the manifest' });
-  if (named !== undefined && !known.kinds.has(named))
-    problems.push({ code: 'unknown-kind', ...unknownKind(named, known), path: ['kind'], at: 'value' });
-  const metadata = isRight ? (document.metadata as Metadata) : usableMetadata(document.metadata);
+  if (kindName !== undefined && !known.kinds.has(kindName))
+    problems.push({ code: 'unknown-kind', ...unknownKind(kindName, known), path: ['kind'], at: 'value' });
+  const metadata = isValid ? (document.metadata as Metadata) : usableMetadata(document.metadata);
   if (kind !== undefined && metadata !== undefined) {
     for (const problem of ignoreDriftProblems(metadata, kind)) problems.push(problem);
   }
-  const placed = kind === undefined ? problems : problems.map((problem) => belongsUnderSpec(problem, kind));
-  if (kind === undefined || metadata === undefined) return { envelope: undefined, problems: placed };
-  return { envelope: { kind, metadata, spec: document.spec as Json }, problems: placed };
+  const explained = kind === undefined ? problems : problems.map((problem) => explainMisplacedField(problem, kind));
+  if (kind === undefined || metadata === undefined) return { envelope: undefined, problems: explained };
+  return { envelope: { kind, metadata, spec: document.spec as Json }, problems: explained };
 }
 
-/** `unknown kind "Agnet"; did you mean "Agent"?`, for an object's `kind` and for a key that names one. */
+/** Returns a message such as `unknown kind "Agnet"; did you mean "Agent"?`, for a `kind` field or a key that names a kind. */
 export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<Problem, 'message' | 'fix'> {
   if (lookups.has(name)) return { message: `${name} can only be referenced; manifests cannot declare it` };
   const { text, fix } = suggestion(name, kinds.keys());
@@ -116,24 +116,24 @@ export function unknownKind(name: string, { kinds, lookups }: KnownNames): Pick<
   };
 }
 
-/** The kind that a misspelt name probably means. With it, references resolve and the spec is checked. */
+/** Returns the kind that a misspelt name probably means, so that references still resolve and the spec is still checked. */
 function suggestedKind(name: string, { kinds, lookups }: KnownNames): KindSchema | undefined {
   return lookups.has(name) ? undefined : kinds.get(nearest(name, kinds.keys()) ?? '');
 }
 
-/** The valid part of the metadata, so that one mistake does not hide others. */
+/** Returns the valid part of the metadata, so that one mistake does not hide others. */
 function usableMetadata(raw: unknown): Metadata | undefined {
-  const whole = metadataSchema.safeParse(raw);
-  if (whole.success) return whole.data;
+  const parsed = metadataSchema.safeParse(raw);
+  if (parsed.success) return parsed.data;
   if (!isObject(raw)) return undefined;
-  const wrong = new Set(whole.error.issues.map((issue) => issue.path[0]));
-  const right: Record<string, unknown> = {};
+  const invalidKeys = new Set(parsed.error.issues.map((issue) => issue.path[0]));
+  const valid: Record<string, unknown> = {};
   for (const key of Object.keys(metadataSchema.shape)) {
-    if (Object.hasOwn(raw, key) && !wrong.has(key)) right[key] = raw[key];
+    if (Object.hasOwn(raw, key) && !invalidKeys.has(key)) valid[key] = raw[key];
   }
   // References use a name even if it is invalid, and its spec is still checked.
   const name = typeof raw.name === 'string' && raw.name !== '' ? raw.name : undefined;
-  const usable = metadataSchema.safeParse({ ...right, ...(name !== undefined && { name: 'stand-in' }) }).data;
+  const usable = metadataSchema.safeParse({ ...valid, ...(name !== undefined && { name: 'stand-in' }) }).data;
   return usable === undefined || name === undefined ? usable : { ...usable, name };
 }
 
@@ -148,8 +148,8 @@ function ignoreDriftProblems({ ignore_drift = [] }: Metadata, kind: KindSchema):
   });
 }
 
-/** The most common mistake: a field of the spec beside `spec`. */
-function belongsUnderSpec(problem: Problem, kind: KindSchema): Problem {
+/** Explains the most common mistake: a field of the spec that is next to `spec` instead of under it. */
+function explainMisplacedField(problem: Problem, kind: KindSchema): Problem {
   const [key] = problem.path;
   if (problem.code !== 'unknown-field' || problem.path.length > 1 || typeof key !== 'string') return problem;
   if (!Object.hasOwn(kind.spec.shape, key)) return problem;

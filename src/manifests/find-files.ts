@@ -4,11 +4,11 @@ import { entriesOf, type FolderEntry, isFolder, realPathOf } from '../files/inpu
 import { isInside, reasonOf } from './read-file.ts';
 
 interface FoundFiles {
-  /** Relative to the root, with forward slashes, in code-unit order. Each real file occurs once. */
+  /** Paths relative to the root, with forward slashes, in code-unit order. Each real file is listed once. */
   readonly files: readonly string[];
-  /** Problems of a pattern: it is outside the project or matches nothing. */
+  /** Patterns that are outside the project or match nothing. */
   readonly patterns: readonly PatternProblem[];
-  /** Problems of a matching file or folder. */
+  /** Files and folders on the way that cannot be used. */
   readonly entries: readonly EntryProblem[];
 }
 
@@ -25,20 +25,20 @@ interface EntryProblem {
 }
 
 /**
- * The files that match the globs; a glob with `!` excludes files. Folders that begin with a dot and `node_modules` are skipped unless a
- * glob names them. Symbolic links are followed only inside the root.
+ * Returns the files that match the globs. A glob that begins with `!` excludes files. `node_modules` and folders whose names begin with a
+ * dot are skipped unless a glob names them. Symbolic links are followed only inside the root.
  * @param root a real path.
  */
 export function findFiles(root: string, patterns: readonly string[]): FoundFiles {
   const isExcluded = picomatch(
-    patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => normal(pattern.slice(1))),
+    patterns.filter((pattern) => pattern.startsWith('!')).map((pattern) => withoutDotSlash(pattern.slice(1))),
   );
   const files = new Map<string, string>();
   const problems: PatternProblem[] = [];
   const entries = new Map<string, EntryProblem>();
   for (const [index, written] of patterns.entries()) {
     if (written.startsWith('!')) continue;
-    const pattern = normal(written);
+    const pattern = withoutDotSlash(written);
     if (path.posix.isAbsolute(pattern) || pattern.split('/').includes('..')) {
       const message = `the pattern ${JSON.stringify(written)} leads out of the project folder`;
       problems.push({ index, code: 'outside-project', message });
@@ -59,7 +59,7 @@ export function findFiles(root: string, patterns: readonly string[]): FoundFiles
   return { files: [...files.values()].sort(), patterns: problems, entries: [...entries.values()] };
 }
 
-function normal(pattern: string): string {
+function withoutDotSlash(pattern: string): string {
   return pattern.replace(/^(\.\/+)+/, '');
 }
 
@@ -68,7 +68,7 @@ interface FoundFile {
   readonly real: string;
 }
 
-/** One walk for one pattern. Links are followed last, so that a file is found under its real name first. */
+/** Finds the files of one pattern. Symbolic links are followed last, so that a file is found under its real name first. */
 class PatternSearch {
   readonly found: FoundFile[] = [];
   readonly problems: EntryProblem[] = [];
@@ -77,26 +77,26 @@ class PatternSearch {
   readonly #depth: number;
   readonly #matches: (file: string) => boolean;
   readonly #links: string[] = [];
-  readonly #seen = new Set<string>();
+  readonly #visited = new Set<string>();
 
   constructor(root: string, pattern: string) {
     const { base, glob } = picomatch.scan(pattern);
     this.#root = root;
     this.#base = base === '.' ? '' : base;
     this.#depth = glob.includes('**') ? Number.POSITIVE_INFINITY : glob.split('/').length;
-    const takesAny = /(^|\/)\*+$/.test(pattern);
+    const matchesAnyName = /(^|\/)\*+$/.test(pattern);
     const matches = picomatch(pattern, { dot: false });
-    this.#matches = (file) => matches(file) && (!takesAny || /\.(ya?ml|json)$/i.test(file));
+    this.#matches = (file) => matches(file) && (!matchesAnyName || /\.(ya?ml|json)$/i.test(file));
   }
 
   run(): void {
-    const isWhole = this.#base === '';
-    if (isWhole || isFolder(path.join(this.#root, this.#base))) this.#walk(this.#base, this.#real(this.#base));
+    const isRoot = this.#base === '';
+    if (isRoot || isFolder(path.join(this.#root, this.#base))) this.#walk(this.#base, this.#real(this.#base));
     else if (this.#matches(this.#base)) this.#add(this.#base, this.#real(this.#base));
     while (this.#links.length > 0) for (const link of this.#links.splice(0).sort()) this.#follow(link);
   }
 
-  /** The real path of the target of a link; undefined if it is outside or does not exist. */
+  /** Returns the real path of a file or folder. Returns undefined, and reports the problem, if it is outside the root or missing. */
   #real(file: string): string | undefined {
     try {
       const real = realPathOf(path.join(this.#root, file));
@@ -104,22 +104,22 @@ class PatternSearch {
       const message = 'a symbolic link leads out of the project folder';
       this.problems.push({ file, code: 'outside-project', message });
     } catch (error) {
-      // A pattern without a glob may name a file that does not exist.
-      if (file !== this.#base || file === '') this.#unreadable(file, error);
+      // The base of a pattern need not exist: such a pattern matches nothing.
+      if (file !== this.#base || file === '') this.#reportUnreadable(file, error);
     }
     return undefined;
   }
 
   #walk(folder: string, real: string | undefined): void {
-    if (real === undefined || this.#seen.has(real)) return;
-    this.#seen.add(real);
-    const depth = folder === this.#base ? 0 : folder.split('/').length - segments(this.#base);
+    if (real === undefined || this.#visited.has(real)) return;
+    this.#visited.add(real);
+    const depth = folder === this.#base ? 0 : folder.split('/').length - segmentCount(this.#base);
     if (depth >= this.#depth) return;
     let entries: readonly FolderEntry[];
     try {
       entries = entriesOf(real);
     } catch (error) {
-      this.#unreadable(folder, error);
+      this.#reportUnreadable(folder, error);
       return;
     }
     for (const entry of entries) {
@@ -138,17 +138,17 @@ class PatternSearch {
   }
 
   #add(file: string, real: string | undefined): void {
-    if (real === undefined || this.#seen.has(real)) return;
-    this.#seen.add(real);
+    if (real === undefined || this.#visited.has(real)) return;
+    this.#visited.add(real);
     this.found.push({ file, real });
   }
 
-  #unreadable(file: string, error: unknown): void {
+  #reportUnreadable(file: string, error: unknown): void {
     this.problems.push({ file, code: 'unreadable-file', message: `it cannot be read: ${reasonOf(error)}` });
   }
 }
 
-function segments(folder: string): number {
+function segmentCount(folder: string): number {
   return folder === '' ? 0 : folder.split('/').length;
 }
 

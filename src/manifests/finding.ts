@@ -4,25 +4,25 @@ import { isObject } from '../values/json.ts';
 /** Keys and indices from the root of a YAML document. */
 export type DocumentPath = readonly (string | number)[];
 
-/** A place inside a parsed file. Its line and column are computed on demand. */
+/** A position inside a parsed file. Its line and column are computed on demand. */
 export interface DocumentPlace {
   /** Index of the document in its file. */
   readonly document: number;
   readonly path: DocumentPath;
   /** The key or the value of the last pair. */
   readonly at: 'key' | 'value';
-  /** The index of the character in a text value; its start if absent. */
+  /** The index of a character in a string value. If absent, the start of the value is meant. */
   readonly offset?: number;
 }
 
-/** A diagnostic whose line and column may still be unknown: then it has a `place`. */
+/** A diagnostic that may have a `place` from which its line and column are computed. */
 export interface Finding extends Diagnostic {
   readonly place?: DocumentPlace;
-  /** The address that is not declared, if that is the problem. */
+  /** The undeclared address, if the problem is a reference to one. */
   readonly absent?: string;
 }
 
-/** A problem at a path, independent of the file. */
+/** A problem at a path of a document, without its file. */
 export interface Problem {
   readonly code: string;
   readonly message: string;
@@ -35,10 +35,10 @@ export function findingOf({ code, message, path, at, fix }: Problem, file: strin
   return { severity: 'error', code, message, file, ...(fix && { fix }), place: { document, path, at } };
 }
 
-/** A key that needs no quotes in a message. */
+/** Matches keys that need no quotes in a message. */
 const PLAIN_KEY = /^[^\s"'.\p{C}]+$/u;
 
-/** `spec.llm_config.tools[0].name`. The key of a value form at the end is left out. */
+/** Formats a path, such as `spec.llm_config.tools[0].name`. Omits the key of a value form at the end. */
 export function formatPath(path: DocumentPath): string {
   const last = path.at(-1);
   const parts = typeof last === 'string' && last.startsWith('$') ? path.slice(0, -1) : path;
@@ -50,21 +50,21 @@ export function formatPath(path: DocumentPath): string {
   return text;
 }
 
-/** The number of existing parts of the path, and the value there. */
+/** Follows a path as far as it exists. Returns the number of existing parts, and the value that they address. */
 export function follow(root: unknown, path: DocumentPath): { readonly depth: number; readonly value: unknown } {
   let value = root;
   for (const [depth, part] of path.entries()) {
-    const has =
+    const exists =
       typeof part === 'number'
         ? Array.isArray(value) && part < value.length
         : isObject(value) && Object.hasOwn(value, part);
-    if (!has) return { depth, value };
+    if (!exists) return { depth, value };
     value = (value as Readonly<Record<string | number, unknown>>)[part];
   }
   return { depth: path.length, value };
 }
 
-/** A quoted text for a message: one line, shortened if it is long. */
+/** Quotes a string for a message, on one line and truncated to 60 characters. */
 export function quoted(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 57)}...` : text);
 }

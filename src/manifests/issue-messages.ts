@@ -8,24 +8,24 @@ import { EXAMPLES } from './value-forms.ts';
 interface CheckedValue {
   readonly schema: z.ZodType;
   readonly value: unknown;
-  /** The name of the whole value in a message. */
+  /** The name of the root in messages, such as `spec`. */
   readonly name: string;
 }
 
-/** Per object. Suggestions take time, and further ones would not be read. */
+/** The maximum number of suggestions for one object. They take time, and nobody would read more. */
 const MAX_SUGGESTIONS = 100;
 
-/** The issues of a value for a person: the problem, and the expected value. A misspelt field is not reported as missing too. */
+/** Converts zod's issues to problems that name the expected value. A misspelt field is not reported as missing in addition. */
 export function problemsIn(error: z.ZodError | undefined, checked: CheckedValue): Problem[] {
   const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, checked));
-  const meant = new Set(
+  const suggested = new Set(
     problems.flatMap(({ code, path, fix }) =>
       code === 'unknown-field' && fix !== undefined && 'instead' in fix
         ? fix.instead.map((key) => JSON.stringify([...path.slice(0, -1), key]))
         : [],
     ),
   );
-  return problems.filter(({ code, path }) => code !== 'missing-field' || !meant.has(JSON.stringify(path)));
+  return problems.filter(({ code, path }) => code !== 'missing-field' || !suggested.has(JSON.stringify(path)));
 }
 
 function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
@@ -45,20 +45,20 @@ function problemsOf(issue: z.core.$ZodIssue, checked: CheckedValue): Problem[] {
   }
   return [
     {
-      ...judged(issue, { name: fieldName(path, checked.name), value: found.value, schema }),
+      ...explain(issue, { name: fieldName(path, checked.name), value: found.value, schema }),
       path,
       at: issue.code === 'invalid_key' ? 'key' : 'value',
     },
   ];
 }
 
-interface JudgedField {
+interface FieldValue {
   readonly name: string;
   readonly value: unknown;
   readonly schema: unknown;
 }
 
-function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'code' | 'message' | 'fix'> {
+function explain(issue: z.core.$ZodIssue, field: FieldValue): Pick<Problem, 'code' | 'message' | 'fix'> {
   const { name, value, schema } = field;
   switch (issue.code) {
     case 'invalid_type':
@@ -68,7 +68,7 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
       const near = typeof value === 'string' && !isQuoted ? suggestion(value, issue.values.map(String)) : NO_HINT;
       return {
         code: 'not-allowed',
-        message: `${name} must be ${expectation(schema)}, is ${shown(value)}${isQuoted ? '; remove the quotes' : near.text}`,
+        message: `${name} must be ${expectation(schema)}, is ${describeValue(value)}${isQuoted ? '; remove the quotes' : near.text}`,
         fix: isQuoted ? { quotes: 'remove' } : near.fix,
       };
     }
@@ -78,15 +78,16 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
         const bound = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
         return { code: 'out-of-range', message: `${name} must be a list of ${bound}, has ${value.length}` };
       }
-      const wanted = expectation(schema);
-      if (value === '' && wanted === 'text') return { code: 'out-of-range', message: `${name} must not be empty` };
-      const size = typeof value === 'string' && value !== '' ? `has ${[...value].length}` : `is ${shown(value)}`;
-      return { code: 'out-of-range', message: `${name} must be ${wanted}, ${size}` };
+      const expected = expectation(schema);
+      if (value === '' && expected === 'text') return { code: 'out-of-range', message: `${name} must not be empty` };
+      const size =
+        typeof value === 'string' && value !== '' ? `has ${[...value].length}` : `is ${describeValue(value)}`;
+      return { code: 'out-of-range', message: `${name} must be ${expected}, ${size}` };
     }
     case 'custom':
       return { code: 'bad-format', message: `${name}: ${issue.message}` };
     case 'invalid_format':
-      return { code: 'bad-format', message: `${name}: ${issue.message}, is ${shown(value)}` };
+      return { code: 'bad-format', message: `${name}: ${issue.message}, is ${describeValue(value)}` };
     case 'invalid_key': {
       const reason = issue.issues[0]?.message ?? 'not a valid name';
       return { code: 'bad-key', message: `${name}: ${reason}` };
@@ -101,35 +102,35 @@ function judged(issue: z.core.$ZodIssue, field: JudgedField): Pick<Problem, 'cod
   }
 }
 
-function wrongType({ name, value, schema }: JudgedField): Pick<Problem, 'message' | 'fix'> {
-  const wanted = `${name} must be ${expectation(schema)}`;
+function wrongType({ name, value, schema }: FieldValue): Pick<Problem, 'message' | 'fix'> {
+  const expected = `${name} must be ${expectation(schema)}`;
   if (value === null) {
-    const isObjectWanted = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
-    return { message: `${wanted}, is empty${isObjectWanted ? '' : '; set a value or remove the field'}` };
+    const expectsObject = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
+    return { message: `${expected}, is empty${expectsObject ? '' : '; set a value or remove the field'}` };
   }
-  const wantsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
-  const asText = wantsText && typeof value === 'number' ? schema.safeParse(`${value}`).error : undefined;
+  const expectsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
+  const asText = expectsText && typeof value === 'number' ? schema.safeParse(`${value}`).error : undefined;
   const [malformed] = asText?.issues ?? [];
   if (malformed?.code === 'invalid_format') {
-    return { message: `${name}: ${malformed.message}, is ${shown(value)}` };
+    return { message: `${name}: ${malformed.message}, is ${describeValue(value)}` };
   }
-  if (wantsText && typeof value === 'number') {
-    const message = `${wanted}, but YAML reads it as the number ${value}; put it in quotes`;
+  if (expectsText && typeof value === 'number') {
+    const message = `${expected}, but YAML reads it as the number ${value}; put it in quotes`;
     return { message, fix: { quotes: 'add' } };
   }
-  if (wantsText && typeof value === 'boolean') {
-    const message = `${wanted}, is ${value}; put it in quotes if it is meant as text`;
+  if (expectsText && typeof value === 'boolean') {
+    const message = `${expected}, is ${value}; put it in quotes if it is meant as text`;
     return { message, fix: { quotes: 'add' } };
   }
   const [key = '', ...others] = isObject(value) ? Object.keys(value) : [];
   if (others.length === 0 && Object.hasOwn(EXAMPLES, `$${key}`)) {
     const form = `{ $${key}: ${EXAMPLES[`$${key}`]} }`;
-    return { message: `${wanted}, is an object with the key ${quoted(key)}${meant([form])}` };
+    return { message: `${expected}, is an object with the key ${quoted(key)}${meant([form])}` };
   }
   const options = schema instanceof z.ZodUnion ? schema.options : [schema];
-  const wantsPlain = options.some((each) => each instanceof z.ZodNumber || each instanceof z.ZodBoolean);
-  const unquote = wantsPlain && typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false)$/.test(value);
-  const message = `${wanted}, is ${shown(value)}${unquote ? '; remove the quotes' : ''}`;
+  const expectsPlain = options.some((each) => each instanceof z.ZodNumber || each instanceof z.ZodBoolean);
+  const unquote = expectsPlain && typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false)$/.test(value);
+  const message = `${expected}, is ${describeValue(value)}${unquote ? '; remove the quotes' : ''}`;
   return { message, ...(unquote && { fix: { quotes: 'remove' } }) };
 }
 
@@ -149,7 +150,7 @@ export function expectation(schema: unknown): string {
   return 'a value';
 }
 
-/** ` between 0 and 10`. Bounds without meaning are left out. */
+/** Returns a text such as ` between 0 and 10`. Omits the bounds that zod sets by default. */
 function bounds(min: number | null, max: number | null): string {
   const low = min !== null && min > Number.MIN_SAFE_INTEGER ? min : undefined;
   const high = max !== null && max < Number.MAX_SAFE_INTEGER ? max : undefined;
@@ -164,13 +165,13 @@ function lengths(min: number | null, max: number | null): string {
   return min === null || min === 1 ? '' : ` of at least ${min} characters`;
 }
 
-/** The last key of a path with its indices: `modules[0]`. `whole` names the root. */
-export function fieldName(path: DocumentPath, whole: string): string {
+/** Returns the last key of a path with its indices, such as `modules[0]`, or `rootName` for the root. */
+export function fieldName(path: DocumentPath, rootName: string): string {
   const key = path.findLastIndex((part) => typeof part === 'string');
-  return formatPath(path.slice(Math.max(key, 0))) || whole;
+  return formatPath(path.slice(Math.max(key, 0))) || rootName;
 }
 
-function shown(value: unknown): string {
+function describeValue(value: unknown): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return 'a list';
   if (isObject(value)) return 'an object';

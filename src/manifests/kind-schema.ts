@@ -8,51 +8,51 @@ export interface KindSchema {
   readonly name: string;
   /** One sentence for editors and `--help`. */
   readonly description: string;
-  /** The key of its records under `dashboard` of a workspace, such as `number`. */
+  /** The key of the kind under `dashboard` in the settings of a workspace, such as `number`. */
   readonly dashboardKey: string;
-  /** The manifest's `spec`: strict, with the API's limits and a description of every field. */
+  /** The schema of `spec` in a manifest. It is strict and has the API's limits and a description of every field. */
   readonly spec: z.ZodObject;
-  /** Rules of single leaves. A leaf without a rule is shown, compared as it is, and updatable. */
+  /** Rules by field. A field without a rule is returned by the platform, compared without normalization, and updatable. */
   readonly fields: Readonly<Record<LeafPath, FieldRule>>;
-  /** The text that identifies a record in the platform's lists, if the kind has one. */
+  /** Returns the value that identifies a record in the platform's lists. Absent if the kind has none. */
   naturalKey?(spec: { readonly [key: string]: Value }): NaturalKey | undefined;
 }
 
 interface NaturalKey {
-  /** The field of the key, such as `number`. */
+  /** The field that holds the key, such as `number`. */
   readonly field: LeafPath;
-  /** Normalized: equal keys mean the same record. For a number, its digits. */
+  /** The normalized key: equal keys mean the same record. The key of a phone number is its digits. */
   readonly key: string;
 }
 
 export interface FieldRule {
-  /** An array without order. */
+  /** The order of this array has no meaning. */
   readonly set?: true;
-  /** An object or array that is one value. Its contents are not checked. */
+  /** This object or array is one value. Its contents are not checked. */
   readonly opaque?: true;
-  /** Sent, but never shown. A shown value is not trusted: it may be a mask. */
+  /** A secret: the platform never returns it. A returned value is ignored, because it may be a mask. */
   readonly writeOnly?: true;
-  /** Another field, and its value for which this field is not needed. */
+  /** This field is not needed if the other field has the value. */
   readonly needlessWith?: { readonly field: LeafPath; readonly value: string };
-  /** Hard to restore: listed after secrets in warnings about fields that may be erased. */
+  /** The value is hard to restore: warnings about fields that may be erased list it right after secrets. */
   readonly costly?: true;
-  /** A text that the platform may show as a JSON number, without plus and leading zeros. Such a value must not be used for a create. */
+  /** The platform may return this string as a JSON number, without plus and leading zeros. A create must not use that number. */
   readonly shownAsNumber?: true;
-  /** Sent, but never shown. */
+  /** The platform accepts this field, but never returns it. */
   readonly hidden?: true;
-  /** Set at create only. Another value needs another record. */
+  /** The field can only be set at create. A change requires a new record. */
   readonly immutable?: true;
-  /** No endpoint changes it on an existing record. A person sets it in the dashboard. */
+  /** No endpoint changes this field on an existing record. A person must change it in the dashboard. */
   readonly manual?: true;
-  /** No endpoint sets it at create. */
+  /** No endpoint sets this field at create. */
   readonly notAtCreate?: true;
-  /** The kind of the ids in this field or in its items. */
+  /** The kind of the records whose ids this field, or each of its items, holds. */
   readonly refersTo?: string;
   /** Normalizes desired and observed values before they are compared. */
   normalise?(value: unknown): unknown;
 }
 
-/** A field with a rule that applies to every manifest. */
+/** A field with its rule. */
 interface RuledField {
   readonly field: LeafPath;
   readonly rule: FieldRule;
@@ -60,7 +60,7 @@ interface RuledField {
 
 const ruledFields = new WeakMap<KindSchema, readonly RuledField[]>();
 
-/** The fields for ids and for secrets, computed once per kind. */
+/** Returns the fields that hold ids or secrets. Computed once per kind. */
 export function idsAndSecrets(kind: KindSchema): readonly RuledField[] {
   const known = ruledFields.get(kind);
   if (known !== undefined) return known;
@@ -78,33 +78,33 @@ export interface LookupName {
 }
 
 /**
- * The names in a workspace of records that are looked up by name, such as knowledge bases: by kind, then by the name in the manifests. A
- * name without an entry is the same in both.
+ * Names of the records in a workspace that are looked up by name, such as knowledge bases. Maps each kind, and each name in the manifests,
+ * to the name on the platform. A name without an entry is the same in both.
  */
 export type LookupNames = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** The settings of a workspace with such names, by kind. */
+/** The workspace setting that maps the names of each kind. */
 export const NAME_SETTINGS = { KnowledgeBase: 'knowledge_bases' } as const;
 
-/** @param workspace as in the project file; values that are not text are ignored. */
+/** Returns the names that the settings of a workspace map. Values that are not strings are ignored. */
 export function lookupNamesIn(workspace: { readonly [setting: string]: unknown }): LookupNames {
   return Object.fromEntries(
     Object.entries(NAME_SETTINGS).map(([kind, setting]) => {
       const names = workspace[setting];
       const entries = isObject(names) ? Object.entries(names) : [];
-      const texts = entries.flatMap(([key, name]) => (typeof name === 'string' ? [[key, name] as const] : []));
-      return [kind, Object.fromEntries(texts)];
+      const mapped = entries.flatMap(([key, name]) => (typeof name === 'string' ? [[key, name] as const] : []));
+      return [kind, Object.fromEntries(mapped)];
     }),
   );
 }
 
-/** The name on the platform for a name in a manifest. */
+/** Returns the name on the platform for a name in a manifest. */
 export function nameOnPlatform(names: LookupNames | undefined, kind: string, name: string): string {
   const mapped = names?.[kind];
   return mapped !== undefined && Object.hasOwn(mapped, name) ? (mapped[name] ?? name) : name;
 }
 
-/** The names that a manifest can use for a record, the preferred one first; none if its name means another record. */
+/** Returns the names by which a manifest can refer to a record, the preferred one first. */
 export function namesInManifests(names: LookupNames | undefined, kind: string, name: string): readonly string[] {
   const mapped = names?.[kind] ?? {};
   const keys = Object.keys(mapped).filter((key) => mapped[key] === name);

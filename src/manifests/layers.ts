@@ -6,11 +6,11 @@ import { type DocumentPath, type Finding, findingOf, follow, type Problem } from
 import type { KindSchema } from './kind-schema.ts';
 import type { Address, Source } from './resource.ts';
 
-/** One of the texts that a spec is merged from. */
+/** One of the values that a spec is merged from, such as the manifest or the defaults. */
 export interface Layer {
-  /** As written, value forms included. */
+  /** The value as written, including value forms. */
   readonly value: Json;
-  /** Relative to the project folder. */
+  /** The path of the file, relative to the project folder. */
   readonly file: string;
   /** Index of the document in its file. */
   readonly document: number;
@@ -18,12 +18,12 @@ export interface Layer {
   readonly base: DocumentPath;
 }
 
-/** True for value forms such as `{ $ref: … }`, which are merged as one value. */
+/** Returns true for a value form, such as `{ $ref: … }`. It is merged as one value. */
 export function isForm(value: unknown): value is JsonObject {
   return isObject(value) && Object.keys(value).some((key) => key.startsWith('$'));
 }
 
-/** All value forms in a value, including nested ones, with their paths. */
+/** Yields all value forms in a value, including nested ones, with their paths. */
 export function* formsIn(
   value: unknown,
   path: DocumentPath = [],
@@ -37,7 +37,7 @@ function isMergeable(value: unknown): value is JsonObject {
   return isObject(value) && !isForm(value);
 }
 
-/** Completes `value` with `defaults`. Objects are merged; everything else keeps the value, including null. */
+/** Adds missing fields from `defaults` to `value`. Objects are merged. Any other value is kept, including null. */
 export function withDefaults(value: Json, defaults: Json): Json {
   if (!isMergeable(value) || !isMergeable(defaults)) return value;
   const merged: Record<string, Json> = {};
@@ -51,7 +51,7 @@ export function withDefaults(value: Json, defaults: Json): Json {
   return merged;
 }
 
-/** RFC 7396: null removes a field, objects are merged, everything else is replaced. A value form is one value. */
+/** Applies a patch (RFC 7396): null removes a field, objects are merged, other values are replaced. A value form is one value. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isMergeable(patch)) return patch;
   const merged: Record<string, Json> = {};
@@ -65,17 +65,17 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
   return merged;
 }
 
-/** The texts that a spec comes from. */
+/** The layers that a spec is merged from. */
 export interface SpecSources {
-  /** The manifest. Used for paths that no layer has. */
+  /** The layer of the manifest. It is used for paths that no layer has. */
   readonly home: Layer;
-  /** All layers, the one with the highest precedence first. */
+  /** All layers, in descending order of precedence. */
   readonly layers: readonly Layer[];
-  /** The place of the workspace's variables. */
+  /** Where the variables of the workspace are declared. */
   readonly vars: Omit<Layer, 'value'>;
 }
 
-/** A problem in the merged value, as a finding in the text that the value comes from. */
+/** Converts a problem of the merged spec to a finding in the file that the value comes from. */
 export function findingIn({ home, layers, vars }: SpecSources, problem: Problem): Finding {
   const layer = layers.find(({ value }) => decides(value, problem.path)) ?? home;
   const { path } = problem;
@@ -87,13 +87,13 @@ export function findingIn({ home, layers, vars }: SpecSources, problem: Problem)
   return findingOf({ ...problem, path: [...base, ...inside] }, file, document);
 }
 
-/** True if the value has the path, or a value on the way that hides other layers. */
+/** Returns true if the value has the path, or has a value at a parent of the path that hides lower layers. */
 export function decides(value: Json, path: DocumentPath): boolean {
   const found = follow(value, path);
   return found.depth === path.length || !isMergeable(found.value);
 }
 
-/** A document with a valid kind and name. */
+/** A document with a known kind and a name. */
 export interface Declaration {
   readonly address: Address;
   readonly kind: KindSchema;
@@ -102,14 +102,14 @@ export interface Declaration {
   readonly home: Layer;
 }
 
-/** A `${name}` or a form inside a text, which is sent as it is. */
+/** A `${name}` or a form inside a string. It is sent unchanged. */
 export interface FoundPlaceholder {
   /** The name, or the argument of a form. */
   readonly name: string;
-  /** The form, without `$`. */
+  /** The key of the form, without `$`. Undefined for `${name}`. */
   readonly form: string | undefined;
   readonly path: DocumentPath;
-  /** In the text at that path, or in the file that it includes. */
+  /** The index in the string at that path. If the string comes from `$file`, see `included`. */
   readonly offset: number;
   readonly included?: { readonly file: string; readonly line: number; readonly column: number };
 }
@@ -120,7 +120,7 @@ export interface Checked extends Declaration, SpecSources {
   readonly spec: { readonly [key: string]: Value };
   readonly references: readonly PlacedReference[];
   readonly placeholders: readonly FoundPlaceholder[];
-  /** Absent if the kind has none, or if its field is invalid. */
+  /** Undefined if the kind has no natural key, or if its field is invalid. */
   readonly naturalKey: { readonly path: DocumentPath; readonly key: string } | undefined;
 }
 
@@ -132,7 +132,7 @@ export function findingAt(
   return findingOf({ ...problem, path, at: 'value' }, home.file, home.document);
 }
 
-/** A finding at a path of the spec, in the text that has this value. */
+/** Returns a finding at a path of the spec, in the file that the value comes from. */
 export function findingInSpec(
   sources: SpecSources,
   path: DocumentPath,
@@ -141,7 +141,7 @@ export function findingInSpec(
   return findingIn(sources, { ...problem, path, at: 'value' });
 }
 
-/** `manifests/agents.yaml:3` */
+/** Formats a source as `manifests/agents.yaml:3`. */
 export function sourceText({ file, line }: Source): string {
   return `${file}:${line}`;
 }

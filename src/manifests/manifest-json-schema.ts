@@ -4,12 +4,12 @@ import { envelopeSchema, manifestSchema, metadataSchema } from './envelope.ts';
 import type { KindSchema } from './kind-schema.ts';
 import { schemaPaths } from './schema-fields.ts';
 
-/** JSON Schema (draft 2020-12) of one manifest of a kind, value forms included. */
+/** Returns the JSON Schema (draft 2020-12) of a manifest of one kind, including value forms. */
 export function manifestJsonSchema(kind: KindSchema): JsonObject {
   return { $schema: DRAFT, title: `${kind.name} manifest`, ...manifestOf(kind), $defs: formDefinitions };
 }
 
-/** JSON Schema (draft 2020-12) of a manifest of any of these kinds. */
+/** Returns the JSON Schema (draft 2020-12) of a manifest of any of these kinds. */
 export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
   const all = [...kinds];
   return {
@@ -34,8 +34,8 @@ export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject 
 }
 
 /**
- * The spec of a kind with value forms. No field is required, because defaults and patches may supply any of them. References point to
- * `formDefinitions` under `$defs`.
+ * Returns the JSON Schema of a kind's spec, including value forms. No field is required, because defaults and patches may supply any of
+ * them. Its `$ref`s point to `formDefinitions` under `$defs`.
  */
 export function specJsonSchema(kind: KindSchema): JsonObject {
   return fieldsSchema(kind, plainSchema(kind.spec), '');
@@ -64,7 +64,7 @@ function metadataJsonSchema(kind: KindSchema): JsonObject {
   return plainSchema(metadataSchema.extend({ ignore_drift: paths.optional() }).describe(description));
 }
 
-/** The JSON Schema of a zod schema, without zod's own additions. */
+/** Returns the JSON Schema of a zod schema, without zod's own additions. */
 export function plainSchema(
   schema: z.ZodType,
   override?: NonNullable<Parameters<typeof z.toJSONSchema>[1]>['override'],
@@ -81,17 +81,17 @@ export function plainSchema(
   return simplified(rest as JsonObject) as JsonObject;
 }
 
-/** Arbitrary JSON needs no definition, and bounds without meaning are removed. */
+/** Removes zod's definition of arbitrary JSON, and the bounds that zod sets by default. */
 function simplified(schema: Json): Json {
   if (!isObject(schema)) return mapParts<Json, Json>(schema, simplified);
   if (typeof schema.$ref === 'string' && schema.$ref.startsWith('#/$defs/__')) return {};
-  const kept = Object.entries(schema as JsonObject).filter(
+  const entries = Object.entries(schema as JsonObject).filter(
     ([key, value]) =>
       !(key === 'minimum' && value === Number.MIN_SAFE_INTEGER) &&
       !(key === 'maximum' && value === Number.MAX_SAFE_INTEGER) &&
       !(key === 'propertyNames' && isObject(value) && Object.keys(value).length === 1),
   );
-  return mapParts<Json, Json>(Object.fromEntries(kept), simplified);
+  return mapParts<Json, Json>(Object.fromEntries(entries), simplified);
 }
 
 function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): JsonObject {
@@ -103,7 +103,7 @@ function fieldsSchema(kind: KindSchema, schema: JsonObject, prefix: string): Jso
   return { ...rest, properties: Object.fromEntries(fields) };
 }
 
-/** The schema of a field with its value forms. Description and examples stay where editors look for them. */
+/** Returns the schema of a field with its value forms. Editors expect the description and the examples at the top level. */
 function valueSchema(kind: KindSchema, { description, examples, ...schema }: JsonObject, path: string): JsonObject {
   return {
     ...(description !== undefined && { description }),
@@ -135,11 +135,11 @@ export const DRAFT = 'https://json-schema.org/draft/2020-12/schema';
 const nonEmpty: JsonObject = { type: 'string', minLength: 1 };
 
 /** A form with one main key and optional others. */
-function form(key: string, description: string, argument: JsonObject, beside: JsonObject = {}): JsonObject {
+function form(key: string, description: string, argument: JsonObject, otherKeys: JsonObject = {}): JsonObject {
   return {
     type: 'object',
     description,
-    properties: { [key]: { description, ...argument }, ...beside },
+    properties: { [key]: { description, ...argument }, ...otherKeys },
     required: [key],
     additionalProperties: false,
   };
@@ -178,7 +178,7 @@ export const formDefinitions = {
     },
     { separator: { type: 'string', description: 'Text between them; default: a blank line.' } },
   ),
-  /** All forms that may give text. */
+  /** All forms that can produce a string. */
   textForm: {
     oneOf: [
       { $ref: '#/$defs/secret' },
@@ -189,7 +189,7 @@ export const formDefinitions = {
       form('$literal', 'A literal text.', { type: 'string' }),
     ],
   },
-  /** Forms that may give other values than text. */
+  /** The forms that can produce a value of any type. */
   anyForm: {
     oneOf: [{ $ref: '#/$defs/var' }, form('$literal', 'A literal value, whatever its keys.', {})],
   },

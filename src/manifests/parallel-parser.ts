@@ -9,82 +9,85 @@ export interface ParseRequest {
   readonly texts: readonly string[];
 }
 
-export interface ParseAnswer {
+export interface ParseResponse {
   readonly batch: number;
-  /** The results in the order of the texts; undefined for a text that the requesting thread must parse. */
+  /** The results in the order of the texts. The requesting thread must parse a text whose result is undefined. */
   readonly parsed: readonly (ParsedFile | undefined)[];
 }
 
-interface Taken {
+interface PendingText {
   readonly text: string;
-  readonly done: (parsed: ParsedFile) => void;
+  readonly onParsed: (parsed: ParsedFile) => void;
 }
 
-/** The number of characters to parse before a second thread is started: about the amount parsed during its start. */
+/** The number of characters to parse before the second thread is started. About as many are parsed while it starts. */
 const MIN_CHARACTERS = 600_000;
-const BATCH = 16;
-/** The number of queued batches, so that the thread is never idle: this thread reads its answers only between two files. */
-const MAX_WAITING = 3;
-/** MiB for the young generation of the thread's heap: most objects are short-lived. */
+const BATCH_SIZE = 16;
+/** The maximum number of queued batches. One would leave the thread idle, because this thread reads results only between two files. */
+const MAX_QUEUED_BATCHES = 3;
+/** The size of the young generation of the thread's heap. It is large because most objects are short-lived. */
 const YOUNG_GENERATION_MIB = 16;
 
-/** In the bundle, the file of the thread is above this chunk. */
-const THREAD = new URL(import.meta.url.endsWith('.ts') ? './parse-worker.ts' : '../parse-worker.js', import.meta.url);
+/** In the bundle, the file of the thread is in the parent folder of this chunk. */
+const THREAD_URL = new URL(
+  import.meta.url.endsWith('.ts') ? './parse-worker.ts' : '../parse-worker.js',
+  import.meta.url,
+);
 
 /**
- * Parses texts in a second thread beside this one, if there are enough of them and a free core. The main thread parses texts that the
- * second one does not take, so that both are busy. If the thread cannot start or dies, nothing is lost.
+ * Parses texts in a second thread in addition to this one, if there are enough of them and a free core. This thread parses the texts that
+ * the second one does not take, so that both are busy. If the second thread cannot start or dies, this one parses all texts.
  */
 export class ParallelParser {
   #worker: Worker | undefined;
   #mayStart: boolean;
-  #seen = 0;
+  #characters = 0;
   #batches = 0;
-  #collected: Taken[] = [];
-  readonly #waiting = new Map<number, readonly Taken[]>();
-  #answers: ParseAnswer[] = [];
+  #nextBatch: PendingText[] = [];
+  readonly #queued = new Map<number, readonly PendingText[]>();
+  #responses: ParseResponse[] = [];
 
   /** @param cores available to this process. */
   constructor(cores: number = availableParallelism()) {
     this.#mayStart = cores > 1;
   }
 
-  /** Parses the text in either thread. `done` is called once with the result, from here or from `finish`. */
-  parse(text: string, done: Taken['done']): void {
-    if (!this.takes(text, done)) done(parseDocuments(text));
+  /** Parses the text in either thread. `onParsed` is called once with the result, from here or from `finish`. */
+  parse(text: string, onParsed: PendingText['onParsed']): void {
+    if (!this.tryQueue(text, onParsed)) onParsed(parseDocuments(text));
   }
 
-  /** True if the thread takes the text. `done` is then called once with the result, from here or from `finish`. */
-  takes(text: string, done: Taken['done']): boolean {
-    this.#handOut();
+  /** Returns true if the second thread takes the text. `onParsed` is then called once with the result, from here or from `finish`. */
+  tryQueue(text: string, onParsed: PendingText['onParsed']): boolean {
+    this.#deliverResults();
     if (this.#worker === undefined) {
-      this.#seen += text.length;
-      if (!this.#mayStart || this.#seen < MIN_CHARACTERS) return false;
+      this.#characters += text.length;
+      if (!this.#mayStart || this.#characters < MIN_CHARACTERS) return false;
       this.#start();
     }
-    if (this.#worker === undefined || this.#waiting.size >= MAX_WAITING) return false;
-    this.#collected.push({ text, done });
-    if (this.#collected.length === BATCH) {
+    if (this.#worker === undefined || this.#queued.size >= MAX_QUEUED_BATCHES) return false;
+    this.#nextBatch.push({ text, onParsed });
+    if (this.#nextBatch.length === BATCH_SIZE) {
       const batch = this.#batches++;
-      this.#waiting.set(batch, this.#collected);
-      const texts = this.#collected.map((taken) => taken.text);
+      this.#queued.set(batch, this.#nextBatch);
+      const texts = this.#nextBatch.map((taken) => taken.text);
       this.#worker.postMessage({ batch, texts } satisfies ParseRequest);
-      this.#collected = [];
+      this.#nextBatch = [];
     }
     return true;
   }
 
   /** Resolves when all texts are parsed. Parses here what the thread has not started. */
   async finish(): Promise<void> {
-    parseHere(this.#collected.splice(0));
+    parseHere(this.#nextBatch.splice(0));
     for (;;) {
       await setImmediate();
-      this.#handOut();
+      this.#deliverResults();
       // The thread is processing the first batch.
-      const last = [...this.#waiting.keys()].at(-1);
+      const last = [...this.#queued.keys()].at(-1);
       if (last === undefined) break;
-      const taken = this.#waiting.get(last) ?? [];
-      this.#waiting.delete(last);
+      const taken = this.#queued.get(last) ?? [];
+      this.#queued.delete(last);
       parseHere(taken);
     }
     await this.end();
@@ -105,8 +108,8 @@ export class ParallelParser {
       const settings = { env: {}, execArgv: [], resourceLimits: limits };
       const worker = isExecutable
         ? new Worker(packageText('parse-worker'), { ...settings, eval: true })
-        : new Worker(THREAD, settings);
-      worker.on('message', (answer: ParseAnswer) => this.#answers.push(answer));
+        : new Worker(THREAD_URL, settings);
+      worker.on('message', (response: ParseResponse) => this.#responses.push(response));
       worker.on('error', () => {
         this.#worker = undefined;
       });
@@ -116,15 +119,15 @@ export class ParallelParser {
     }
   }
 
-  #handOut(): void {
-    for (const { batch, parsed } of this.#answers.splice(0)) {
-      const taken = this.#waiting.get(batch) ?? [];
-      this.#waiting.delete(batch);
-      for (const [index, { text, done }] of taken.entries()) done(parsed[index] ?? parseDocuments(text));
+  #deliverResults(): void {
+    for (const { batch, parsed } of this.#responses.splice(0)) {
+      const taken = this.#queued.get(batch) ?? [];
+      this.#queued.delete(batch);
+      for (const [index, { text, onParsed }] of taken.entries()) onParsed(parsed[index] ?? parseDocuments(text));
     }
   }
 }
 
-function parseHere(taken: readonly Taken[]): void {
-  for (const { text, done } of taken) done(parseDocuments(text));
+function parseHere(taken: readonly PendingText[]): void {
+  for (const { text, onParsed } of taken) onParsed(parseDocuments(text));
 }

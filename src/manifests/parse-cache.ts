@@ -8,40 +8,41 @@ import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 import type { ParsedDocument, ParsedFile } from './parse-documents.ts';
 
-/** Bytes. The largest cache that is read or written: about 100,000 manifests of 3 kB. */
+/** The maximum size of a cache that is read or written, in bytes: about 100,000 manifests of 3 kB. */
 const MAX_BYTES = 512 * 1024 * 1024;
-/** Characters. The largest parsed value that is kept: aliases may expand far beyond the file. */
+/** The maximum size of a parsed file that is cached, in characters: aliases may expand far beyond the size of the file. */
 const MAX_CHARACTERS = 2 * 1024 * 1024;
-/** Bytes of unrequested entries that are always kept. */
-const ALWAYS_KEPT = 1024 * 1024;
-/** Bytes per write. */
-const CHUNK = 1024 * 1024;
-/** Milliseconds after which the cache of an unused project is removed. */
-const LONGEST_UNUSED = 30 * 24 * 60 * 60 * 1000;
+/** At least this many bytes of unrequested entries are kept. */
+const MIN_KEPT_BYTES = 1024 * 1024;
+/** The number of bytes per write. */
+const CHUNK_BYTES = 1024 * 1024;
+/** The cache of a project is removed if it was not used for this time. */
+const MAX_UNUSED_MS = 30 * 24 * 60 * 60 * 1000;
 
-/** The first line. Files of other programs or versions are ignored. */
+/** The first line of a cache. Files of other programs or versions are ignored. */
 const HEAD = `${JSON.stringify({ format: 3, voxform: VERSION, yaml: yaml.version })}\n`;
 
-/** A sealed file: a nonce, the encrypted content, and the tag that authenticates it. */
+/** An encrypted cache consists of a nonce, the encrypted content, and the tag that authenticates it. */
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 type CacheEntry = readonly [key: string, documents: readonly ParsedDocument[]];
 
-/** Keeps parsed files in one file of JSON lines: a head, an entry per text, and a digest, so that a damaged file is ignored. */
+/** Caches parsed files in one file of JSON lines: a head, one entry per text, and a digest to detect a damaged file. */
 export class ParseCache implements DocumentCache {
   readonly #file: string;
   readonly #keyOf: (() => Buffer | undefined) | undefined;
-  #lines: Lines | undefined;
+  #lines: CacheLines | undefined;
   /** Requested keys that the file contains. */
-  #asked = new Set<string>();
+  #requested = new Set<string>();
   /** Entries that the file does not contain yet. */
-  #fresh = new Map<string, ParsedFile>();
+  #added = new Map<string, ParsedFile>();
 
   /**
    * @param root the real path of the project folder.
-   * @param keyOf the key that encrypts the file; nothing is kept while it is not known. Without this parameter, the file is plain text.
+   * @param keyOf returns the key that encrypts the file. While the key is unknown, nothing is cached. Without `keyOf`, the file is plain
+   * text.
    */
   constructor(cacheFolder: string, root: string, keyOf?: () => Buffer | undefined) {
     this.#file = path.join(cacheFolder, 'manifests', `${hash('sha256', root).slice(0, 24)}.jsonl`);
@@ -49,99 +50,99 @@ export class ParseCache implements DocumentCache {
   }
 
   get(key: string): ParsedFile | undefined {
-    this.#lines ??= Lines.read(this.#file, this.#keyOf);
+    this.#lines ??= CacheLines.read(this.#file, this.#keyOf);
     const line = this.#lines.get(key);
-    if (line === undefined) return this.#fresh.get(key);
-    this.#asked.add(key);
+    if (line === undefined) return this.#added.get(key);
+    this.#requested.add(key);
     return { documents: (JSON.parse(line) as CacheEntry)[1], problems: [] };
   }
 
   set(key: string, parsed: ParsedFile): void {
     if (parsed.problems.length > 0) return;
     if (parsed.documents.reduce((size, { value }) => size + lengthOf(value), 0) > MAX_CHARACTERS) return;
-    this.#fresh.set(key, parsed);
+    this.#added.set(key, parsed);
   }
 
   async endRound(): Promise<void> {
     try {
       const key = this.#keyOf?.();
       if (this.#keyOf !== undefined && key === undefined) await removePlain(this.#file);
-      else if (this.#fresh.size > 0) await write(this.#file, this.#kept(), key);
-      else if (this.#asked.size > 0) await utimes(this.#file, new Date(), new Date());
+      else if (this.#added.size > 0) await write(this.#file, this.#linesToKeep(), key);
+      else if (this.#requested.size > 0) await utimes(this.#file, new Date(), new Date());
     } catch (error) {
       // If the folder cannot be written, the next run parses again.
       if (!(error instanceof Error && 'code' in error)) throw error;
     } finally {
       this.#lines = undefined;
-      this.#asked = new Set();
-      this.#fresh = new Map();
+      this.#requested = new Set();
+      this.#added = new Map();
     }
   }
 
-  /** The lines of requested entries, then as many unrequested ones, newest first. */
-  *#kept(): Generator<string> {
+  /** Yields the lines of requested entries, then as many bytes of unrequested ones, from new to old. */
+  *#linesToKeep(): Generator<string> {
     let size = 0;
     for (const line of this.#requestedLines()) {
       size += Buffer.byteLength(line);
       if (size > MAX_BYTES) return;
       yield line;
     }
-    let left = Math.min(Math.max(size, ALWAYS_KEPT), MAX_BYTES - size);
+    let remainingBytes = Math.min(Math.max(size, MIN_KEPT_BYTES), MAX_BYTES - size);
     for (const [key, line] of this.#lines?.entries() ?? []) {
-      if (this.#asked.has(key) || this.#fresh.has(key)) continue;
-      left -= Buffer.byteLength(line);
-      if (left < 0) return;
+      if (this.#requested.has(key) || this.#added.has(key)) continue;
+      remainingBytes -= Buffer.byteLength(line);
+      if (remainingBytes < 0) return;
       yield line;
     }
   }
 
   *#requestedLines(): Generator<string> {
-    for (const key of this.#asked) yield this.#lines?.get(key) ?? '';
-    for (const [key, { documents }] of this.#fresh) {
+    for (const key of this.#requested) yield this.#lines?.get(key) ?? '';
+    for (const [key, { documents }] of this.#added) {
       yield `${JSON.stringify([key, documents] satisfies CacheEntry)}\n`;
     }
   }
 }
 
-/** The lines of a cache by key, as bytes: most are only copied. */
-class Lines {
+/** The lines of a cache file by key. They are kept as bytes, because most are only copied. */
+class CacheLines {
   readonly #bytes: Buffer;
-  readonly #places = new Map<string, readonly [start: number, end: number]>();
+  readonly #ranges = new Map<string, readonly [start: number, end: number]>();
 
-  /** @param bytes without the digest. */
+  /** @param bytes the content of the file without the digest. */
   private constructor(bytes: Buffer) {
     this.#bytes = bytes;
     let start = HEAD.length;
     for (let end = bytes.indexOf('\n', start) + 1; end > 0; end = bytes.indexOf('\n', start) + 1) {
-      this.#places.set(bytes.toString('latin1', start + 2, start + 2 + KEY_LENGTH), [start, end]);
+      this.#ranges.set(bytes.toString('latin1', start + 2, start + 2 + KEY_LENGTH), [start, end]);
       start = end;
     }
   }
 
-  /** Empty if the file does not exist or is damaged. */
-  static read(file: string, keyOf: (() => Buffer | undefined) | undefined): Lines {
-    const none = new Lines(Buffer.alloc(0));
+  /** Reads a cache. Returns no lines if the file does not exist or is damaged. */
+  static read(file: string, keyOf: (() => Buffer | undefined) | undefined): CacheLines {
+    const empty = new CacheLines(Buffer.alloc(0));
     try {
       const status = statSync(file);
-      if (!status.isFile() || status.size > MAX_BYTES) return none;
+      if (!status.isFile() || status.size > MAX_BYTES) return empty;
       const bytes = keyOf === undefined ? readFileSync(file) : decrypted(readFileSync(file), keyOf());
       const end = bytes.lastIndexOf('\n', -2) + 1;
       const lines = bytes.subarray(0, end);
-      if (bytes.toString('latin1', 0, HEAD.length) !== HEAD) return none;
-      return bytes.toString('latin1', end) === digestLine(hash('sha256', lines)) ? new Lines(lines) : none;
+      if (bytes.toString('latin1', 0, HEAD.length) !== HEAD) return empty;
+      return bytes.toString('latin1', end) === digestLine(hash('sha256', lines)) ? new CacheLines(lines) : empty;
     } catch {
-      return none;
+      return empty;
     }
   }
 
-  /** With its newline. */
+  /** Returns a line with its newline. */
   get(key: string): string | undefined {
-    const place = this.#places.get(key);
-    return place && this.#bytes.toString('utf8', ...place);
+    const range = this.#ranges.get(key);
+    return range && this.#bytes.toString('utf8', ...range);
   }
 
   *entries(): Generator<readonly [key: string, line: string]> {
-    for (const [key, place] of this.#places) yield [key, this.#bytes.toString('utf8', ...place)];
+    for (const [key, range] of this.#ranges) yield [key, this.#bytes.toString('utf8', ...range)];
   }
 }
 
@@ -153,7 +154,7 @@ async function write(file: string, lines: Iterable<string>, key: Buffer | undefi
   await removeUnused(folder);
 }
 
-/** Removes a file of the time before the project was sealed. */
+/** Removes a plain-text cache from the time before the project was sealed. */
 async function removePlain(file: string): Promise<void> {
   const head = await readFile(file, 'latin1').catch(() => '');
   if (head.startsWith('{')) await rm(file, { force: true });
@@ -167,7 +168,7 @@ function* encrypted(chunks: Iterable<Buffer>, key: Buffer): Generator<Buffer> {
   yield Buffer.concat([cipher.final(), cipher.getAuthTag()]);
 }
 
-/** @throws if the key is missing, or is not the one that encrypted the bytes. */
+/** @throws if the key is missing or is not the key that encrypted the bytes. */
 function decrypted(bytes: Buffer, key: Buffer | undefined): Buffer {
   if (key === undefined) throw new Error('no key');
   const tagAt = bytes.length - TAG_BYTES;
@@ -179,22 +180,22 @@ function decrypted(bytes: Buffer, key: Buffer | undefined): Buffer {
 
 function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
   const digest = createHash('sha256');
-  // One shared buffer: 10,000 lines would otherwise wait for garbage collection.
-  let room = Buffer.allocUnsafeSlow(CHUNK);
-  let filled = room.write(HEAD);
-  const taken = (): Buffer => {
-    const bytes = room.subarray(0, filled);
+  // All chunks share one buffer. A buffer per line would leave 10,000 of them to the garbage collector.
+  let buffer = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let filled = buffer.write(HEAD);
+  const flush = (): Buffer => {
+    const bytes = buffer.subarray(0, filled);
     digest.update(bytes);
     filled = 0;
     return bytes;
   };
   for (const line of lines) {
     const length = Buffer.byteLength(line);
-    if (filled + length > room.length) yield taken();
-    if (length > room.length) room = Buffer.allocUnsafeSlow(length);
-    filled += room.write(line, filled);
+    if (filled + length > buffer.length) yield flush();
+    if (length > buffer.length) buffer = Buffer.allocUnsafeSlow(length);
+    filled += buffer.write(line, filled);
   }
-  yield taken();
+  yield flush();
   yield Buffer.from(digestLine(digest.digest('hex')));
 }
 
@@ -202,16 +203,16 @@ function digestLine(digest: string): string {
   return `"${digest}"\n`;
 }
 
-/** Removes the caches of unused projects. */
+/** Removes the caches of projects that were not used for a long time. */
 async function removeUnused(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const file = path.join(folder, name);
     const { mtimeMs } = await stat(file);
-    if (Date.now() - mtimeMs > LONGEST_UNUSED) await rm(file, { force: true });
+    if (Date.now() - mtimeMs > MAX_UNUSED_MS) await rm(file, { force: true });
   }
 }
 
-/** The approximate length of a value as JSON; stops counting at the limit. */
+/** Returns the approximate length of a value as JSON. Stops counting above the limit. */
 function lengthOf(value: Json | undefined): number {
   let size = 0;
   const open: unknown[] = [value];
@@ -226,7 +227,7 @@ function lengthOf(value: Json | undefined): number {
   return size;
 }
 
-/** Parsed files by their contents. A cache may drop any entry at any time. */
+/** A cache of parsed files by their contents. It may drop any entry at any time. */
 export interface DocumentCache {
   get(key: string): ParsedFile | undefined;
   set(key: string, parsed: ParsedFile): void;
@@ -234,14 +235,14 @@ export interface DocumentCache {
   endRound(): Promise<void>;
 }
 
-/** The digest of a text or of bytes. A text must be well-formed Unicode, because lone surrogates would share a key. */
+/** Returns the digest of a text. A string must be well-formed Unicode, because all lone surrogates would have the same key. */
 export function documentKey(text: string | Uint8Array): string {
   return hash('sha256', text, 'base64url');
 }
 
 const KEY_LENGTH = 43;
 
-/** Keeps the entries of the last round in memory. */
+/** A cache in memory, with the entries of the current and the last round. */
 export class DocumentMemory implements DocumentCache {
   #current = new Map<string, ParsedFile>();
   #last: ReadonlyMap<string, ParsedFile> = new Map();

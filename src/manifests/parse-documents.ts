@@ -16,7 +16,7 @@ import { SyntaxProblems, tokensOf } from './syntax-problem.ts';
 export interface ParsedDocument {
   /** Index among all documents of the file, including empty ones. */
   readonly index: number;
-  /** Starts at 1: the line of the first content. */
+  /** The line of the first content, starting at 1. */
   readonly line: number;
   /** Undefined if problems make the document unusable. */
   readonly value: Json | undefined;
@@ -30,10 +30,10 @@ export interface ParsedFile {
   readonly problems: readonly ParseProblem[];
 }
 
-/** The parser's stack is exhausted. */
+/** The problem if nesting exhausts the parser's stack. */
 const TOO_DEEP = { code: 'too-deep', message: 'values are nested too deeply to be read' };
 
-/** The documents of a YAML or JSON text as plain data, with all syntax problems. Never throws. */
+/** Parses a YAML or JSON text to plain data. Returns its documents and all syntax problems. Never throws. */
 export function parseDocuments(text: string): ParsedFile {
   const limit = overLimit(text);
   if (limit !== undefined) {
@@ -50,9 +50,9 @@ export function parseDocuments(text: string): ParsedFile {
   }
   const documents: ParsedDocument[] = [];
   const problems: ParseProblem[] = [];
-  const explained = new SyntaxProblems(text);
+  const explainer = new SyntaxProblems(text);
   for (const [index, document] of yaml.entries()) {
-    let syntax = syntaxProblems(document, explained);
+    let syntax = syntaxProblems(document, explainer);
     const usable = document.errors.every((error) => error.code === 'NON_STRING_KEY');
     const offset = document.contents?.range?.[0] ?? 0;
     if (document.contents !== null && !isEmpty(document)) {
@@ -61,21 +61,21 @@ export function parseDocuments(text: string): ParsedFile {
       if (plain !== undefined) syntax = [...syntax, ...plain.problems];
     }
     for (const { code, message, offset: at, path = [] } of syntax) {
-      const shown = path.length === 0 ? {} : { path: formatPath(path) };
+      const pathText = path.length === 0 ? {} : { path: formatPath(path) };
       const { line, col: column } = lines.linePos(at);
-      problems.push({ code, message, line, column, ...shown });
+      problems.push({ code, message, line, column, ...pathText });
     }
   }
   return { documents, problems };
 }
 
 /** A syntax error causes further errors, so only the first of a document is reported. */
-function syntaxProblems(document: Document.Parsed, explained: SyntaxProblems): OffsetProblem[] {
+function syntaxProblems(document: Document.Parsed, explainer: SyntaxProblems): OffsetProblem[] {
   const problems: OffsetProblem[] = [];
   const error = document.errors.find(({ code }) => code !== 'NON_STRING_KEY');
   if (error !== undefined) {
     if (error.code === 'RESOURCE_EXHAUSTION') problems.push({ ...TOO_DEEP, offset: error.pos[0] });
-    else problems.push({ code: 'yaml-syntax', ...explained.explain(error) });
+    else problems.push({ code: 'yaml-syntax', ...explainer.explain(error) });
   }
   for (const warning of document.warnings) {
     if (warning.code !== 'TAG_RESOLVE_FAILED') continue;
@@ -94,24 +94,24 @@ function isEmpty(document: Document.Parsed): boolean {
   return contents !== null && 'value' in contents && contents.value === null && contents.range[0] === contents.range[1];
 }
 
-/** Characters. The parser needs about one kilobyte per token, so shorter texts need no counting. */
-const ALWAYS_READ = 100_000;
-/** A third more than the densest manifest of the largest size has. */
+/** Characters. The parser needs about one kilobyte per token, so the tokens of shorter texts need not be counted. */
+const MAX_UNCOUNTED_LENGTH = 100_000;
+/** A third more than the densest manifest of the maximum file size has. */
 const MAX_TOKENS = 600_000;
-/** Open brackets. The parser itself gives up soon after, but keeps everything read until then. */
-const MAX_OPEN = 500;
+/** The maximum number of open brackets. The parser itself gives up at a slightly higher number, but keeps all tokens until then. */
+const MAX_OPEN_BRACKETS = 500;
 
-/** Twice the resources of the largest projects. */
+/** Twice the number of resources in the largest projects. */
 const MAX_DOCUMENTS = 20_000;
 
-/** Why a text would need too much memory, with the place; undefined for every ordinary text. */
+/** Returns a problem if parsing the text would need too much memory. */
 export function overLimit(text: string): OffsetProblem | undefined {
-  if (text.length < ALWAYS_READ && text.split(/^(?:---|\.\.\.)/m, MAX_DOCUMENTS).length < MAX_DOCUMENTS) {
+  if (text.length < MAX_UNCOUNTED_LENGTH && text.split(/^(?:---|\.\.\.)/m, MAX_DOCUMENTS).length < MAX_DOCUMENTS) {
     return undefined;
   }
   let documents = 0;
   let tokens = 0;
-  let open = 0;
+  let openBrackets = 0;
   for (const { source, offset, type } of tokensOf(text)) {
     // The lexer puts a token before a plain scalar.
     tokens += type === 'plain' ? 2 : 1;
@@ -124,9 +124,9 @@ export function overLimit(text: string): OffsetProblem | undefined {
       const message = `the file has more than ${MAX_DOCUMENTS} documents; split it`;
       return { code: 'file-too-large', message, offset };
     }
-    if (source === '[' || source === '{') open++;
-    else if (source === ']' || source === '}') open--;
-    if (open > MAX_OPEN) {
+    if (source === '[' || source === '{') openBrackets++;
+    else if (source === ']' || source === '}') openBrackets--;
+    if (openBrackets > MAX_OPEN_BRACKETS) {
       return { code: 'too-deep', message: 'values are nested too deeply to be read', offset };
     }
   }
@@ -154,7 +154,7 @@ export const yamlOptions = {
  */
 const NO_ENVIRONMENT: NodeJS.ProcessEnv = Object.freeze(Object.create(null) as NodeJS.ProcessEnv);
 
-/** The documents of a YAML or JSON text. @throws RangeError if the nesting exhausts the parser's stack. */
+/** Parses the documents of a YAML or JSON text. @throws RangeError if nesting exhausts the parser's stack. */
 export function parseYaml(
   text: string,
   { lineCounter }: { readonly lineCounter?: LineCounter } = {},
@@ -169,19 +169,20 @@ export function parseYaml(
   }
 }
 
-/** The single document of a settings file; undefined, with findings, if there is none. */
+/** Returns the first document of a settings file, with findings if it is invalid or not the only one. */
 export function onlyDocument(
   text: string,
   { file, name }: { readonly file: string; readonly name: string },
 ): { value: Json | undefined; findings: Finding[] } {
   const { documents, problems } = parseDocuments(text);
   const [first, second] = documents;
-  const wrong: Omit<Finding, 'severity' | 'file'>[] = [...problems];
-  if (first === undefined && wrong.length === 0) wrong.push({ code: 'empty-file', message: 'the file is empty' });
+  const problemsInFile: Omit<Finding, 'severity' | 'file'>[] = [...problems];
+  if (first === undefined && problemsInFile.length === 0)
+    problemsInFile.push({ code: 'empty-file', message: 'the file is empty' });
   if (second !== undefined) {
     const message = `${name} must have one document only`;
-    wrong.push({ code: 'extra-document', message, line: second.line, column: 1 });
+    problemsInFile.push({ code: 'extra-document', message, line: second.line, column: 1 });
   }
-  const findings = wrong.map((problem): Finding => ({ severity: 'error', file, ...problem }));
+  const findings = problemsInFile.map((problem): Finding => ({ severity: 'error', file, ...problem }));
   return { value: first?.value, findings };
 }

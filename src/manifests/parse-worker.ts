@@ -1,10 +1,10 @@
 import { parentPort } from 'node:worker_threads';
-import type { ParseAnswer, ParseRequest } from './parallel-parser.ts';
+import type { ParseRequest, ParseResponse } from './parallel-parser.ts';
 import { parseDocuments } from './parse-documents.ts';
 
 /*
- * Runs in its own thread. Files with problems have no result: the main thread parses them again, because the maximum nesting depends on the
- * stack of the thread.
+ * This module runs in its own thread. It returns no result for a file with problems. The main thread parses that file again, because the
+ * maximum nesting depends on the stack of the thread.
  */
 
 const port = parentPort;
@@ -13,5 +13,5 @@ port?.on('message', ({ batch, texts }: ParseRequest) => {
     const file = parseDocuments(text);
     return file.problems.length === 0 ? file : undefined;
   });
-  port.postMessage({ batch, parsed } satisfies ParseAnswer);
+  port.postMessage({ batch, parsed } satisfies ParseResponse);
 });

@@ -2,7 +2,7 @@ import { type Alias, isAlias, isMap, isScalar, isSeq, type Node, type Pair, type
 import { isObject, type Json } from '../values/json.ts';
 import { type DocumentPath, type OffsetProblem, quoted } from './finding.ts';
 
-/** The maximum number of values from aliases in a document. */
+/** The maximum number of values that the aliases of a document expand to. */
 const MAX_ALIASED_NODES = 100_000;
 const MAX_DEPTH = 100;
 
@@ -21,12 +21,12 @@ export function plainValue(root: Node): PlainDocument {
   try {
     return { value: reader.read(root, 0), problems: reader.problems };
   } catch (error) {
-    if (!(error instanceof Unusable)) throw error;
+    if (!(error instanceof UnusableDocument)) throw error;
     return { value: undefined, problems: [...reader.problems, error.problem] };
   }
 }
 
-class Unusable extends Error {
+class UnusableDocument extends Error {
   readonly problem: OffsetProblem;
 
   constructor(problem: OffsetProblem) {
@@ -65,7 +65,7 @@ class PlainReader {
     if (isScalar(node)) return this.#scalar(node, depth);
     if (depth > MAX_DEPTH) {
       const message = `values are nested more than ${MAX_DEPTH} levels deep`;
-      throw new Unusable({ code: 'too-deep', message, offset: offsetOf(node) });
+      throw new UnusableDocument({ code: 'too-deep', message, offset: offsetOf(node) });
     }
     if (isMap(node)) return this.#object(node, depth);
     if (!isSeq(node)) return null;
@@ -91,7 +91,7 @@ class PlainReader {
           const message = 'the number has too many digits to be kept exactly; put it in quotes';
           this.#report('inexact-number', message, { node, depth });
         }
-        // JSON knows no negative zero.
+        // JSON.stringify drops the sign of negative zero.
         return value === 0 ? 0 : value;
       default:
         return null;
@@ -133,7 +133,7 @@ class PlainReader {
     return undefined;
   }
 
-  /** The values that `<<` merges under an object: earlier sources take precedence. */
+  /** Returns the values that `<<` merges into an object. Earlier ones take precedence. */
   #merged(pair: Pair, depth: number): readonly Json[] {
     this.#path[depth] = '<<';
     const value = this.read(pair.value, depth + 1);
@@ -154,13 +154,13 @@ class PlainReader {
     }
     if (anchor.value === undefined) {
       const message = `the alias *${node.source} is inside its own anchor`;
-      throw new Unusable({ code: 'circular-alias', message, ...this.#at(node, depth) });
+      throw new UnusableDocument({ code: 'circular-alias', message, ...this.#at(node, depth) });
     }
     this.#size += anchor.size;
     this.#aliased += anchor.size;
     if (this.#aliased > MAX_ALIASED_NODES) {
       const message = `the document's aliases expand to more than ${MAX_ALIASED_NODES} values`;
-      throw new Unusable({ code: 'alias-bomb', message, ...this.#at(node, depth) });
+      throw new UnusableDocument({ code: 'alias-bomb', message, ...this.#at(node, depth) });
     }
     return anchor.value;
   }

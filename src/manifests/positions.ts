@@ -16,16 +16,16 @@ import { parseYaml } from './parse-documents.ts';
 import { readTextFile } from './read-file.ts';
 
 /**
- * Converts findings to sorted diagnostics, with only the first one for each value. Files with places are parsed again here, one after the
- * other: keeping all parsed files would cost more memory than the rare diagnostic is worth.
- * @param absolute the path for reading a diagnostic's file.
+ * Converts findings to sorted diagnostics and keeps only the first one for each value. Files with places are parsed again here, one after
+ * the other, because keeping all parsed files for rare diagnostics would need too much memory.
+ * @param absolute returns the absolute path of a finding's file.
  */
 export function locate(findings: readonly Finding[], absolute: (file: string) => string): Diagnostic[] {
   const located = new Map<string, Diagnostic>();
-  for (const [file, ofFile] of Map.groupBy(findings, (finding) => finding.file)) {
-    const different = [...new Map(ofFile.map((finding) => [JSON.stringify(finding), finding])).values()];
-    const listed = different.slice(0, MAX_IN_A_FILE);
-    if (different.length > MAX_IN_A_FILE) listed.push(andMore(file, different.length - MAX_IN_A_FILE));
+  for (const [file, fileFindings] of Map.groupBy(findings, (finding) => finding.file)) {
+    const distinct = [...new Map(fileFindings.map((finding) => [JSON.stringify(finding), finding])).values()];
+    const listed = distinct.slice(0, MAX_PER_FILE);
+    if (distinct.length > MAX_PER_FILE) listed.push(omittedFindings(file, distinct.length - MAX_PER_FILE));
     for (const diagnostic of placed(listed, absolute)) {
       const { line, column, path, code, message } = diagnostic;
       const about = path === undefined ? [code, message] : [path];
@@ -39,9 +39,9 @@ export function locate(findings: readonly Finding[], absolute: (file: string) =>
 /** Converts findings to diagnostics, in the same order. */
 export function placed(findings: readonly Finding[], absolute: (file: string) => string): readonly Diagnostic[] {
   const diagnostics = new Map<Finding, Diagnostic>();
-  for (const [file, ofFile] of Map.groupBy(findings, (finding) => finding.file)) {
-    const position = ofFile.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
-    for (const found of ofFile) {
+  for (const [file, fileFindings] of Map.groupBy(findings, (finding) => finding.file)) {
+    const position = fileFindings.some((finding) => finding.place) ? positionsOf(absolute(file)) : undefined;
+    for (const found of fileFindings) {
       const { place, absent: _, ...finding } = found;
       diagnostics.set(found, {
         ...finding,
@@ -54,15 +54,15 @@ export function placed(findings: readonly Finding[], absolute: (file: string) =>
   return findings.map((finding) => diagnostics.get(finding) ?? finding);
 }
 
-/** A generated file may have 100,000 problems. Each takes time to locate. */
-const MAX_IN_A_FILE = 1000;
+/** A generated file may have 100,000 problems, and locating each takes time. */
+const MAX_PER_FILE = 1000;
 
-function andMore(file: string, count: number): Finding {
+function omittedFindings(file: string, count: number): Finding {
   const message = `${count} more problems of this file are not listed`;
   return { severity: 'error', code: 'too-many-problems', message, file };
 }
 
-/** User texts in messages may contain anything. */
+/** Escapes control characters and line separators: messages quote text of the user. */
 function oneLine(message: string): string {
   return message
     .toWellFormed()
@@ -71,7 +71,7 @@ function oneLine(message: string): string {
 
 type Position = { readonly line: number; readonly column: number };
 
-/** The position of a place; undefined if the file cannot be read. */
+/** Returns the position of a place, or undefined if the file cannot be read. */
 export function positionIn(file: string, place: DocumentPlace): Position | undefined {
   return positionsOf(file)?.(place);
 }
@@ -90,7 +90,7 @@ function positionsOf(file: string): ((place: DocumentPlace) => Position) | undef
   };
 }
 
-/** The offset of a place; the nearest existing one if a part of the path does not exist. */
+/** Returns the offset of a place, or of its nearest existing parent. */
 function offsetAt(document: Document.Parsed, place: DocumentPlace, text: string): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
@@ -131,7 +131,7 @@ function pairAt(node: unknown, key: string, document: Document.Parsed): Pair | u
 
 const indices = new WeakMap<YAMLMap, ReadonlyMap<unknown, Pair>>();
 
-/** The pairs of a map by key; the last one for duplicate keys. */
+/** Indexes the pairs of a map by key. The last pair of a duplicate key wins. */
 function indexOf(map: YAMLMap): ReadonlyMap<unknown, Pair> {
   const known = indices.get(map);
   if (known !== undefined) return known;
@@ -149,12 +149,12 @@ function startOf(node: unknown): number | undefined {
   return isAlias(target) || isScalar(target) || isMap(target) || isSeq(target) ? target.range?.[0] : undefined;
 }
 
-/** The length of an escape in a double-quoted scalar, with its backslash; two by default. */
+/** The length of an escape in a double-quoted scalar, including the backslash. Other escapes have two characters. */
 const ESCAPES: Readonly<Record<string, number>> = { x: 4, u: 6, U: 10 };
 
 /**
- * The offset in a file for a character of a scalar's value. Walks both side by side and skips indentation and folded line breaks.
- * Undefined if the node is not text.
+ * Returns the offset in the file of a character of a scalar's value. Walks the value and the file in parallel, and skips indentation and
+ * folded line breaks. Returns undefined if the node is not a string.
  */
 export function scalarOffset(node: unknown, text: string, offset: number): number | undefined {
   if (!isScalar(node) || typeof node.value !== 'string' || !node.range) return undefined;
@@ -175,27 +175,27 @@ export function scalarOffset(node: unknown, text: string, offset: number): numbe
   let at = lineBegin(begin);
   let index = 0;
   while (index < offset && at < end) {
-    const wanted = value.charAt(index);
-    const here = text.charAt(at);
+    const expected = value.charAt(index);
+    const actual = text.charAt(at);
     const broken = lineBreak(at);
-    if (/\s/.test(here) && !/\s/.test(wanted)) at += 1;
+    if (/\s/.test(actual) && !/\s/.test(expected)) at += 1;
     else if (broken > 0) {
-      // All line breaks: one of them may be folded.
+      // Skip all line breaks at once, because one of them may be folded.
       while (lineBreak(at) > 0) at = lineBegin(at + lineBreak(at));
-      index += wanted === '\n' ? (/^\n+/.exec(value.slice(index))?.[0].length ?? 1) : 1;
-    } else if (type === Scalar.QUOTE_DOUBLE && here === '\\') {
+      index += expected === '\n' ? (/^\n+/.exec(value.slice(index))?.[0].length ?? 1) : 1;
+    } else if (type === Scalar.QUOTE_DOUBLE && actual === '\\') {
       const joined = lineBreak(at + 1);
       at = joined > 0 ? lineBegin(at + 1 + joined) : at + (ESCAPES[text.charAt(at + 1)] ?? 2);
       if (joined === 0) index += 1;
     } else {
-      at += type === Scalar.QUOTE_SINGLE && here === "'" ? 2 : 1;
+      at += type === Scalar.QUOTE_SINGLE && actual === "'" ? 2 : 1;
       index += 1;
     }
   }
   return Math.min(at, end);
 }
 
-/** The indentation of the first line that is not blank. */
+/** Returns the indentation of the first line that is not blank. */
 function indentation(block: string): number {
   return /^(?:[ \t]*\r?\n)*( *)/.exec(block)?.[1]?.length ?? 0;
 }

@@ -10,23 +10,23 @@ export const MAX_FILE_BYTES = 1024 * 1024;
 
 type FileProblem = Pick<Diagnostic, 'code' | 'message' | 'line' | 'column'>;
 
-interface Failed {
+interface FileFailure {
   readonly problem: FileProblem;
 }
 
-type FileText = { readonly text: string } | Failed;
+type FileText = { readonly text: string } | FileFailure;
 
-type FileBytes = { readonly bytes: Uint8Array } | Failed;
+type FileBytes = { readonly bytes: Uint8Array } | FileFailure;
 
 /**
- * The text of a UTF-8 file without its byte order mark, or its problem.
- * @param inside the real path of a folder that must contain the real file; undefined for any place.
+ * Reads a UTF-8 file. Returns its text without the byte order mark, or a problem.
+ * @param inside the real path of a folder that must contain the real file; undefined permits any folder.
  */
 export function readTextFile(file: string, inside?: string): FileText {
   return decoded(readFileBytes(file, inside));
 }
 
-/** The bytes of a file, or its problem. Without a view, the bytes are valid only until the next read. */
+/** Reads the bytes of a file, or returns a problem. Without a file view, the bytes are valid only until the next read. */
 export function readFileBytes(file: string, inside?: string): FileBytes {
   try {
     if (inside !== undefined && !isInside(realPathOf(file), inside)) {
@@ -53,65 +53,64 @@ function bytesOnDisk(file: string): FileBytes {
   }
 }
 
-function unreadable(error: unknown): Failed {
+function unreadable(error: unknown): FileFailure {
   const code = errorCode(error);
   if (code === 'EISDIR') return folderError();
-  // A socket.
+  // The file is a socket.
   if (code === 'ENXIO') return noRegularFile();
   return problem('unreadable-file', `the file cannot be read: ${reasonOf(error)}`);
 }
 
-/** The first 4 kB of a file; undefined if it cannot be read. */
+/** Returns the first 4 kB of a file, or undefined if it cannot be read. */
 export function readBeginning(file: string): string | undefined {
   const view = fileView();
   if (view === undefined) return beginningOnDisk(file);
-  const text = view.textOf(realPath(file))?.subarray(0, BEGINNING);
+  const text = view.textOf(realPath(file))?.subarray(0, BEGINNING_BYTES);
   return text === undefined ? view.asked('beginning', file, () => beginningOnDisk(file)) : looseUtf8.decode(text);
 }
 
-/** Bytes. */
-const BEGINNING = 4096;
+const BEGINNING_BYTES = 4096;
 
 function beginningOnDisk(file: string): string | undefined {
   return attempt(() =>
     withOpen(file, (descriptor) => {
       if (!fstatSync(descriptor).isFile()) return undefined;
-      const bytes = Buffer.alloc(BEGINNING);
+      const bytes = Buffer.alloc(BEGINNING_BYTES);
       return bytes.subarray(0, readSync(descriptor, bytes, 0, bytes.length, 0)).toString('utf8');
     }),
   );
 }
 
-/** Shared by all files, so that thousands of them need no buffer each. */
-let room: Buffer | undefined;
+/** Shared by all reads, so that thousands of files need only one buffer. */
+let sharedBuffer: Buffer | undefined;
 
 function readOpen(descriptor: number): FileBytes {
   const status = fstatSync(descriptor);
   if (status.isDirectory()) return folderError();
   if (!status.isFile()) return noRegularFile();
   if (status.size > MAX_FILE_BYTES) return tooLarge(status.size);
-  room ??= Buffer.allocUnsafe(MAX_FILE_BYTES + 1);
+  sharedBuffer ??= Buffer.allocUnsafe(MAX_FILE_BYTES + 1);
   let size = 0;
   let read: number;
   do {
-    read = readSync(descriptor, room, size, room.length - size, null);
+    read = readSync(descriptor, sharedBuffer, size, sharedBuffer.length - size, null);
     size += read;
   } while (read > 0 && size !== status.size && size <= MAX_FILE_BYTES);
-  return size > MAX_FILE_BYTES ? tooLarge(size) : { bytes: room.subarray(0, size) };
+  return size > MAX_FILE_BYTES ? tooLarge(size) : { bytes: sharedBuffer.subarray(0, size) };
 }
 
-/** True if `file` is `folder` or inside it. Both must be real, absolute paths. */
+/** Returns true if `file` is `folder` or inside it. Both must be real, absolute paths. */
 export function isInside(file: string, folder: string): boolean {
   const relative = path.relative(folder, file);
   return relative === '' || !(relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative));
 }
 
-/** The path without symbolic links; unchanged if it does not exist. */
+/** Resolves symbolic links. Returns the path unchanged if that fails. */
 export function realPath(file: string): string {
   return attempt(() => realPathOf(file)) ?? file;
 }
 
-/** The operating system's error as text. */
+/** Describes an error of the operating system, as the end of a sentence. */
 export function reasonOf(error: unknown): string {
   const code = errorCode(error);
   switch (code) {
@@ -142,7 +141,7 @@ export function reasonOf(error: unknown): string {
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 const looseUtf8 = new TextDecoder('utf-8');
 
-/** As UTF-8, without its byte order mark. */
+/** Decodes UTF-8 and removes the byte order mark. */
 export function decoded(file: FileBytes): FileText {
   if ('problem' in file) return file;
   try {
@@ -154,19 +153,19 @@ export function decoded(file: FileBytes): FileText {
   }
 }
 
-function tooLarge(bytes: number): Failed {
+function tooLarge(bytes: number): FileFailure {
   return problem('file-too-large', `the file has ${bytes} bytes, more than 1 MiB (${MAX_FILE_BYTES}); split it`);
 }
 
-function folderError(): Failed {
+function folderError(): FileFailure {
   return problem('not-a-file', 'this is a folder, expected a file');
 }
 
-function noRegularFile(): Failed {
+function noRegularFile(): FileFailure {
   return problem('not-a-file', 'this is not a regular file');
 }
 
-function problem(code: string, message: string): Failed {
+function problem(code: string, message: string): FileFailure {
   return { problem: { code, message } };
 }
 

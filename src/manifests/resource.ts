@@ -7,7 +7,7 @@ export type Address = string;
 export interface Source {
   /** Relative to the project folder, with forward slashes. */
   readonly file: string;
-  /** Starts at 1: the line where the document starts. */
+  /** The line where the document starts. The first line is 1. */
   readonly line: number;
 }
 
@@ -28,7 +28,7 @@ export interface Resource {
 
 export const EXPECTED_ADDRESS = 'Expected an address (Kind/name), such as Agent/support-line.';
 
-/** Splits `Agent/support-line`; undefined without a slash between two texts. */
+/** Splits an address such as `Agent/support-line`. Returns undefined unless a slash separates two non-empty parts. */
 export function parseAddress(address: string): { kind: string; name: string } | undefined {
   const slash = address.indexOf('/');
   if (slash <= 0 || slash === address.length - 1) return undefined;
@@ -38,33 +38,33 @@ export function parseAddress(address: string): { kind: string; name: string } | 
 export const NAME_PATTERN = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export const NAME_RULE = 'expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen';
 
-/** Why no manifest can have this address, as the end of a sentence; undefined if one can. */
+/** Returns why no manifest can have this address, as the end of a sentence; undefined if one can. */
 export function undeclarable(address: Address): string | undefined {
   const name = parseAddress(address)?.name ?? '';
   return NAME_PATTERN.test(name) ? undefined : `no manifest can have this name: ${NAME_RULE}`;
 }
 
-/** The part before the slash of an address; empty if there is none. */
+/** Returns the part of an address before the slash; empty if there is no slash. */
 export function kindOf(address: Address): string {
   return address.slice(0, Math.max(0, address.indexOf('/')));
 }
 
-/** `PhoneNumber` as `phone number`. */
+/** Returns `phone number` for `PhoneNumber`. */
 export function nounOf(kind: string): string {
   return kind.replace(/\B[A-Z]/g, ' $&').toLowerCase();
 }
 
-/** A key for each record: ids are unique only within a kind. */
+/** Returns a key that is unique across kinds. Ids are unique only within a kind. */
 export function idKey(kind: string, id: string): string {
   return `${kind}/${id}`;
 }
 
-/** `Agent/day (01J…)`; only the id if the name is unknown. */
+/** Formats a record as `Agent/day (01J…)`, or as its id if the name is unknown. */
 export function namedId(id: string, name: string | undefined): string {
   return name === undefined ? id : `${name} (${id})`;
 }
 
-/** True if the text may match several addresses. Addresses contain none of these characters. */
+/** Returns true if the text may match several addresses. Addresses contain none of these characters. */
 export function isGlob(text: string): boolean {
   return /[*?[\]{}!()]/.test(text);
 }

@@ -3,7 +3,7 @@ import { meant, nearest, type WordHint } from '../problems/suggest.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
-/** The schema without optional and nullable wrappers. */
+/** Removes the optional, nullable and default wrappers of a schema. */
 export function bare(schema: unknown): unknown {
   let inner = schema;
   while (inner instanceof z.ZodOptional || inner instanceof z.ZodNullable || inner instanceof z.ZodDefault) {
@@ -12,7 +12,7 @@ export function bare(schema: unknown): unknown {
   return inner;
 }
 
-/** The schema of the value at a path; undefined if there is none. */
+/** Returns the schema of the value at a path, or undefined if there is none. */
 export function schemaAt(root: unknown, path: DocumentPath): unknown {
   let schema = bare(root);
   for (const part of path) {
@@ -36,7 +36,7 @@ export function takesText(schema: unknown): schema is z.ZodType {
 
 const pathsOf = new WeakMap<z.ZodObject, readonly LeafPath[]>();
 
-/** All paths of an object with this schema, including nested objects. Records and arrays have no inner paths. */
+/** Returns all field paths of a schema, including nested objects. Records and arrays have no inner paths. */
 export function schemaPaths(root: z.ZodObject): readonly LeafPath[] {
   const known = pathsOf.get(root);
   if (known !== undefined) return known;
@@ -71,7 +71,7 @@ function lastKey(path: string): string {
   return path.slice(path.lastIndexOf('.') + 1);
 }
 
-/** `voise` is similar to a part of `voice_id`. */
+/** Returns true if the key resembles a part of the candidate, as `voise` resembles a part of `voice_id`. */
 function hasNearPart(key: string, candidate: string): boolean {
   if (!candidate.includes('_')) return false;
   return (
@@ -82,7 +82,7 @@ function hasNearPart(key: string, candidate: string): boolean {
   );
 }
 
-/** The value forms of a setting, for the checks and for the JSON Schema. `text` also allows plain text. */
+/** The value forms that a setting accepts, for the checks and for the JSON Schema. `text` stands for a plain string. */
 export const settingForms = z.registry<{
   readonly forms: readonly ('$env' | '$secret' | 'text' | 'any')[];
 }>();

@@ -8,50 +8,50 @@ import { realPath } from './read-file.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A place where secrets are looked up. Instances with equal properties find the same. */
+/** A source of secrets. Sources with equal properties find the same secrets. */
 export interface SecretSource {
-  /** True if it is neither a command nor a key store, so that checks without the platform may use it. */
+  /** True if the source is neither a command nor a key store. Offline checks use only local sources. */
   readonly isLocal: boolean;
   /** A folder with one file per secret. */
   readonly folder?: string | undefined;
-  /** The file that may have the secret. */
+  /** Returns the file that may hold the secret. */
   fileOf?(name: string): string | undefined;
-  /** The secret if it is known without reading. */
+  /** Returns the secret, if the source has it without a read. A source that must be read does not have this method. */
   known?(name: string): string | undefined;
-  /** Undefined if the source does not have the secret. @throws UserError if it cannot be asked. */
+  /** Returns undefined if the source does not have the secret. @throws UserError if the source cannot be read. */
   find(name: string, signal?: AbortSignal): Result<string> | undefined | Promise<Result<string> | undefined>;
-  /** The end of a sentence about a missing secret; undefined if the source is not for this one. */
-  lacks(name: string): string | undefined;
+  /** Describes a missing secret, as the end of a sentence. Undefined if the source cannot hold this secret. */
+  describeMissing(name: string): string | undefined;
 }
 
 interface ReadOptions {
   readonly signal?: AbortSignal | undefined;
-  /** True to look into local sources only. */
+  /** True to read local sources only. */
   readonly offline?: boolean | undefined;
 }
 
-interface Kept {
-  /** The names that `$env` may have. Others could show any secret of this process. */
+interface Freeze {
+  /** The variables that `$env` may name. Others could expose any secret of this process. */
   readonly variables: ReadonlySet<string>;
-  /** The end of a sentence about a secret that was not read before. */
-  readonly lacks: string;
-  /** Why a source could not be asked. */
+  /** Describes a secret that was not read before, as the end of a sentence. */
+  readonly unreadReason: string;
+  /** The error of a source that could not be read. */
   readonly failure?: UserError | undefined;
 }
 
-/** The secrets of one workspace, each from the first source that has it. `read` asks the sources, before a load. */
+/** The secrets of one workspace, each from the first source that has it. Call `read` before a load. */
 export class SecretReader {
   readonly sources: readonly SecretSource[];
   readonly #found = new Map<string, Result<string>>();
   readonly #unread = new Set<string>();
   readonly #named = new Map<string, Secret>();
-  #kept: Kept | undefined;
+  #frozen: Freeze | undefined;
 
   constructor(sources: readonly SecretSource[]) {
     this.sources = sources;
   }
 
-  /** The text appears in the secret once it was read. */
+  /** Returns the secret with this name. It has its value after `read`. */
   named(name: string): Secret {
     const known = this.#named.get(name);
     if (known !== undefined) return known;
@@ -64,33 +64,33 @@ export class SecretReader {
     return secret;
   }
 
-  /** Those named so far. */
+  /** All secrets that `named` has returned. */
   get all(): Iterable<Secret> {
     return this.#named.values();
   }
 
-  /** True if every secret is known without `read`. */
+  /** True if no source needs `read`. */
   get isComplete(): boolean {
     return this.sources.every(({ known }) => known !== undefined);
   }
 
-  /** Names of secrets that were not read yet. */
+  /** Names of the secrets that were not read yet. */
   get unread(): readonly string[] {
     return [...this.#unread];
   }
 
-  /** False if the secrets may change although no file does. */
+  /** False if secrets may change without a change to a file. */
   get isLocal(): boolean {
     return this.sources.every(({ isLocal }) => isLocal);
   }
 
   /**
-   * Reads these secrets, again if they were read before; by default those named so far.
-   * @throws UserError if a source cannot be asked.
+   * Reads these secrets, including those that were read before. By default, reads the unread ones.
+   * @throws UserError if a source cannot be read.
    */
   async read(names: Iterable<string> = this.#unread, { signal, offline = false }: ReadOptions = {}): Promise<void> {
-    if (this.#kept?.failure !== undefined) throw this.#kept.failure;
-    if (this.#kept !== undefined) return;
+    if (this.#frozen?.failure !== undefined) throw this.#frozen.failure;
+    if (this.#frozen !== undefined) return;
     const wanted = [...new Set(names)];
     const sources = offline ? this.sources.filter(({ isLocal }) => isLocal) : this.sources;
     const read = await Promise.allSettled(wanted.map((name) => found(sources, name, signal)));
@@ -112,28 +112,28 @@ export class SecretReader {
     throw new UserError(message, first.advice === undefined ? {} : { hint: first.advice });
   }
 
-  /** From now on, no source is asked: `read` has no effect, or throws the failure. */
-  keep(kept: Kept): void {
-    this.#kept = kept;
+  /** Freezes the secrets. From now on, `read` reads no source: it has no effect, or throws the failure. */
+  freeze(freeze: Freeze): void {
+    this.#frozen = freeze;
   }
 
-  /** True if `$env` may name this variable. */
+  /** Returns true if `$env` may name this variable. */
   permitsVariable(name: string): boolean {
-    return this.#kept === undefined || this.#kept.variables.has(name);
+    return this.#frozen === undefined || this.#frozen.variables.has(name);
   }
 
-  /** Why a secret has no text; undefined if it has one. */
+  /** Returns why a secret has no value; undefined if it has one. */
   problem(name: string): { readonly code: string; readonly message: string } | undefined {
     const found = this.#result(name) ?? this.#missing(name);
     return 'value' in found ? undefined : found;
   }
 
-  /** The files that the secret may be in. */
+  /** Returns the files that may hold the secret. */
   filesOf(name: string): readonly string[] {
     return this.sources.flatMap((source) => source.fileOf?.(name) ?? []);
   }
 
-  /** Real paths of the files that hold secrets, and of the folders whose files do. */
+  /** The real paths of the files that hold secrets, and of the folders whose files are secrets. */
   get places(): readonly string[] {
     return this.sources.flatMap((source) => {
       const { folder } = source;
@@ -152,7 +152,7 @@ export class SecretReader {
   #result(name: string): Result<string> | undefined {
     const read = this.#found.get(name);
     if (read !== undefined) return read;
-    // A source that must be read comes before the others.
+    // The secret may be in this source, which must be read, so later sources must not be used.
     for (const source of this.sources) {
       const value = source.known?.(name);
       if (value !== undefined) return checked(name, value);
@@ -162,8 +162,9 @@ export class SecretReader {
   }
 
   #missing(name: string): Result<string> {
-    if (this.#kept !== undefined) return { code: 'unread-secret', message: `the secret ${name} ${this.#kept.lacks}` };
-    const parts = this.sources.flatMap((source) => source.lacks(name) ?? []);
+    if (this.#frozen !== undefined)
+      return { code: 'unread-secret', message: `the secret ${name} ${this.#frozen.unreadReason}` };
+    const parts = this.sources.flatMap((source) => source.describeMissing(name) ?? []);
     const reason = parts.length === 0 ? 'is in none of its sources' : parts.join(', and ');
     return { code: 'missing-secret', message: `the secret ${name} ${reason}` };
   }
@@ -181,7 +182,7 @@ async function found(
   return undefined;
 }
 
-/** The environment with the project's `.env`. An empty variable counts as unset. */
+/** Finds secrets in the environment, including the project's `.env`. An empty variable counts as unset. */
 export class EnvironmentSource implements SecretSource {
   readonly isLocal = true;
   readonly env: Environment;
@@ -199,7 +200,7 @@ export class EnvironmentSource implements SecretSource {
     return value === undefined ? undefined : { value };
   }
 
-  lacks(name: string): string {
+  describeMissing(name: string): string {
     return this.env[name] === '' ? 'is empty in the environment' : 'is not set in the environment or .env';
   }
 }
@@ -208,7 +209,7 @@ function checked(name: string, text: string): Result<string> {
   return isPlaceholder(text) ? placeholderProblem(`the secret ${name}`) : { value: text };
 }
 
-/** The text of an export that a person must replace with a secret. It is never used as one. */
+/** An export writes this text for a secret, and a person must replace it. It is never used as a secret. */
 export const EXPORT_PLACEHOLDER = 'voxform-export-placeholder';
 
 export type Result<T> = { readonly value: T } | { readonly code: string; readonly message: string };
@@ -217,9 +218,9 @@ export function isPlaceholder(text: string): boolean {
   return text.trim() === EXPORT_PLACEHOLDER;
 }
 
-export function placeholderProblem(what: string): { readonly code: string; readonly message: string } {
+export function placeholderProblem(subject: string): { readonly code: string; readonly message: string } {
   return {
     code: 'placeholder-secret',
-    message: `${what} still has the placeholder of an export; replace it with the real text`,
+    message: `${subject} still has the placeholder of an export; replace it with the real text`,
   };
 }

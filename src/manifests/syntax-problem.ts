@@ -7,7 +7,7 @@ interface SyntaxProblem {
   readonly offset: number;
 }
 
-/** Each explanation scans the file, so their number is limited. */
+/** Each explanation scans the file, so the number of explanations is limited. */
 const MAX_EXPLAINED = 100;
 
 const CLOSING: Readonly<Record<string, string>> = { '[': ']', '{': '}' };
@@ -83,15 +83,15 @@ export class SyntaxProblems {
 
   #unclosed(opener: Token, tokens: readonly Token[], at: number): SyntaxProblem {
     const { source, offset } = opener;
-    const found = tokens.find((token) => token.offset >= at && token.type === 'mark')?.source;
-    const isNext = found !== undefined && this.#text.startsWith(found, at);
-    if (isNext && found === CLOSING[source]) {
+    const foundMark = tokens.find((token) => token.offset >= at && token.type === 'mark')?.source;
+    const isNext = foundMark !== undefined && this.#text.startsWith(foundMark, at);
+    if (isNext && foundMark === CLOSING[source]) {
       const line = lineAndColumn(this.#text, offset).line;
-      return { message: `this ${found} must be indented more than line ${line}, which opens it`, offset: at };
+      return { message: `this ${foundMark} must be indented more than line ${line}, which opens it`, offset: at };
     }
     const instead =
-      isNext && /^[\]}]$/.test(found)
-        ? `: ${found} on line ${lineAndColumn(this.#text, at).line} does not close it`
+      isNext && /^[\]}]$/.test(foundMark)
+        ? `: ${foundMark} on line ${lineAndColumn(this.#text, at).line} does not close it`
         : '';
     return { message: `this ${source} is not closed${instead}`, offset };
   }
@@ -130,7 +130,7 @@ export class SyntaxProblems {
       if (glued !== null) return { message: 'a space is missing after this colon', offset: at + glued[0].length - 1 };
       return { message: 'no colon on this line; expected "key: value"', offset: at };
     }
-    const flow = message.startsWith('Unexpected scalar at node end') && this.#textAfter(tokens, at);
+    const flow = message.startsWith('Unexpected scalar at node end') && this.#unquotedString(tokens, at);
     if (flow) return flow;
     if (/^Block scalar/.test(message)) {
       const tab = this.#tab(at) ?? this.#tab(this.#text.indexOf('\n', at) + 1);
@@ -140,8 +140,8 @@ export class SyntaxProblems {
     return { message: `not valid YAML: ${text}`, offset: at };
   }
 
-  /** The beginning of a text that begins like a list or an object. */
-  #textAfter(tokens: readonly Token[], at: number): SyntaxProblem | undefined {
+  /** Explains a string without quotes that begins like a list or an object. */
+  #unquotedString(tokens: readonly Token[], at: number): SyntaxProblem | undefined {
     let depth = 0;
     for (const { type, source, offset } of tokens.filter((token) => token.offset < at).reverse()) {
       if (type !== 'mark') continue;
@@ -155,7 +155,7 @@ export class SyntaxProblems {
     return undefined;
   }
 
-  /** A tab in the indentation of the line at this offset. */
+  /** Reports a tab in the indentation of the line at this offset. */
   #tab(at: number): SyntaxProblem | undefined {
     const start = this.#text.lastIndexOf('\n', at - 1) + 1;
     const indentation = /^[ \t]*/.exec(this.#text.slice(start, start + 1000))?.[0] ?? '';
@@ -166,14 +166,14 @@ export class SyntaxProblems {
 
 const TAB = 'a tab in the indentation; YAML allows only spaces there';
 
-/** True if a quoted text has its closing quote. */
+/** Returns true if a quoted string has its closing quote. */
 function isClosed(source: string): boolean {
   const body = source.slice(1);
   if (source.startsWith("'")) return (/'*$/.exec(body.slice(-1000))?.[0].length ?? 0) % 2 === 1;
   return body.endsWith('"') && (/\\*$/.exec(body.slice(-1000, -1))?.[0].length ?? 0) % 2 === 0;
 }
 
-/** True if the bracket is closed before the end of its flow. */
+/** Returns true if the bracket is closed before the end of its flow. */
 function isEnded(opener: Token, tokens: readonly Token[]): boolean {
   let depth = 0;
   for (const { type, source } of tokens.slice(tokens.indexOf(opener))) {
@@ -189,8 +189,8 @@ function isEnded(opener: Token, tokens: readonly Token[]): boolean {
 interface Token {
   readonly source: string;
   readonly offset: number;
-  /** The end of an incomplete flow has no text. */
-  readonly type: 'plain' | 'quoted' | 'blank' | 'comment' | 'early-end' | 'mark';
+  /** A token of type `early-end` is the end of an incomplete flow. Its source is empty. */
+  readonly type: 'plain' | 'quoted' | 'space' | 'comment' | 'early-end' | 'mark';
 }
 
 export function* tokensOf(text: string): Generator<Token> {
@@ -201,10 +201,10 @@ export function* tokensOf(text: string): Generator<Token> {
     else if (source === CST.FLOW_END) yield { source: '', offset, type: 'early-end' };
     else if (/^["']/.test(source)) yield { source, offset, type: 'quoted' };
     else if (source.startsWith('#')) yield { source, offset, type: 'comment' };
-    else if (/^\s+$/.test(source)) yield { source, offset, type: 'blank' };
+    else if (/^\s+$/.test(source)) yield { source, offset, type: 'space' };
     else if (source !== CST.SCALAR && source !== CST.DOCUMENT) yield { source, offset, type: 'mark' };
     isScalar = !isScalar && source === CST.SCALAR;
-    // Tokens that the lexer adds: before a scalar or a document, and at the end of an incomplete flow.
+    // These tokens are not in the text. The lexer adds them before a scalar or document and at the end of an incomplete flow.
     if (isScalar || source === CST.DOCUMENT || source === CST.FLOW_END) continue;
     offset += source.length;
   }

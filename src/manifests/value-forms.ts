@@ -19,16 +19,16 @@ import {
 
 export interface FormsContext {
   readonly inputs: Inputs;
-  /** Absolute path of the folder that `$file` in this form is relative to. */
+  /** Returns the absolute path of the folder that a `$file` in this form is relative to. */
   readonly folderOf: (form: JsonObject) => string;
-  /** Kinds that a `$ref` may name; undefined if not known yet. */
+  /** The kinds that a `$ref` may name. Undefined if they are not known yet. */
   readonly refKinds: readonly string[] | undefined;
   readonly lookupNames?: LookupNames | undefined;
-  /** False inside variables. */
+  /** False while evaluating the variables themselves. */
   readonly mayUseVars?: boolean;
 }
 
-interface Evaluated {
+interface Evaluation {
   readonly value: Value;
   /** True if a leaf is a secret, a reference or another special value. */
   readonly hasSpecials: boolean;
@@ -39,7 +39,7 @@ interface Evaluated {
 const SECRET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** True for a valid name of `$secret`: not a path, so it stays inside `secrets_dir`. */
+/** Returns true for a valid secret name. It is not a path, so it stays inside `secrets_dir`. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name);
 }
@@ -56,10 +56,10 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 };
 
 /** The optional second key of a form. */
-const BESIDE: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
+const SECOND_KEY: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
 
-/** Evaluates the forms in a value. A value without forms is returned as it is, not copied. Never throws. */
-export function evaluateForms(raw: Json, context: FormsContext): Evaluated {
+/** Evaluates the forms in a value. Returns a value without forms itself, not a copy. Never throws. */
+export function evaluateForms(raw: Json, context: FormsContext): Evaluation {
   const evaluator = new Evaluator(context);
   const value = evaluator.value(raw);
   return { value, hasSpecials: evaluator.hasSpecials, problems: evaluator.problems };
@@ -110,11 +110,11 @@ class Evaluator {
       return this.#fail('unknown-form', message, unknown, near.fix);
     }
     const form = forms[0] ?? '';
-    const extra = keys.find((key) => key !== form && key !== BESIDE[form]);
+    const extra = keys.find((key) => key !== form && key !== SECOND_KEY[form]);
     if (extra !== undefined) {
-      const beside = BESIDE[form];
-      const near = suggestion(extra, beside === undefined || Object.hasOwn(raw, beside) ? [] : [beside]);
-      const only = beside === undefined ? 'the only key here' : `alone here, or with ${beside}`;
+      const secondKey = SECOND_KEY[form];
+      const near = suggestion(extra, secondKey === undefined || Object.hasOwn(raw, secondKey) ? [] : [secondKey]);
+      const only = secondKey === undefined ? 'the only key here' : `alone here, or with ${secondKey}`;
       const message = `${form} must be ${only}${near.text || `; remove ${quoted(extra)}`}`;
       return this.#fail('bad-form', message, extra, near.fix);
     }
@@ -138,7 +138,7 @@ class Evaluator {
       case '$env':
         return this.#variable(argument, raw.default);
       case '$file':
-        return this.#taken(form, this.#context.inputs.file(this.#context.folderOf(raw), argument));
+        return this.#valueOf(form, this.#context.inputs.file(this.#context.folderOf(raw), argument));
       default:
         return this.#var(argument);
     }
@@ -171,7 +171,7 @@ class Evaluator {
       const message = `$secret needs a name of letters, digits, "_", "-" and ".", is ${quoted(name)}`;
       return this.#fail('bad-form', message, '$secret');
     }
-    return this.#taken('$secret', this.#context.inputs.secret(name));
+    return this.#valueOf('$secret', this.#context.inputs.secret(name));
   }
 
   #variable(name: string, fallback: Json | undefined): Value {
@@ -182,7 +182,7 @@ class Evaluator {
     if (fallback !== undefined && typeof fallback !== 'string') {
       return this.#fail('bad-form', 'default must be text; put it in quotes', 'default');
     }
-    return this.#taken('$env', this.#context.inputs.variable(name, fallback));
+    return this.#valueOf('$env', this.#context.inputs.variable(name, fallback));
   }
 
   #var(name: string): Value {
@@ -224,11 +224,11 @@ class Evaluator {
     return joined(parts, separator);
   }
 
-  #taken<T extends Value>(form: string, result: { readonly value: T } | { code: string; message: string }): Value {
+  #valueOf<T extends Value>(form: string, result: { readonly value: T } | { code: string; message: string }): Value {
     return 'value' in result ? result.value : this.#fail(result.code, result.message, form);
   }
 
-  /** Reports a problem and returns a stand-in, so that the rest can be checked. */
+  /** Reports a problem and returns a stand-in, so that the rest of the value can be checked. */
   #fail(code: string, message: string, key?: string, fix?: Fix): Value {
     const path = key === undefined ? [...this.#path] : [...this.#path, key];
     const at =
@@ -247,35 +247,35 @@ interface InputSources {
   /** The real path of the project folder. */
   readonly root: string;
   readonly env: Environment;
-  /** The secrets must have been read before. */
+  /** The secrets of the workspace. They must have been read before. */
   readonly secrets: SecretReader;
-  /** The secrets of all workspaces of the project, whose files `$file` must not show. */
+  /** The secrets of all workspaces of the project. `$file` must not read their files. */
   readonly allSecrets?: readonly SecretReader[];
   readonly vars: Readonly<Record<string, Value>>;
-  /** True for settings that decide where keys go: a server compares them with those of its start. */
+  /** True for the settings that control where API keys are sent. A server compares them with the settings at its start. */
   readonly areSettings?: boolean;
-  /** True if an unset secret or variable is an error; false to use a placeholder for any text. */
+  /** True if an unset secret or variable is an error. If false, a placeholder that stands for any string is used instead. */
   readonly mustBeSet: boolean;
 }
 
-/** Files whose names say that they hold secrets: those with variables, and `.git/config` with the token of a pipeline. */
+/** Matches files that usually hold secrets: `.env` files, and `.git/config`, which may contain the access token of a CI job. */
 const SECRET_FILE = /(^|\/)\.(env(rc|\.[^/]*)?$|git\/)/i;
 
-/** Tells the files, by real path, that may hold secrets, so `$file` must not show them. */
+/** Returns a predicate for the real paths of files that may hold secrets. `$file` must not read them. */
 export function secretFiles(root: string, readers: readonly SecretReader[]): (real: string) => boolean {
-  const placesOf = lazily(() => new Set(readers.flatMap(({ places }) => places)));
+  const secretPathsOf = lazily(() => new Set(readers.flatMap(({ places }) => places)));
   return (real) => {
-    const places = placesOf();
-    return SECRET_FILE.test(pathFrom(root, real)) || places.has(real) || places.has(path.dirname(real));
+    const secretPaths = secretPathsOf();
+    return SECRET_FILE.test(pathFrom(root, real)) || secretPaths.has(real) || secretPaths.has(path.dirname(real));
   };
 }
 
-/** The sources of value forms: environment, secrets and files. Variables come from the workspace. */
+/** Looks up the environment variables, secrets and files that value forms name. */
 export class Inputs {
   readonly sources: InputSources;
   readonly #files = new Map<string, Result<string>>();
   readonly #isSecret: (real: string) => boolean;
-  #noted = new Set<string>();
+  #usedFiles = new Set<string>();
 
   constructor(sources: InputSources) {
     this.sources = sources;
@@ -285,7 +285,7 @@ export class Inputs {
 
   secret(name: string): Result<Secret> {
     const { secrets, mustBeSet } = this.sources;
-    for (const file of secrets.filesOf(name)) this.#noted.add(file);
+    for (const file of secrets.filesOf(name)) this.#usedFiles.add(file);
     const problem = secrets.problem(name);
     const isValid = problem === undefined || (!mustBeSet && /^(missing|unread)-secret$/.test(problem.code));
     return isValid ? { value: secrets.named(name) } : problem;
@@ -305,24 +305,24 @@ export class Inputs {
     return { code: 'missing-variable', message: `the environment variable ${name} is not set` };
   }
 
-  /** Runs work and returns the absolute paths of the files that it requested. */
+  /** Runs `work`. Returns its result and the absolute paths of the files that it requested. */
   withUsedFiles<T>(work: () => T): { readonly result: T; readonly files: readonly string[] } {
-    this.#noted = new Set();
-    return { result: work(), files: [...this.#noted] };
+    this.#usedFiles = new Set();
+    return { result: work(), files: [...this.#usedFiles] };
   }
 
-  /** The value that a setting refers to. */
+  /** Returns the value of a setting that is a `$secret` or `$env` form. */
   named(form: { readonly $secret: string } | { readonly $env: string }): Result<Secret | string | Unset> {
     return '$secret' in form ? this.secret(form.$secret) : this.variable(form.$env, undefined);
   }
 
-  /** The text of a file without its final newline. The path is relative to `folder`. */
+  /** Returns the text of a file without its final newline. `relative` is a path relative to `folder`. */
   file(folder: string, relative: string): Result<string> {
     const { root } = this.sources;
     if (path.isAbsolute(relative)) return { code: 'outside-project', message: '$file needs a relative path' };
     const absolute = path.resolve(folder, relative);
-    this.#noted.add(absolute);
-    return remembered(this.#files, absolute, (file) => {
+    this.#usedFiles.add(absolute);
+    return cached(this.#files, absolute, (file) => {
       const name = pathFrom(root, file);
       const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
@@ -348,10 +348,10 @@ function pathFrom(root: string, file: string): string {
   return path.relative(root, file).replaceAll(path.sep, '/');
 }
 
-function remembered<T>(memory: Map<string, T>, key: string, find: (key: string) => T): T {
-  const known = memory.get(key);
+function cached<T>(cache: Map<string, T>, key: string, find: (key: string) => T): T {
+  const known = cache.get(key);
   if (known !== undefined) return known;
   const found = find(key);
-  memory.set(key, found);
+  cache.set(key, found);
   return found;
 }

@@ -48,7 +48,7 @@ export class FolderSource implements SecretSource {
     return text === '' ? undefined : { value: text };
   }
 
-  lacks(): string {
+  describeMissing(): string {
     return `${this.#name} has no such file, or an empty one`;
   }
 }
@@ -76,7 +76,7 @@ class EnvFileSource implements SecretSource {
     return value === undefined || value === '' ? undefined : { value };
   }
 
-  lacks(): string {
+  describeMissing(): string {
     return `${path.basename(this.file)} does not set it`;
   }
 }
@@ -156,7 +156,7 @@ class CommandSource implements SecretSource {
     return this.#secretIn(await running, { name, args });
   }
 
-  lacks(name: string): string | undefined {
+  describeMissing(name: string): string | undefined {
     return this.#matches(name) ? `${shown(this.options.command)} does not print it` : undefined;
   }
 
@@ -294,7 +294,7 @@ export class Keychain implements SecretSource {
     return value === null || value === '' ? undefined : { value };
   }
 
-  lacks(): string {
+  describeMissing(): string {
     return 'has no entry for this project in the key store';
   }
 

@@ -93,7 +93,7 @@ describe('parsing in a second thread', () => {
   it('keeps aliases shared, so that a value is as small as here', async () => {
     const values: (Json | undefined)[] = [];
     const beside = new ParallelParser(CORES);
-    for (const text of texts) beside.takes(text, ({ documents }) => values.push(documents[0]?.value));
+    for (const text of texts) beside.tryQueue(text, ({ documents }) => values.push(documents[0]?.value));
     await beside.finish();
     const shared = values.flatMap((value) => (isObject(value) && Array.isArray(value.b) ? [value.b] : []));
     expect(shared).not.toEqual([]);
@@ -121,7 +121,7 @@ describe('parsing in a second thread', () => {
     const beside = new ParallelParser(CORES);
     await parseAll(beside, () => {});
     const given = new ParallelParser(CORES);
-    for (const text of texts) given.takes(text, () => {});
+    for (const text of texts) given.tryQueue(text, () => {});
     await given.end();
     expect(started).toHaveLength(2);
     // A thread that has ended has no id any more.
@@ -133,7 +133,7 @@ describe('parsing in a second thread', () => {
     { reason: 'where there is one core', cores: 1, some: texts },
   ])('starts no thread $reason', async ({ cores, some }) => {
     const beside = new ParallelParser(cores);
-    expect(some.some((text) => beside.takes(text, () => {}))).toBe(false);
+    expect(some.some((text) => beside.tryQueue(text, () => {}))).toBe(false);
     await beside.finish();
     expect(started).toEqual([]);
   });

@@ -58,8 +58,8 @@ export class SettingsAtStart implements KeptProject {
       const failure = secrets.isComplete
         ? undefined
         : await opened.declared(workspace.name === selected ? 'lenient' : 'offline').then(() => undefined, atStart);
-      secrets.keep({
-        lacks: 'was not read when this server started: restart it, with -w for another workspace',
+      secrets.freeze({
+        unreadReason: 'was not read when this server started: restart it, with -w for another workspace',
         failure,
         variables,
       });

@@ -11,19 +11,19 @@ export interface Splice {
 /** Applies replacements to a text. They must not overlap. */
 export function spliced(text: string, splices: readonly Splice[]): string {
   let result = '';
-  let done = 0;
+  let position = 0;
   for (const splice of splices.toSorted((a, b) => a.start - b.start || a.end - b.end)) {
-    result += text.slice(done, splice.start) + splice.text;
-    done = splice.end;
+    result += text.slice(position, splice.start) + splice.text;
+    position = splice.end;
   }
-  return result + text.slice(done);
+  return result + text.slice(position);
 }
 
 /** One small difference between the current and the desired value of a document. */
 type Change =
   | { readonly kind: 'set'; readonly path: DocumentPath; readonly value: Json }
   | { readonly kind: 'remove'; readonly path: DocumentPath }
-  /** A new list item, before the last index of the path. */
+  /** Inserts a list item before the last index of the path. */
   | { readonly kind: 'insert'; readonly path: DocumentPath; readonly value: Json };
 
 export interface Proposal {
@@ -31,12 +31,12 @@ export interface Proposal {
   readonly splices: readonly Splice[];
 }
 
-/** Why a value cannot be written, as a clause. */
+/** Thrown if a value cannot be written. The message is a clause. */
 export class CannotEdit extends Error {}
 
 export const UNSAFE = 'it cannot be written back safely';
 
-/** Applies the change to a value. Creates missing objects on the way. */
+/** Applies a change to a value. Creates missing parent objects. */
 export function changed(root: Json, { path, ...change }: Change): Json {
   const [part, ...rest] = path;
   if (part === undefined) return change.kind === 'remove' ? null : change.value;

@@ -15,19 +15,19 @@ import {
 interface NewPair {
   readonly key: string;
   readonly value: Json;
-  /** The quotes of the object's other keys. */
+  /** The quote style of the object's other keys. */
   readonly style: string | undefined;
 }
 
 interface NewItem {
-  /** The item after the new one; the length of the list for the end. */
+  /** The index of the new item. The length of the list appends it. */
   readonly index: number;
   readonly value: Json;
 }
 
 export function addToBlockMap(map: YAMLMap, { key, value, style }: NewPair, { source }: NodePlace): Splice[] {
   const at = source.column(startOfEntry(map, 0));
-  return [below(map, source, blockPair(key, value, { at, source, style }))];
+  return [insertBelow(map, source, blockPair(key, value, { at, source, style }))];
 }
 
 export function insertIntoBlockList(list: YAMLSeq, { index, value }: NewItem, { source }: NodePlace): Splice[] {
@@ -37,7 +37,7 @@ export function insertIntoBlockList(list: YAMLSeq, { index, value }: NewItem, { 
   const isFlow = models.length > 0 && models.every((item) => item.flow === true);
   const lines = isFlow ? [`${' '.repeat(at)}- ${flowValue(value, { json: false })}`] : blockItem(value, at, source);
   const previous = list.items[index - 1];
-  if (previous !== undefined) return [below(previous, source, lines)];
+  if (previous !== undefined) return [insertBelow(previous, source, lines)];
   const text = `${lines.join(source.eol).slice(at)}${source.eol}${' '.repeat(at)}`;
   return [{ start, end: start, text }];
 }
@@ -48,7 +48,7 @@ export function removeFromBlock(node: Collection, index: number, { source }: Nod
   if (source.beginsLine(start)) {
     const begin = source.lineStart(start);
     const end = endOf(lastOfEntry(node, index), source);
-    // A text without a final newline stays without one.
+    // If the text has no final newline, it must not get one.
     const isOpen = begin > 0 && end === source.text.length && source.text[end - 1] !== '\n';
     return [{ start: isOpen ? source.lineEnd(begin - 1) : begin, end, text: '' }];
   }
@@ -56,8 +56,8 @@ export function removeFromBlock(node: Collection, index: number, { source }: Nod
   return [{ start, end: startOfEntry(node, index + 1), text: '' }];
 }
 
-/** New lines directly below a node and everything on its last line. */
-function below(node: unknown, source: TextSource, lines: readonly string[]): Splice {
+/** Inserts lines directly below the last line of a node. */
+function insertBelow(node: unknown, source: TextSource, lines: readonly string[]): Splice {
   const end = endOf(node, source);
   if (end > 0 && source.text[end - 1] !== '\n') {
     return { start: end, end, text: lines.map((line) => source.eol + line).join('') };
@@ -70,14 +70,12 @@ interface Extent {
   readonly end: number;
 }
 
-/** Adds a pair to an object in brackets, or an item to a list. It gets its own line if the others have one. */
+/** Adds a pair to an object in brackets, or an item to a list in brackets. It gets its own line if the others have their own. */
 export function addToFlow(node: Collection, added: NewPair | NewItem, { source }: NodePlace): Splice[] {
   const extents = extentsOf(node);
   const { json } = source;
   const text =
-    'key' in added
-      ? flowPair(added.key, added.value, { json: json, style: added.style })
-      : flowValue(added.value, { json });
+    'key' in added ? flowPair(added.key, added.value, { json, style: added.style }) : flowValue(added.value, { json });
   const index = 'key' in added ? extents.length : added.index;
   const previous = extents[index - 1];
   const next = extents[index];
@@ -109,7 +107,7 @@ export function removeFromFlow(node: Collection, index: number, { source }: Node
   const previous = extents[index - 1];
   const next = extents[index + 1];
   if (previous === undefined && next === undefined) return [{ start: start + 1, end: end - 1, text: '' }];
-  if (standsAlone(source, own)) {
+  if (hasOwnLines(source, own)) {
     const lines = { start: source.lineStart(own.start), end: source.nextLine(own.end), text: '' };
     if (next !== undefined || previous === undefined || hasComma(source, own.end)) return [lines];
     const comma = source.text.indexOf(',', previous.end);
@@ -121,7 +119,7 @@ export function removeFromFlow(node: Collection, index: number, { source }: Node
   return [{ start: own.start, end: next?.start ?? own.end, text: '' }];
 }
 
-function standsAlone(source: TextSource, { start, end }: Extent): boolean {
+function hasOwnLines(source: TextSource, { start, end }: Extent): boolean {
   const rest = source.text.slice(end, source.lineEnd(end));
   return source.beginsLine(start) && /^[ \t]*,?[ \t]*(?:#.*)?$/.test(rest);
 }
@@ -130,7 +128,7 @@ function hasComma({ text }: TextSource, offset: number): boolean {
   return /^[ \t]*,/.test(text.slice(offset, offset + 100));
 }
 
-/** The start and end of each pair or item, without commas. */
+/** Returns the start and end of each pair or item, without commas. */
 function extentsOf(node: Collection): Extent[] {
   return node.items.map((entry) => {
     const { key, value } = isPair(entry) ? entry : { key: entry, value: null };

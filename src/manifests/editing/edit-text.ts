@@ -11,7 +11,7 @@ export interface TextEdit {
   /** Index of the document, as in `parseDocuments`. */
   readonly document: number;
   readonly path: DocumentPath;
-  /** As written, with value forms; undefined removes it. */
+  /** The new value as written, including value forms. Undefined removes the value. */
   readonly value: Json | undefined;
 }
 
@@ -26,8 +26,8 @@ interface EditOptions {
 }
 
 /**
- * Sets, adds and removes single values in a YAML or JSON text. All other bytes are unchanged. The text is parsed again after each step;
- * an edit with any other effect is refused as a whole.
+ * Sets, adds and removes single values in a YAML or JSON text. All other bytes are unchanged. The text is parsed again after each step, and
+ * an edit with a side effect is refused completely.
  * @param text without a byte order mark.
  */
 export function editText<Edit extends TextEdit>(
@@ -53,7 +53,7 @@ export function editText<Edit extends TextEdit>(
   return { text, refused: edits.map((edit) => ({ edit, why: UNSAFE })) };
 }
 
-/** The text of each document, with the marks and comments before it. */
+/** Returns the text of each document, with the marks and comments before it. */
 export function slicesOf(text: string): string[] {
   const documents = parseYaml(text);
   const slices: string[] = [];
@@ -66,7 +66,7 @@ export function slicesOf(text: string): string[] {
   return slices;
 }
 
-/** True if the whole text has the same documents as its parts. */
+/** Returns true if the complete text has the same documents as its parts. */
 function sameDocuments(text: string, slices: readonly string[]): boolean {
   const documents = parseYaml(text);
   if (documents.length !== slices.length) return false;
@@ -82,7 +82,7 @@ export interface ReadDocument {
   readonly value: Json;
 }
 
-/** Undefined if the text is invalid. */
+/** Returns undefined if the text is invalid. */
 function read(text: string, json: boolean): ReadDocument | undefined {
   const document = parseDocument(text, { ...yamlOptions, keepSourceTokens: true });
   const value = plainOf(document);
@@ -101,7 +101,7 @@ export function isJson(text: string): boolean {
   return parsedJson(text) !== undefined;
 }
 
-/** The maximum number of steps of one edit: more than the items of any list in a manifest. */
+/** The maximum number of steps of one edit. No list in a manifest has so many items. */
 const MAX_STEPS = 10_000;
 
 function editDocument(text: string, edit: TextEdit, { json }: EditOptions): string {
@@ -125,7 +125,7 @@ interface EditStep {
   readonly compact: boolean;
 }
 
-/** A document after its next change; undefined if the change has another effect. */
+/** Returns the document after its next change, or undefined if the change would have a different effect. */
 function nextState(state: ReadDocument, { goal, path, json, compact }: EditStep): ReadDocument | undefined {
   const { text, document, value: current } = state;
   const source = new TextSource(text, { json, compact });
@@ -136,14 +136,14 @@ function nextState(state: ReadDocument, { goal, path, json, compact }: EditStep)
   return next !== undefined && jsonEqual(next.value, changed(current, proposal.change)) ? next : undefined;
 }
 
-/** The desired value of a document. */
+/** Returns the desired value of a document. */
 function goalOf(current: Json, { path, value }: TextEdit): Json {
   if (value !== undefined) return changed(current, { kind: 'set', path, value });
-  const isThere = follow(current, path).depth === path.length;
-  return isThere ? changed(current, { kind: 'remove', path }) : current;
+  const exists = follow(current, path).depth === path.length;
+  return exists ? changed(current, { kind: 'remove', path }) : current;
 }
 
-/** Refuses to change a value that aliases share: all of them would change. */
+/** Refuses to change a value that aliases share, because all of them would change. */
 function refuseShared(document: Document.Parsed, { change }: Proposal): void {
   const used = new Map<string, number>();
   visit(document, {

@@ -35,7 +35,7 @@ export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[]
   return [splice, source.linesAfter(end, lines)];
 }
 
-/** The replacement of a value on the line of its key or dash, or on its own line. */
+/** Returns the new text of a value on the line of its key or dash, or on its own line. */
 function newText(node: Node, value: Json, { column, source }: NodePlace): NewText {
   const style = styleOf(node);
   const wasOneLine = !isScalar(node) || typeof node.value !== 'string' || !node.value.includes('\n');
@@ -112,7 +112,7 @@ function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   return [...behindLead, { start: from, end: last, text: below }];
 }
 
-/** An empty value is written right after the colon or dash, before a comment. */
+/** Returns the range of a value. An empty value is right after the colon or dash, before a comment. */
 function valueRange(node: Node, { lead, source }: NodePlace): readonly [number, number] {
   const [start, end] = rangeOf(node);
   if (start !== end || lead === 0 || lead > start) return [start, end];
@@ -123,7 +123,7 @@ function hasProps(node: Node): boolean {
   return ('anchor' in node && node.anchor !== undefined) || node.tag !== undefined;
 }
 
-/** A value right after its colon or dash needs a space before it. Trailing spaces are removed if the value is empty. */
+/** Adds a space before a value right after a colon or dash. Removes trailing spaces if the value is empty. */
 function inline({ text }: TextSource, { start, end, text: value }: Splice): Splice {
   if (value === '') {
     let from = start;

@@ -4,7 +4,7 @@ import { isForm } from '../layers.ts';
 import { yamlOptions } from '../parse-documents.ts';
 import type { TextSource } from './node-place.ts';
 
-/** In block style, for a key or dash at `column`. Value forms and empty values stay on one line. */
+/** Formats a value in block style, for a key or dash at `column`. Value forms and empty values stay on one line. */
 export function blockValue(value: Json, column: number, source: TextSource): NewText {
   if (typeof value === 'string' && value.includes('\n') && !source.compact) {
     const block = blockText(value, { folded: false, column, indent: column + source.step });
@@ -22,7 +22,7 @@ export function blockValue(value: Json, column: number, source: TextSource): New
   };
 }
 
-/** The lines of a pair with its key at column `at`. */
+/** Returns the lines of a pair whose key is at column `at`. */
 export function blockPair(
   key: string,
   value: Json,
@@ -33,7 +33,7 @@ export function blockPair(
   return [`${' '.repeat(at)}${name}:${head === '' ? '' : ` ${head}`}`, ...lines];
 }
 
-/** The lines of a list item with its dash at column `at`. */
+/** Returns the lines of a list item whose dash is at column `at`. */
 export function blockItem(item: Json, at: number, source: TextSource): string[] {
   const margin = ' '.repeat(at);
   if (isCollection(item) && !isList(item) && !isOneLine(item) && !source.compact) {
@@ -50,7 +50,7 @@ function oneLine(value: Json): NewText {
   return { head: flowValue(value, { json: false }), lines: [] };
 }
 
-/** On one line, in brackets. */
+/** Formats a value on one line, in brackets. */
 export function flowValue(value: Json, { json }: { readonly json: boolean }): string {
   if (!isCollection(value)) return scalarText(value, { flow: true, json });
   if (isList(value)) return `[${value.map((item) => flowValue(item, { json })).join(', ')}]`;
@@ -86,7 +86,7 @@ function isEmpty(value: JsonCollection): boolean {
   return Object.keys(value).length === 0;
 }
 
-/** A value as text: the part on the line of its key or dash, and the lines below. */
+/** The text of a value: the part on the line of its key or dash, and the lines below. */
 export interface NewText {
   readonly head: string;
   readonly lines: readonly string[];
@@ -94,19 +94,19 @@ export interface NewText {
 
 interface BlockLayout {
   readonly folded: boolean;
-  /** Column of the key or dash that the text belongs to. */
+  /** The column of the key or dash of the value. */
   readonly column: number;
-  /** Column that the text begins at. */
+  /** The column at which the text begins. */
   readonly indent: number;
-  /** Write the indentation into the header even if it is not needed. */
+  /** True to write the indentation into the header even if it is not needed. */
   readonly hasExplicitIndent?: boolean;
-  /** Blank lines that already follow the text. */
+  /** The number of blank lines that already follow the text. */
   readonly blankAfter?: number;
   /** The previous lines of the text, without indentation. */
   readonly previous?: readonly string[];
 }
 
-/** A text as a literal or folded block; undefined if a block cannot represent it. */
+/** Formats a string as a literal or folded block. Returns undefined if a block cannot represent it. */
 export function blockText(value: string, layout: BlockLayout): NewText | undefined {
   const body = value.replace(/\n+$/, '');
   const newlines = value.length - body.length;
@@ -116,7 +116,7 @@ export function blockText(value: string, layout: BlockLayout): NewText | undefin
   if (indentBy < 1 || (needsIndent && indentBy > 9)) return undefined;
   const blank = newlines > 1 ? newlines - 1 - (layout.blankAfter ?? 0) : 0;
   if (blank < 0) return undefined;
-  // Only if necessary: `+` would include later blank lines at the end.
+  // Use `+` only if necessary: it would include blank lines that are added later.
   const chomping = newlines === 0 ? '-' : newlines > 1 ? '+' : '';
   const content = layout.folded ? foldedLines(body, layout.previous ?? []) : body.split('\n');
   const margin = ' '.repeat(layout.indent);
@@ -126,7 +126,7 @@ export function blockText(value: string, layout: BlockLayout): NewText | undefin
   };
 }
 
-/** The lines of a folded block. Text that was wrapped before keeps its wrapping. */
+/** Returns the lines of a folded block. A paragraph that is unchanged keeps its line breaks. */
 function foldedLines(body: string, previous: readonly string[]): string[] {
   const known = paragraphsOf(previous);
   const isWrapped = [...known.values()].some((lines) => lines.length > 1);
@@ -147,12 +147,12 @@ function foldedLines(body: string, previous: readonly string[]): string[] {
   return result;
 }
 
-/** Lines that begin with a blank are not folded. */
+/** YAML does not fold lines that begin with a space or tab. */
 function isProse(line: string): boolean {
   return !/^[ \t]/.test(line);
 }
 
-/** The paragraphs of a folded text, with their wrapped lines. */
+/** Returns the wrapped lines of each paragraph of a folded block, by the text of the paragraph. */
 function paragraphsOf(lines: readonly string[]): Map<string, readonly string[]> {
   const paragraphs = new Map<string, readonly string[]>();
   let open: string[] = [];
@@ -170,7 +170,7 @@ function wrapped(line: string, width: number): string[] {
   if (line.length <= width) return [line];
   const lines: string[] = [];
   let current = '';
-  // A line break stands for one blank only, so longer gaps stay inside a line.
+  // A line break stands for exactly one space, so longer gaps must stay inside a line.
   for (const word of line.split(/(?<=\S) (?=\S)/)) {
     if (current !== '' && current.length + 1 + word.length > width) {
       lines.push(current);
@@ -183,14 +183,14 @@ function wrapped(line: string, width: number): string[] {
 export type ScalarValue = null | boolean | number | string;
 
 interface ScalarPlace {
-  /** Inside brackets, where commas and brackets end plain text. */
+  /** True inside brackets, where commas and brackets end a plain scalar. */
   readonly flow: boolean;
-  /** JSON syntax only. */
+  /** True to use JSON syntax only. */
   readonly json: boolean;
   readonly style?: string | undefined;
 }
 
-/** A value on one line, in the preferred style if possible. */
+/** Formats a scalar on one line, in the preferred style if possible. */
 export function scalarText(value: ScalarValue, { flow, json, style }: ScalarPlace): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   const isQuoted = json || style === 'QUOTE_DOUBLE' || /[\n\t]/.test(value);
@@ -202,18 +202,18 @@ export function scalarText(value: ScalarValue, { flow, json, style }: ScalarPlac
 const ONE_LINE = { ...yamlOptions, lineWidth: 0, singleQuote: false } as const;
 const FLOW = { ...ONE_LINE, collectionStyle: 'flow', flowCollectionPadding: false } as const;
 
-/** A double-quoted text with escapes for all invisible characters: valid YAML and JSON. */
+/** Quotes a string and escapes all invisible characters. The result is valid YAML and JSON. */
 function doubleQuoted(text: string): string {
   return JSON.stringify(text).replace(
-    UNSEEN,
+    INVISIBLE,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-const UNSEEN = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/g;
+const INVISIBLE = /[\u007f-\u009f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufffe\uffff]/g;
 
-/** True if the text, apart from line feeds, needs no escapes in a file. */
+/** Returns true if the text, apart from line feeds, needs no escapes in a file. */
 function needsNoEscapes(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for control characters.
-  return text.isWellFormed() && !/[\u0000-\u0008\u000b-\u001f]/.test(text) && text.search(UNSEEN) === -1;
+  return text.isWellFormed() && !/[\u0000-\u0008\u000b-\u001f]/.test(text) && text.search(INVISIBLE) === -1;
 }

@@ -15,7 +15,7 @@ interface Differing<T> {
 }
 
 /**
- * The next change that brings a document to its goal; undefined if it is reached.
+ * Returns the next change that brings a document closer to the desired value; undefined if they are equal.
  * @throws CannotEdit
  */
 export function nextChange(node: Node | null, source: TextSource, differing: Differing<Json>): Proposal | undefined {
@@ -23,7 +23,7 @@ export function nextChange(node: Node | null, source: TextSource, differing: Dif
   return difference(node, place, differing);
 }
 
-/** The first difference between a node and its desired value. */
+/** Returns the change for the first difference between a node and its desired value. */
 function difference(
   node: Node | null,
   place: NodePlace,
@@ -31,7 +31,7 @@ function difference(
 ): Proposal | undefined {
   if (jsonEqual(current, value)) return undefined;
   if (node === null) throw new CannotEdit('it has no value in the file');
-  // The next part of the path; undefined at its end.
+  // This is undefined at the end of the path.
   const next = path[place.path.length];
   if (isAlias(node) && next !== undefined) {
     throw new CannotEdit(`it is part of the alias *${node.source}, which is used elsewhere in the file`);
@@ -67,7 +67,7 @@ function inMap(map: YAMLMap, place: NodePlace, { current, value, path }: Differi
     const what = path.length > place.path.length ? 'it' : 'a part of it';
     throw new CannotEdit(`${what} is merged with <<, which is used elsewhere in the file`);
   }
-  // A merged value has other parts besides the wanted one.
+  // A merged value has other parts that a new value would hide.
   if (changed !== undefined && path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);
   const change = { kind: 'set', path: [...place.path, key], value: value[key] as Json } as const;
   return { change, splices: adding(map, { key, value: change.value, place }) };
@@ -93,7 +93,7 @@ function inList(
   return undefined;
 }
 
-/** @param indices of the item in the current and in the desired list. */
+/** @param indices the indices of the item in the current and in the desired list. */
 function inItem(
   list: YAMLSeq,
   [before, after]: readonly [number, number],
@@ -124,19 +124,19 @@ function removing(node: Collection, index: number, place: NodePlace): Proposal['
   return node.flow ? removeFromFlow(node, index, place) : removeFromBlock(node, index, place);
 }
 
-/** A merge key is not a key of the object itself. */
+/** Returns the pair with this key. A merge key is not a key of the object itself. */
 function pairOf(map: YAMLMap, key: string): Pair | undefined {
   return map.items.find(
     (pair) => isScalar(pair.key) && pair.key.value === key && !(key === '<<' && pair.key.type === 'PLAIN'),
   );
 }
 
-/** Lists that differ in more items are not aligned, because the time is quadratic. */
-const MAX_DIFFERENT = 1000;
+/** Lists that differ in more items are not aligned, because that takes quadratic time. */
+const MAX_DIFFERENCES = 1000;
 
-/** The longest common subsequence of two lists, as pairs of indices. */
+/** Returns the longest common subsequence of two lists, as pairs of indices. */
 export function alignment(before: readonly Json[], after: readonly Json[]): [number, number][] {
-  const options = { comparator: jsonEqual, maxEditLength: MAX_DIFFERENT };
+  const options = { comparator: jsonEqual, maxEditLength: MAX_DIFFERENCES };
   const pairs: [number, number][] = [];
   let [a, b] = [0, 0];
   for (const { added, removed, count } of diffArrays([...before], [...after], options) ?? []) {

@@ -7,13 +7,13 @@ export class TextSource {
   readonly text: string;
   /** True if values must use JSON syntax. */
   readonly json: boolean;
-  /** True if new values are written on one line, because the usual layout gave a wrong result. */
+  /** True to write new values on one line, because the usual layout gave a wrong result. */
   readonly compact: boolean;
-  /** Its line ending. */
+  /** The line ending of the text. */
   readonly eol: string;
-  /** Indentation of the contents of an object, in columns. */
+  /** The indentation of the contents of an object, in columns. */
   readonly step: number;
-  /** Indentation of list items under their key, in columns. */
+  /** The indentation of list items under their key, in columns. */
   readonly listStep: number;
 
   constructor(text: string, { json, compact = false }: { readonly json: boolean; readonly compact?: boolean }) {
@@ -29,14 +29,14 @@ export class TextSource {
     return this.text.lastIndexOf('\n', offset - 1) + 1;
   }
 
-  /** The end of the line, before its line ending. */
+  /** Returns the end of the line, before its line ending. */
   lineEnd(offset: number): number {
     const newline = this.text.indexOf('\n', offset);
     if (newline === -1) return this.text.length;
     return this.text[newline - 1] === '\r' ? newline - 1 : newline;
   }
 
-  /** The start of the next line, or the end of the text. */
+  /** Returns the start of the next line, or the end of the text. */
   nextLine(offset: number): number {
     const newline = this.text.indexOf('\n', offset);
     return newline === -1 ? this.text.length : newline + 1;
@@ -46,17 +46,17 @@ export class TextSource {
     return offset - this.lineStart(offset);
   }
 
-  /** True if only blanks precede the offset on its line. */
+  /** Returns true if only spaces and tabs precede the offset on its line. */
   beginsLine(offset: number): boolean {
     return /^[ \t]*$/.test(this.text.slice(this.lineStart(offset), offset));
   }
 
-  /** True if only blanks and a comment follow the offset on its line. */
+  /** Returns true if only spaces, tabs and a comment follow the offset on its line. */
   endsLine(offset: number): boolean {
     return /^(?:[ \t]*|[ \t]+#.*)$/.test(this.text.slice(offset, this.lineEnd(offset)));
   }
 
-  /** An insertion of lines after the line of `offset`, which may be the last line. */
+  /** Inserts lines after the line of `offset`, which may be the last line. */
   linesAfter(offset: number, lines: readonly string[]): Splice {
     const end = this.lineEnd(offset);
     return { start: end, end, text: lines.map((line) => this.eol + line).join('') };
@@ -70,14 +70,14 @@ function stepIn(text: string, pattern: RegExp): number | undefined {
 
 export type Collection = YAMLMap | YAMLSeq;
 
-/** The place of a node, as far as it determines how to write it. */
+/** The properties of a node's position that determine how to write its value. */
 export interface NodePlace {
   readonly source: TextSource;
   readonly path: DocumentPath;
   readonly flow: boolean;
-  /** The column of the key or dash of the node, in block style. */
+  /** The column of the node's key or dash, in block style. */
   readonly column: number;
-  /** The start of a value on the line of its key or dash. */
+  /** The offset right after the node's key or dash. Zero if it has none. */
   readonly lead: number;
   /** True for an item of a block list. */
   readonly isItem: boolean;
@@ -111,7 +111,7 @@ export function nodeOf(value: unknown): Node | null {
   return isScalar(value) || isMap(value) || isSeq(value) || isAlias(value) ? value : null;
 }
 
-/** The range of the node's own text. */
+/** Returns the range of the node's text. */
 export function rangeOf(value: unknown): readonly [number, number] {
   const range = nodeOf(value)?.range;
   if (range == null) throw new CannotEdit('it has no place in the file');
@@ -129,7 +129,7 @@ function dashOf(list: YAMLSeq, index: number): number | undefined {
   return token.items[index]?.start.find(({ type }) => type === 'seq-item-ind')?.offset;
 }
 
-/** The start of a pair or item in a block collection. */
+/** Returns the start of a pair or item in a block collection. */
 export function startOfEntry(node: Collection, index: number): number {
   if (isMap(node)) {
     const pair = node.items[index];
@@ -145,7 +145,7 @@ export function lastOfEntry(node: Collection, index: number): unknown {
   return isMap(node) ? (node.items[index]?.value ?? node.items[index]?.key) : node.items[index];
 }
 
-/** The start of the line after a node, or the end of the text. */
+/** Returns the start of the line after a node, or the end of the text. */
 export function endOf(node: unknown, source: TextSource): number {
   if ((isMap(node) || isSeq(node)) && node.flow !== true && node.items.length > 0) {
     return endOf(lastOfEntry(node, node.items.length - 1), source);

@@ -10,28 +10,28 @@ import { laidOut, UnsupportedLayout } from './laid-out-document.ts';
 
 type OrderOf = (document: Json) => KeyOrder | undefined;
 
-type Formatted = { readonly text: string } | { readonly problems: readonly ParseProblem[] };
+type FormatResult = { readonly text: string } | { readonly problems: readonly ParseProblem[] };
 
 /**
- * A YAML or JSON text in canonical form, with the same contents and comments; or its problems. Formatting is idempotent. Line endings
- * follow the first one.
+ * Returns a YAML or JSON text in canonical form, with the same contents and comments, or its problems. Formatting is idempotent. All line
+ * endings become the same as the first one.
  * @param text without a byte order mark.
  */
-export function formatText(text: string, orderOf: OrderOf): Formatted {
+export function formatText(text: string, orderOf: OrderOf): FormatResult {
   const { documents, problems } = parseDocuments(text);
   if (problems.length > 0) return { problems };
   if (documents.length === 0) return { text };
   const eol = /\r?\n/.exec(text)?.[0] ?? '\n';
   const source = text.replaceAll('\r\n', '\n');
-  const formatted = attempt(source, orderOf);
+  const formatted = tryFormat(source, orderOf);
   const isSafe =
-    formatted !== undefined && hasSameContent(source, formatted) && attempt(formatted, orderOf) === formatted;
+    formatted !== undefined && hasSameContent(source, formatted) && tryFormat(formatted, orderOf) === formatted;
   if (isSafe) return { text: formatted.replaceAll('\n', eol) };
   const message = 'not formatted: formatting would change its values';
   return { problems: [{ code: 'cannot-format', message, line: 1, column: 1 }] };
 }
 
-function attempt(source: string, orderOf: OrderOf): string | undefined {
+function tryFormat(source: string, orderOf: OrderOf): string | undefined {
   try {
     return isJson(source) ? formatJson(source, orderOf) : formatYaml(source, orderOf);
   } catch (error) {
@@ -68,11 +68,11 @@ function formatDocument(slice: string, orderOf: OrderOf): string[] {
   return jsonEqual(again, value) ? ordered : laidOut(contents, { ...whole, order: undefined });
 }
 
-/** Without `---` and `...`. A comment behind one of them gets its own line. */
+/** Removes the marks `---` and `...`. A comment after a mark is moved to its own line. */
 function withoutMarks(slice: string): string {
   const lines = slice.split('\n');
   if (lines.some((line) => line.startsWith('%'))) throw new UnsupportedLayout();
-  const content = new Set<number>();
+  const emptied = new Set<number>();
   let inMark = true;
   for (const [index, line] of lines.entries()) {
     if (/^(?:---|\.\.\.)(?:\s|$)/.test(line) && (inMark || line.startsWith('...'))) {
@@ -80,10 +80,10 @@ function withoutMarks(slice: string): string {
       if (rest !== '' && !rest.startsWith('#')) throw new UnsupportedLayout();
       lines[index] = rest;
       if (line.startsWith('---')) inMark = false;
-      if (rest === '') content.add(index);
+      if (rest === '') emptied.add(index);
     } else if (line.trim() !== '' && !line.trim().startsWith('#')) inMark = false;
   }
-  return lines.filter((_, index) => !content.has(index)).join('\n');
+  return lines.filter((_, index) => !emptied.has(index)).join('\n');
 }
 
 function hasSameContent(before: string, after: string): boolean {

@@ -5,13 +5,13 @@ import { isForm } from '../layers.ts';
 
 /** The order of an object's keys, and of the values inside it. */
 export interface KeyOrder {
-  /** Other keys follow in their original order. */
+  /** These keys come first. Other keys follow in their original order. */
   readonly keys: readonly string[];
-  /** The order for the value of a key, or for each item of a list. */
+  /** Returns the order for the value of a key, or for an item of a list. */
   readonly inner: (key: string | number) => KeyOrder | undefined;
 }
 
-/** The order of a schema's fields; undefined where the contents have no schema. @param schemaOf the schema of the value at a path. */
+/** Returns the order of the fields in a schema, or undefined for a value without contents. @param schemaOf returns the schema at a path. */
 export function schemaOrder(schemaOf: (path: DocumentPath) => unknown, path: DocumentPath = []): KeyOrder | undefined {
   const schema = schemaOf(path);
   const isObjectSchema = schema instanceof z.ZodObject;
@@ -22,16 +22,16 @@ export function schemaOrder(schemaOf: (path: DocumentPath) => unknown, path: Doc
   };
 }
 
-/** The positions of keys in writing order. A merge key comes first; value forms are unchanged. */
-export function sortedPositions(keys: readonly string[], order: KeyOrder | undefined): number[] {
-  const positions = keys.map((_, index) => index);
-  if (order === undefined || keys.some((key) => key.startsWith('$'))) return positions;
+/** Returns the indices of keys in sorted order. A merge key comes first. The keys of a value form keep their order. */
+export function sortedIndices(keys: readonly string[], order: KeyOrder | undefined): number[] {
+  const indices = keys.map((_, index) => index);
+  if (order === undefined || keys.some((key) => key.startsWith('$'))) return indices;
   const rank = (key: string): number => {
     if (key === '<<') return -1;
     const known = order.keys.indexOf(key);
     return known === -1 ? order.keys.length : known;
   };
-  return positions.sort((a, b) => rank(keys[a] ?? '') - rank(keys[b] ?? '') || a - b);
+  return indices.sort((a, b) => rank(keys[a] ?? '') - rank(keys[b] ?? '') || a - b);
 }
 
 export function inOrder(value: Json, order: KeyOrder | undefined): Json {
@@ -39,8 +39,8 @@ export function inOrder(value: Json, order: KeyOrder | undefined): Json {
   if (!isObject(value) || isForm(value)) return value;
   const keys = Object.keys(value);
   const sorted: Record<string, Json> = {};
-  for (const position of sortedPositions(keys, order)) {
-    const key = keys[position] ?? '';
+  for (const index of sortedIndices(keys, order)) {
+    const key = keys[index] ?? '';
     setOwn(sorted, key, inOrder(value[key] as Json, order?.inner(key)));
   }
   return sorted;

@@ -11,24 +11,24 @@ import {
   startOfEntry,
   type TextSource,
 } from '../editing/node-place.ts';
-import { type KeyOrder, sortedPositions } from './key-order.ts';
+import { type KeyOrder, sortedIndices } from './key-order.ts';
 
 /** Columns of indentation per level. */
 const STEP = 2;
 
-/** A rare layout that is not supported. */
+/** Thrown for a rare layout that is not supported. */
 export class UnsupportedLayout extends Error {}
 
 interface BlockEntry {
   readonly node: Node | null;
   readonly key: string | undefined;
   readonly start: number;
-  /** The column after its colon or dash. */
+  /** The offset right after its colon or dash. */
   readonly lead: number;
   readonly order: KeyOrder | undefined;
-  /** Comments and blank lines before it, without indentation. */
+  /** The comments and blank lines before the entry, without indentation. */
   readonly before: readonly string[];
-  /** Comments and blank lines after its contents, indented deeper than the entry. */
+  /** The comments and blank lines after its contents, indented deeper than the entry. */
   readonly behind: readonly Gap[];
 }
 
@@ -42,15 +42,15 @@ interface CollectionLayout {
   readonly source: TextSource;
   readonly indent: number;
   readonly order: KeyOrder | undefined;
-  /** The start of the lines before the first entry. */
+  /** The offset at which the lines before the first entry start. */
   readonly from: number;
   readonly behind: readonly Gap[];
 }
 
 /**
- * The lines of a document: two columns per level, sorted keys, comments at their entries, and at most one blank line in a row. Scalars
- * and bracketed values are unchanged.
- * @throws CannotLayOut
+ * Formats the lines of a document: two columns per level, sorted keys, comments next to their entries, and at most one blank line in a row.
+ * Scalars and values in brackets are unchanged, except that the keys of a one-line object in brackets are sorted.
+ * @throws UnsupportedLayout
  */
 export function laidOut(
   root: Node,
@@ -64,14 +64,14 @@ export function laidOut(
     const [first, last] = rangeOf(root);
     if (!source.beginsLine(first)) throw new UnsupportedLayout();
     const text = `${flowText(root, source, order)}${source.text.slice(last, end)}`.trimEnd();
-    return tidied([...headerLines, ...text.split('\n'), ...behind.map((gap) => gap.text)]);
+    return trimmed([...headerLines, ...text.split('\n'), ...behind.map((gap) => gap.text)]);
   }
   const start = source.lineStart(startOfEntry(root, 0));
-  return tidied([...headerLines, ...blockLines(root, { source, order, indent: 0, from: start, behind })]);
+  return trimmed([...headerLines, ...blockLines(root, { source, order, indent: 0, from: start, behind })]);
 }
 
-/** Without blank lines at the start and the end. */
-function tidied(lines: readonly string[]): string[] {
+/** Removes blank lines at the start and the end. */
+function trimmed(lines: readonly string[]): string[] {
   const first = lines.findIndex((line) => line !== '');
   return first === -1 ? [] : lines.slice(first, lines.findLastIndex((line) => line !== '') + 1);
 }
@@ -85,11 +85,11 @@ function blockLines(node: Collection, layout: CollectionLayout): string[] {
   const deeper = own === -1 ? layout.behind : layout.behind.slice(0, own);
   const entries = entriesOf(node, { ...layout, behind: deeper });
   const keys = entries.map(({ key }) => key ?? '');
-  const positions = isMap(node) ? sortedPositions(keys, layout.order) : keys.map((_, index) => index);
+  const indices = isMap(node) ? sortedIndices(keys, layout.order) : keys.map((_, index) => index);
   const margin = ' '.repeat(indent);
   const lines: string[] = [];
-  for (const position of positions) {
-    const entry = entries[position];
+  for (const index of indices) {
+    const entry = entries[index];
     if (entry === undefined) continue;
     const before = lines.length === 0 ? withoutLeadingBlanks(entry.before) : entry.before;
     for (const line of before) lines.push(line === '' ? '' : margin + line);
@@ -174,13 +174,13 @@ interface ValueLayout {
   readonly source: TextSource;
   readonly lead: number;
   readonly end: number;
-  /** The columns that it moves by. */
+  /** The number of columns that the value moves to the right. */
   readonly shift: number;
   readonly indent: number;
   readonly order: KeyOrder | undefined;
 }
 
-/** A scalar, an alias or a bracketed value, with its comment. */
+/** Formats a scalar, an alias or a value in brackets, with its comment. */
 function valueLines(name: string, node: Node | null, layout: ValueLayout): string[] {
   const { source, lead, end, shift, indent, order } = layout;
   if (isBlockScalar(node)) return blockScalarLines(name, node, layout);
@@ -218,7 +218,7 @@ function blockScalarLines(name: string, node: Scalar, { source, lead, end, shift
   ];
 }
 
-/** Comments and blank lines; never two blank ones in a row. */
+/** Returns comments and blank lines, with at most one blank line in a row. */
 function gapLines(source: TextSource, from: number, to: number): Gap[] {
   if (to <= from) return [];
   const lines = source.text.slice(from, to).replace(/\n$/, '').split('\n');
@@ -247,15 +247,15 @@ function isBlockCollection(node: unknown): node is Collection {
   return (isMap(node) || isSeq(node)) && node.flow !== true && node.items.length > 0;
 }
 
-/** A node as written. The keys of a one-line object in brackets are sorted. */
+/** Returns a node as written, except that the keys of a one-line object in brackets are sorted. */
 function flowText(node: Node, source: TextSource, order: KeyOrder | undefined): string {
   const [start, end] = rangeOf(node);
   const text = source.text.slice(start, end);
   if (order === undefined || text.includes('\n')) return text;
   const parts = partsOf(node, source, order);
   if (parts.length === 0) return text;
-  const positions = isMap(node)
-    ? sortedPositions(
+  const indices = isMap(node)
+    ? sortedIndices(
         parts.map(({ key }) => key),
         order,
       )
@@ -263,7 +263,7 @@ function flowText(node: Node, source: TextSource, order: KeyOrder | undefined): 
   const splices = parts.map((part, index) => ({
     start: part.start - start,
     end: part.end - start,
-    text: parts[positions[index] ?? index]?.text ?? '',
+    text: parts[indices[index] ?? index]?.text ?? '',
   }));
   return spliced(text, splices);
 }
