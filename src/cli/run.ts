@@ -6,7 +6,7 @@ import type { ReportFormat } from '../output/formats/format.ts';
 import { reportFormats } from '../output/formats/index.ts';
 import { PlatformError } from '../platform/platform-error.ts';
 import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { CommandAction, Context, Host, Start } from './context.ts';
@@ -103,11 +103,11 @@ interface Performing {
 
 async function perform(action: CommandAction, { host, context: outer, format, lookup }: Performing): Promise<number> {
   // A command that fixes an error must name the same workspace.
-  let reach = outer.reach ?? (outer.workspace === undefined ? undefined : { workspace: outer.workspace });
+  let selection = outer.selection ?? (outer.workspace === undefined ? undefined : { workspace: outer.workspace });
   let context: Context = {
     ...outer,
     onWorkspace(named) {
-      reach = named;
+      selection = named;
     },
   };
   const { log, terminal, redactor } = context;
@@ -125,12 +125,12 @@ async function perform(action: CommandAction, { host, context: outer, format, lo
     }
     if (failureOf(exitCode) !== undefined) failure = new UserError(log.lastWarning ?? `exit code ${exitCode}`);
   } catch (error) {
-    exitCode = report(error, host, { context, reach });
+    exitCode = report(error, host, { context, selection });
     failure = host.interrupts.exitCode === exitCode ? new UserError('interrupted') : error;
   }
   if (failure !== undefined && !terminal.hasResult) {
     const { redact } = redactor;
-    terminal.out(await errorFor(format, failure, { exitCode, reach, redact }));
+    terminal.out(await errorFor(format, failure, { exitCode, selection, redact }));
   }
   return exitCode;
 }
@@ -182,7 +182,7 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
 function report(
   error: unknown,
   { interrupts, args }: Host,
-  { context, reach }: { readonly context: Context; readonly reach: Reach },
+  { context, selection }: { readonly context: Context; readonly selection: WorkspaceSelection },
 ): number {
   const { terminal, log, verbose, redactor } = context;
   const isGivenUp = error instanceof PlatformError && error.reason === 'aborted';
@@ -197,7 +197,7 @@ function report(
   }
   const command = `voxform ${args[0] ?? ''}`.trim();
   const { redact } = redactor;
-  log.block('error', renderError(error, terminal.errorStyle, { verbose, command, reach, redact }));
+  log.block('error', renderError(error, terminal.errorStyle, { verbose, command, selection, redact }));
   return exitCodeOf(error);
 }
 

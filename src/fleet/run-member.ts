@@ -89,7 +89,7 @@ export async function runMember(
   const ofWorkspace = {
     ...context,
     shared,
-    reach: { member: row.address },
+    selection: { member: row.address },
     projectFolder: newest.folder,
     workspace: row.workspace,
     redactor,

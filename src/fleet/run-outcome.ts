@@ -70,7 +70,7 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
       result === 'interrupted' && plan === undefined
         ? {}
         : resultsOf(report, {
-            textOf: (error) => messageOf(error, report.reach, recordedMessage(error)),
+            textOf: (error) => messageOf(error, report.selection, recordedMessage(error)),
             after,
             redact,
             timeout,

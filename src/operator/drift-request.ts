@@ -82,7 +82,7 @@ async function nextMemory(
     const problem = within.aborted
       ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
       : // Removes the hint to try again, because the next run does.
-        context.redactor.redact(messageOf(until === 0 ? error : (error as Error).message, opened.reach));
+        context.redactor.redact(messageOf(until === 0 ? error : (error as Error).message, opened.selection));
     return { kept: memory.kept, failures, problem, retryAt };
   }
 }

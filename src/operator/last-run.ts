@@ -31,21 +31,21 @@ interface Ended {
  * keep the others.
  */
 export function resultsOf(report: RunReport, ended: Ended): JsonObject {
-  const { result, seconds, plan, drift, missing, hold, invalid, reach, commit, labels } = report;
-  const { after, redact, timeout, now, rejected, textOf = (error) => messageOf(error, reach) } = ended;
+  const { result, seconds, plan, drift, missing, hold, invalid, selection, commit, labels } = report;
+  const { after, redact, timeout, now, rejected, textOf = (error) => messageOf(error, selection) } = ended;
   const error = timeout ?? report.error;
   const errorText = error === undefined ? null : redact(textOf(error));
   const done = report.applied.filter((each) => each.result.status === 'done');
   const problems = [
     ...(invalid === undefined ? [] : invalidLines(invalid)),
-    ...report.applied.flatMap((each) => (each.result.status === 'done' ? [] : [failureMessage(each, reach)])),
+    ...report.applied.flatMap((each) => (each.result.status === 'done' ? [] : [failureMessage(each, selection)])),
   ];
   return {
     result: timeout === undefined ? result : 'timeout',
     seconds: Math.round(seconds * 1000) / 1000,
     commit: commit ?? null,
     hold: hold?.why ?? null,
-    ...(hold?.why === 'frozen' && { held: redact(holdMessage(hold, planWords(report), reach)) }),
+    ...(hold?.why === 'frozen' && { held: redact(holdMessage(hold, planWords(report), selection)) }),
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
     // A run that only waits for the lock leaves the problems of the one before.

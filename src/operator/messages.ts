@@ -10,14 +10,14 @@ import { placeOf } from '../problems/diagnostic.ts';
 import { errorMessage } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
-import { commandFor, type Reach } from '../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { denialWords } from '../runs/judged-plan.ts';
 import { type LockHolder, spanText } from '../state/lock-info.ts';
 import type { AppliedChange, DriftedResource, Hold, Invalid, MissingResource, RunReport } from './run-report.ts';
 
 /** An error in one line, with its hint. */
-export function messageOf(error: unknown, reach?: Reach, message = errorMessage(error)): string {
-  const help = error instanceof UserError ? helpText(error, reach) : undefined;
+export function messageOf(error: unknown, selection?: WorkspaceSelection, message = errorMessage(error)): string {
+  const help = error instanceof UserError ? helpText(error, selection) : undefined;
   return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }
 
@@ -80,17 +80,17 @@ export function pendingWords(report: Pick<RunReport, 'plan'>): string {
 }
 
 /** `updated Agent/x` for an executed action, with fields, routes and manual steps. */
-export function appliedMessage(resource: PlannedResource, reach: Reach): string {
+export function appliedMessage(resource: PlannedResource, selection: WorkspaceSelection): string {
   const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
   const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
   const text = [done, ...remarksOn(resource)].join('; ');
-  return withManualSteps(text, resource, reach);
+  return withManualSteps(text, resource, selection);
 }
 
 /** Adds the manual steps of an apply. */
-export function withManualSteps(text: string, resource: PlannedResource, reach: Reach): string {
-  return resource.steps === undefined ? text : escapeControls(withSteps(`${text}.`, resource, reach));
+export function withManualSteps(text: string, resource: PlannedResource, selection: WorkspaceSelection): string {
+  return resource.steps === undefined ? text : escapeControls(withSteps(`${text}.`, resource, selection));
 }
 
 function remarksOn(resource: PlannedResource): string[] {
@@ -98,19 +98,19 @@ function remarksOn(resource: PlannedResource): string[] {
 }
 
 /** `Agent/x failed: …` for a failed action. */
-export function failureMessage({ address, result }: AppliedChange, reach: Reach): string {
+export function failureMessage({ address, result }: AppliedChange, selection: WorkspaceSelection): string {
   if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
   if (result.status === 'done') return '';
-  const help = helpText(result, reach);
+  const help = helpText(result, selection);
   return `${address} failed: ${escapeControls(result.error + (help === undefined ? '' : ` (${help})`))}`;
 }
 
-export function holdMessage(hold: Hold, words: string, reach: Reach): string {
+export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelection): string {
   switch (hold.why) {
     case 'report':
       return hold.denied.length > 0
         ? `changes: ${words}; ${denialWords(hold.denied)}`
-        : `changes: ${words}; to apply them: ${commandFor('voxform apply', reach)}`;
+        : `changes: ${words}; to apply them: ${commandFor('voxform apply', selection)}`;
     case 'window':
       return hold.opensAt === undefined
         ? `changes pending, but no window ever opens: ${words}`
@@ -153,12 +153,12 @@ export class StateLocked extends Error {
   override readonly name = 'Busy';
   readonly lock: string;
 
-  constructor(holder: LockHolder, reach: Reach) {
+  constructor(holder: LockHolder, selection: WorkspaceSelection) {
     const { id, operation, who, job, since, silentSeconds: silent } = holder;
     const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
     const age = silent === undefined ? '' : `, last seen ${spanText(silent)} ago`;
     super(
-      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, reach)})`,
+      `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, selection)})`,
     );
     this.lock = id;
   }

@@ -144,7 +144,7 @@ export class Reconciler {
         id: opened.workspace.workspaceId,
         isSealed: opened.workspace.state.seal !== undefined,
       },
-      reach: opened.reach,
+      selection: opened.selection,
       labels: labelsOf(resources),
       naturalKeys: naturalKeysOf(resources),
       commit: version.commit,
@@ -154,7 +154,7 @@ export class Reconciler {
     await context.begin?.(opened.workspace);
     const stored = await opened.state(this.#fresh ?? this.#options.fresh);
     this.#fresh = stored.serial === 0 ? { lineage: stored.lineage, salt: stored.salt } : undefined;
-    if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.reach);
+    if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.selection);
     this.#busySince = undefined;
     await using client = opened.connect(policy);
     const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;

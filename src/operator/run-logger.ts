@@ -62,10 +62,10 @@ export class RunLogger implements RunObserver {
     for (const text of this.#reported.changes(topic, texts).added) this.#say('warning', text, { event });
   }
 
-  #fetching({ fetchProblem, commit, invalid, workspace, reach }: RunReport): void {
+  #fetching({ fetchProblem, commit, invalid, workspace, selection }: RunReport): void {
     // A run that ended before its fetch has no news about the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
-    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, reach)];
+    const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, selection)];
     const { added, ended } = this.#reported.changes('fetch', problem);
     for (const message of added) {
       const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
@@ -92,9 +92,9 @@ export class RunLogger implements RunObserver {
     this.#sayNew('warning', texts, 'manifest-warning');
   }
 
-  #failed({ error, result, busy, reach }: RunReport): void {
+  #failed({ error, result, busy, selection }: RunReport): void {
     if (error === undefined) return;
-    const message = messageOf(error, reach);
+    const message = messageOf(error, selection);
     const key = `${errorKey(error)}${busy?.isLong ? ' for long' : ''}`;
     const isNews = this.#reported.changes('error', [key]).added.length > 0;
     if (result === 'interrupted') return;
@@ -129,7 +129,7 @@ export class RunLogger implements RunObserver {
   }
 
   #held(report: RunReport): void {
-    const { hold, plan, reach } = report;
+    const { hold, plan, selection } = report;
     const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
     const key =
       hold === undefined || !isNeeded ? [] : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
@@ -137,22 +137,22 @@ export class RunLogger implements RunObserver {
     if (hold === undefined || !isNeeded) return;
     const isRefused = hold.why === 'guard' || hold.why === 'policy';
     const level = isRefused ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
-    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report), reach), {
+    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report), selection), {
       event: 'held',
       why: hold.why,
       resources: plan.resources.filter(changes).map(({ address, action }) => ({ address, action })),
     });
   }
 
-  #applied({ applied, plan, reach }: RunReport): void {
+  #applied({ applied, plan, selection }: RunReport): void {
     const planned = new Map(plan?.resources.map((resource) => [resource.address, resource]));
     for (const { address, action, result } of applied) {
       const resource = planned.get(address);
       if (resource === undefined || result.status !== 'done') continue;
-      this.#say('info', appliedMessage(resource, reach), { event: 'applied', address, action });
+      this.#say('info', appliedMessage(resource, selection), { event: 'applied', address, action });
     }
     const failures = new Map(
-      applied.flatMap((each) => (each.result.status === 'done' ? [] : [[failureMessage(each, reach), each]])),
+      applied.flatMap((each) => (each.result.status === 'done' ? [] : [[failureMessage(each, selection), each]])),
     );
     const added = new Set(this.#reported.changes('not-applied', [...failures.keys()]).added);
     for (const [message, { address, action, result }] of failures) {
@@ -162,7 +162,7 @@ export class RunLogger implements RunObserver {
   }
 
   /** Manual steps, and warnings of the platform. */
-  #manualSteps({ plan, missing, reach }: RunReport): void {
+  #manualSteps({ plan, missing, selection }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) => pendingActions.some((each) => each === action));
     // Without the time, so that an unchanged condition is not news in the next run.
     const lost = new Map(missing.map((each) => [each.address, missingMessage(each)]));
@@ -172,13 +172,13 @@ export class RunLogger implements RunObserver {
     for (const text of this.#reported.changes('by-hand', [...texts.keys()]).added) {
       const resource = texts.get(text);
       const { address = '', action = 'manual' } = resource ?? {};
-      const message = withSteps(`${text}.`, resource ?? {}, reach);
+      const message = withSteps(`${text}.`, resource ?? {}, selection);
       this.#say('warning', message, { event: 'by-hand', address, action });
     }
     const found = this.#reported.changes('missing', [...lost.values()]);
     if (found.ended > 0 && missing.length === 0)
       this.#say('info', 'no more missing records', { event: 'missing-gone' });
-    const warnings = wordedWarnings(plan?.warnings ?? [], reach, { full: false }).map(({ address, message }) =>
+    const warnings = wordedWarnings(plan?.warnings ?? [], selection, { full: false }).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,
     );
     this.#sayNew('plan-warning', warnings, 'plan-warning');

@@ -4,7 +4,7 @@ import type { PlanDocument, Violation } from '../engine/plan/plan-document.ts';
 import { kindNamed } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
 import type { Orphan } from '../state/state-document.ts';
 import type { Trigger } from './loop.ts';
@@ -97,7 +97,7 @@ export interface RunReport {
       }
     | undefined;
   /** The command-line options for the workspace. */
-  readonly reach?: Reach;
+  readonly selection?: WorkspaceSelection;
   /** The page of the workspace, if its public address is known. */
   readonly url?: string | undefined;
   /** Labels of the resources, as `team=sales`; undefined if no manifests could be read. */

@@ -20,7 +20,7 @@ interface RequestSummary extends JsonObject {
 
 /** A run as plain data, without secrets if the report has none. */
 function runSummary(report: RunReport): JsonObject {
-  const { startedAt, error, invalid, fetchProblem, hold, request, reach } = report;
+  const { startedAt, error, invalid, fetchProblem, hold, request, selection } = report;
   return {
     number: report.number,
     result: report.result,
@@ -29,8 +29,8 @@ function runSummary(report: RunReport): JsonObject {
     seconds: Math.round(report.seconds * 1000) / 1000,
     manifests_valid: invalid === undefined,
     problems: invalid === undefined ? [] : invalidLines(invalid),
-    fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, reach),
-    error: error === undefined ? null : messageOf(error, reach),
+    fetch_problem: fetchProblem === undefined ? null : messageOf(fetchProblem, selection),
+    error: error === undefined ? null : messageOf(error, selection),
     resources:
       report.plan === undefined ? {} : Object.fromEntries([...countsOf(report)].filter(([, count]) => count > 0)),
     drift: report.drift.map(({ address, fields }) => ({ address, fields: [...fields] })),
@@ -39,7 +39,7 @@ function runSummary(report: RunReport): JsonObject {
       id,
       since: since ?? startedAt.toISOString(),
     })),
-    held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report), reach) },
+    held: hold === undefined ? null : { why: hold.why, message: holdMessage(hold, planWords(report), selection) },
     pull_request: request === undefined ? null : requestSummary(request),
     applied: report.applied.map(({ address, action, result: { status } }) => ({ address, action, result: status })),
   };

@@ -63,7 +63,7 @@ function withoutRepeatedRoutes(shared: readonly Statement[]): Statement[] {
 
 export function statementOf(resource: PlannedResource, views: FieldViewOptions): Statement {
   const { reason, routes, released = [], notices = [], steps = [] } = resource;
-  const wording = (step: NextStep) => stepText(step, views.reach);
+  const wording = (step: NextStep) => stepText(step, views.selection);
   const fields = views.fieldsOf?.(resource) ?? fieldViews(resource, views);
   return {
     resources: [resource],

@@ -2,7 +2,7 @@ import { PlatformError } from '../platform/platform-error.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import { errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
 import { VERSION } from '../version.ts';
 import { renderDiagnostics } from './diagnostics.ts';
@@ -18,7 +18,7 @@ interface ErrorOptions {
   readonly command?: string;
   /** The page for bug reports. */
   readonly issues?: string;
-  readonly reach?: Reach;
+  readonly selection?: WorkspaceSelection;
   readonly baseUrl?: string;
   /** Redacts an error before its text is wrapped and escaped. */
   redact?(text: string): string;
@@ -27,8 +27,8 @@ interface ErrorOptions {
 /** An error for a person, with its hint; a bug with its stack and what to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
   if (!(error instanceof UserError || error instanceof PlatformError)) return unexpected(error, style, options);
-  const { verbose, redact = String, reach, baseUrl } = options;
-  const hint = hintOf(error, reach, baseUrl);
+  const { verbose, redact = String, selection, baseUrl } = options;
+  const hint = hintOf(error, selection, baseUrl);
   const requestId = error instanceof PlatformError ? error.facts.requestId : undefined;
   const isNew = requestId !== undefined && !error.message.includes(requestId);
   const lines = [
@@ -106,13 +106,13 @@ function stackOf(error: Error, redact: (text: string) => string): string {
 
 export interface ErrorContext {
   readonly exitCode: number;
-  readonly reach?: Reach;
+  readonly selection?: WorkspaceSelection;
   redact(text: string): string;
 }
 
 /** An error for a program. Its stack is on stderr. */
-export function errorJson(error: unknown, { exitCode, reach, redact }: ErrorContext): ErrorDocument {
-  const { diagnostics = [], message, ...rest } = factsOf(error, hintOf(error, reach, undefined), redact);
+export function errorJson(error: unknown, { exitCode, selection, redact }: ErrorContext): ErrorDocument {
+  const { diagnostics = [], message, ...rest } = factsOf(error, hintOf(error, selection, undefined), redact);
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
   return {
     error: {
@@ -143,9 +143,9 @@ export function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined
 }
 
 /** The hint for people; `baseUrl` is the address of the platform. */
-function hintOf(error: unknown, reach: Reach, baseUrl: string | undefined): string | undefined {
+function hintOf(error: unknown, selection: WorkspaceSelection, baseUrl: string | undefined): string | undefined {
   if (error instanceof PlatformError) return platformHint(error, baseUrl);
-  return error instanceof UserError ? helpText(error, reach) : undefined;
+  return error instanceof UserError ? helpText(error, selection) : undefined;
 }
 
 function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument['error']['request']> {

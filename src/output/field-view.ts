@@ -1,7 +1,7 @@
 import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlannedChange, PlannedResource } from '../engine/plan/plan-document.ts';
 import { namedId } from '../manifests/resource.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { Json } from '../values/json.ts';
 import { listed } from './address-list.ts';
 import { escapeControls, escapedLines } from './escape-controls.ts';
@@ -38,7 +38,7 @@ export interface FieldViewOptions {
   /** Show new texts and values in full, for output that can fold them. */
   readonly wholeTexts?: boolean;
   /** The workspace options of commands in steps. */
-  readonly reach?: Reach;
+  readonly selection?: WorkspaceSelection;
   /** The results for equal changes: comparing long texts takes time. */
   readonly known?: Map<string, FieldView>;
   /** The fields of a resource outside of a plan. */
@@ -60,7 +60,7 @@ export function createSecretNumbers(): SecretNumbers {
 /** For the changes of a report. */
 export function viewsOf(
   { what }: { readonly what: 'plan' | 'drift' | 'apply' },
-  options: Pick<FieldViewOptions, 'reach'> & Partial<FieldViewOptions>,
+  options: Pick<FieldViewOptions, 'selection'> & Partial<FieldViewOptions>,
 ): FieldViewOptions {
   const towards = what === 'drift' ? 'platform' : 'manifest';
   return { secrets: createSecretNumbers(), towards, verbose: false, ...options };

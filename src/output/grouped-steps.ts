@@ -3,7 +3,7 @@ import { isUnconfirmed, type PlanDocument, type PlannedResource } from '../engin
 import { nounOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { STEPS_OF_UNCONFIRMED } from '../problems/next-step.ts';
-import { commandFor, type Reach } from '../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { appliedActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
 import { isTask, stepText } from './next-steps.ts';
@@ -52,7 +52,7 @@ export interface Formats {
 
 export interface SharedStepOptions extends Formats {
   /** Present after an apply, whose options cannot list the resources again. */
-  readonly applied?: { readonly reach: Reach };
+  readonly applied?: { readonly selection: WorkspaceSelection };
   link?(url: string | undefined): string;
 }
 
@@ -64,7 +64,7 @@ export function sharedStepText(
   if (table !== undefined) return `${formatted(text)}:`;
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
-  const lists = applied && { lists: commandFor(`voxform ${command}`, applied.reach) };
+  const lists = applied && { lists: commandFor(`voxform ${command}`, applied.selection) };
   const said = `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED, ...lists })}`;
   const linked = url === undefined ? said : `${said} ${link(url)}`.trimEnd();
   return after === undefined ? linked : `${linked}. ${formatted(after)}`;
@@ -120,7 +120,7 @@ interface Holder<O extends StepOwner> {
 }
 
 /** By kind: unknown creates without candidates, if many have one. */
-function unconfirmedOf(resources: readonly PlannedResource[], { reach, dashboard }: StepOptions): SharedStep[] {
+function unconfirmedOf(resources: readonly PlannedResource[], { selection, dashboard }: StepOptions): SharedStep[] {
   const byKind = Map.groupBy(resources.filter(isUnconfirmed), ({ kind }) => kind);
   return [...byKind].flatMap(([kind, creates]): SharedStep[] =>
     creates.length < FEWEST_IN_TABLE
@@ -131,31 +131,31 @@ function unconfirmedOf(resources: readonly PlannedResource[], { reach, dashboard
             resources: creates,
             command: 'plan --full',
             url: recordUrl({ dashboard }, { kind, id: null }),
-            after: STEPS_OF_UNCONFIRMED.map((step) => stepText(step, reach)).join('. '),
+            after: STEPS_OF_UNCONFIRMED.map((step) => stepText(step, selection)).join('. '),
           },
         ],
   );
 }
 
 interface StepOptions extends Pick<PlanDocument, 'dashboard'> {
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
 }
 
 /** Common steps of many owners, with these owners. */
 export function stepsOfMany<O extends StepOwner>(
   held: readonly Holder<O>[],
-  { reach, dashboard }: StepOptions,
+  { selection, dashboard }: StepOptions,
 ): { readonly holders: readonly Holder<O>[]; readonly shared: SharedStep<O> }[] {
   // The first publication of a record is the same step as later ones, and the value of a field does not matter.
   const keyOf = ({ resource: { kind }, step }: Holder<O>) =>
-    `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, reach)}`;
+    `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, selection)}`;
   return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
     const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
     const [first] = holders;
     if (first === undefined || owners.size < FEWEST_IN_TABLE) return [];
     const { kind } = first.resource;
     const shared = {
-      ...wordsOf(holders, plural(owners.size, nounOf(kind)), reach),
+      ...wordsOf(holders, plural(owners.size, nounOf(kind)), selection),
       resources: [...owners.values()],
       url: recordUrl({ dashboard }, { kind, id: null }),
     };
@@ -166,13 +166,13 @@ export function stepsOfMany<O extends StepOwner>(
 function wordsOf(
   holders: readonly Holder<StepOwner>[],
   who: string,
-  reach: Reach,
+  selection: WorkspaceSelection,
 ): Pick<SharedStep, 'text' | 'command' | 'table'> {
   const [{ step } = {}] = holders;
   const command = 'plan --full';
   if (step === undefined) return { text: who, command };
   if (isSetting(step)) return { text: `Change ${who} in the dashboard`, command: 'plan', table: tableOf(holders) };
-  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, reach)}`, command };
+  if (step.action !== 'publish') return { text: `${who}: ${stepText(step, selection)}`, command };
   const [until] = holders.flatMap(({ step: each }) => (each.action === 'publish' ? (each.meanwhile ?? []) : []));
   const text = `Publish ${who} in the dashboard${until === undefined ? '' : ` (${until})`}`;
   return { text, command: 'status --only unpublished' };

@@ -3,7 +3,7 @@ import { recordUrl } from '../engine/plan/dashboard-links.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { type Address, kindOf } from '../manifests/resource.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 import type { ChecklistItem } from '../runs/migrate/checklist.ts';
 import {
@@ -33,7 +33,7 @@ export interface Migration {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
   /** How commands name the new workspace. */
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
   /** Items to fix, do or know before. */
   readonly before: readonly ChecklistItem[];
   /** Manual steps that remain. */
@@ -92,13 +92,13 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
 
 /** The results of a migration, with the checklist of manual steps. */
 export function migratedText(migration: Migration, style: Style): string {
-  const { report, after, from, to, full, reach } = migration;
+  const { report, after, from, to, full, selection } = migration;
   const heading = `Remaining manual steps of the move from ${from.name} to ${to.name}`;
   const left = checklist({ heading, items: after, box: true }, migration, style);
   if (report === undefined) return left === '' ? '' : `${left}\n`;
   return paragraphs([
-    ...renderUnfinished(appliedIn(report), { style, full, reach }),
-    renderWarnings(report.warnings, style, { full, reach }),
+    ...renderUnfinished(appliedIn(report), { style, full, selection }),
+    renderWarnings(report.warnings, style, { full, selection }),
     left,
     closing(report, to.name, style),
   ]);
@@ -122,14 +122,14 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
-function checklistText({ matter, addresses }: ChecklistItem, { reach, plan, report }: Migration): string {
+function checklistText({ matter, addresses }: ChecklistItem, { selection, plan, report }: Migration): string {
   if ('text' in matter) return matter.text;
   const url = linkOf(addresses, report?.plan ?? plan);
-  if ('step' in matter) return withSteps('', { steps: [matter.step], url }, reach).trimStart();
+  if ('step' in matter) return withSteps('', { steps: [matter.step], url }, selection).trimStart();
   if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
   const { address, reason, steps } = matter;
   const said = address === undefined ? reason : `${address}: ${reason}`;
-  return steps.length === 0 ? said : withSteps(`${said}.`, { steps, url }, reach);
+  return steps.length === 0 ? said : withSteps(`${said}.`, { steps, url }, selection);
 }
 
 /** The record's link, or that of the list for several records of a kind. */
@@ -149,11 +149,11 @@ interface ItemList {
 }
 
 function checklist({ heading, items, box }: ItemList, migration: Migration, style: Style): string {
-  const { full, reach, report } = migration;
+  const { full, selection, report } = migration;
   const plan = report?.plan ?? migration.plan;
   const urls = new Map(plan?.resources.map(({ address, url }) => [address, url]));
   const held = items.flatMap((item) => holdersOf(item, urls));
-  const many = full ? [] : stepsOfMany(held, { reach, dashboard: plan?.dashboard });
+  const many = full ? [] : stepsOfMany(held, { selection, dashboard: plan?.dashboard });
   const said = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
   const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
   const lines = left.flatMap((item) => {
@@ -165,7 +165,7 @@ function checklist({ heading, items, box }: ItemList, migration: Migration, styl
     if (isNamed) return [line];
     return [line, style.prose(addressList(addresses, full), { indent: 2 + lead.length, format: style.dim })];
   });
-  const shared = many.map((each) => renderShared(each.shared, style, report && { applied: { reach } }));
+  const shared = many.map((each) => renderShared(each.shared, style, report && { applied: { selection } }));
   return section(style.bold(heading), [...shared, ...lines]);
 }
 

@@ -3,7 +3,7 @@ import type { PlanWarning, Remark } from '../engine/plan/plan-document.ts';
 import type { Guard, NextStep } from '../problems/next-step.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { adviceText } from '../problems/user-error.ts';
-import { commandFor, type Reach } from '../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
 /** A step as text: a sentence, or the words before a command, without the colon. */
@@ -110,12 +110,12 @@ const waitWords = {
   not_in_run: 'which has no record yet and is not part of this run',
 } satisfies Record<StepOf<'wait_for'>['because'], string>;
 
-function worded(step: NextStep, reach: Reach): Worded {
+function worded(step: NextStep, selection: WorkspaceSelection): Worded {
   const wordsOf: (step: never) => Worded = words[step.action];
   const { said, command } = wordsOf(step as never);
   return command === undefined
     ? { said }
-    : { said, command: commandFor(command, step.action === 'select_workspace' ? undefined : reach) };
+    : { said, command: commandFor(command, step.action === 'select_workspace' ? undefined : selection) };
 }
 
 /** False for a step that only waits. */
@@ -124,14 +124,14 @@ export function isTask({ action }: NextStep): boolean {
 }
 
 /** A sentence. If it ends in a command, it has no full stop, so that the command can be copied. */
-export function stepText(step: NextStep, reach: Reach): string {
-  const { said, command } = worded(step, reach);
+export function stepText(step: NextStep, selection: WorkspaceSelection): string {
+  const { said, command } = worded(step, selection);
   return command === undefined ? said : `${said}: ${command}`;
 }
 
 /** The command alone; empty if there is none. */
-export function commandOf(step: NextStep, reach: Reach): string {
-  return worded(step, reach).command ?? '';
+export function commandOf(step: NextStep, selection: WorkspaceSelection): string {
+  return worded(step, selection).command ?? '';
 }
 
 /** Steps, with the dashboard's address of the record that they are about. */
@@ -141,11 +141,11 @@ interface LinkedSteps {
 }
 
 /** The sentence, the steps and the link. A command before another step ends in a semicolon, so that it can be copied with it. */
-export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, reach: Reach): string {
+export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, selection: WorkspaceSelection): string {
   let wasOpen = false;
   const texts = steps.map((step, place) => {
-    const text = stepText(step, reach);
-    const isOpen = (place < steps.length - 1 || url !== undefined) && worded(step, reach).command !== undefined;
+    const text = stepText(step, selection);
+    const isOpen = (place < steps.length - 1 || url !== undefined) && worded(step, selection).command !== undefined;
     const continued = wasOpen ? text.charAt(0).toLowerCase() + text.slice(1) : text;
     wasOpen = isOpen;
     return continued + (isOpen ? ';' : '');
@@ -153,8 +153,8 @@ export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, re
   return [sentence, ...texts, ...(url === undefined ? [] : [url])].join(' ');
 }
 
-export function remarkText({ message, next = [] }: Remark, reach: Reach): string {
-  return withSteps(message, { steps: next }, reach);
+export function remarkText({ message, next = [] }: Remark, selection: WorkspaceSelection): string {
+  return withSteps(message, { steps: next }, selection);
 }
 
 interface WordedWarning {
@@ -173,7 +173,7 @@ interface WordingOptions {
 /** Warnings as text for grouping. Without `full`, a resource has one about fields that its update may erase. */
 export function wordedWarnings(
   warnings: readonly PlanWarning[],
-  reach: Reach,
+  selection: WorkspaceSelection,
   { full, lists = '' }: WordingOptions,
 ): WordedWarning[] {
   const erasing = Map.groupBy(
@@ -181,7 +181,7 @@ export function wordedWarnings(
     ({ address }) => address,
   );
   return warnings.flatMap(({ address, ...remark }): WordedWarning[] => {
-    if (full || remark.may_erase === undefined) return [{ address, message: remarkText(remark, reach) }];
+    if (full || remark.may_erase === undefined) return [{ address, message: remarkText(remark, selection) }];
     const fields = erasing.get(address)?.flatMap(({ may_erase: each = [] }) => each);
     erasing.delete(address);
     return fields === undefined ? [] : [{ address, ...erasingText(fields, lists) }];
@@ -209,9 +209,9 @@ function joined(names: readonly string[]): string {
 /** The hint of an error as text, if any. */
 export function helpText(
   { hint = '', advice = hint, next = [] }: Pick<Failure, 'hint' | 'advice' | 'next'>,
-  reach: Reach,
+  selection: WorkspaceSelection,
 ): string | undefined {
-  return withSteps(adviceText(advice, reach), { steps: next }, reach).trimStart() || undefined;
+  return withSteps(adviceText(advice, selection), { steps: next }, selection).trimStart() || undefined;
 }
 
 export const guardFlags = {

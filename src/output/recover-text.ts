@@ -3,7 +3,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { STEPS_OF_UNCONFIRMED } from '../problems/next-step.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { Missed } from '../runs/discover.ts';
 import { keyFieldOf, type Match, type MatchCandidate } from '../runs/recover/matches.ts';
 import { addressList, listed } from './address-list.ts';
@@ -63,7 +63,7 @@ export function evidenceText({ agrees, differs, clauses }: MatchCandidate): stri
 }
 
 interface Linking extends Pick<PlanDocument, 'dashboard'> {
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
 }
 
 export interface Recovered extends Linking {
@@ -79,7 +79,7 @@ export interface Recovered extends Linking {
 
 /** The imported records, and the remaining manual steps. */
 export function recoveredText(
-  { taken, declined, matches, unanswered, missed, reach, dashboard }: Recovered,
+  { taken, declined, matches, unanswered, missed, selection, dashboard }: Recovered,
   style: Style,
 ): string {
   const untaken = matches.filter(({ resource: { address } }) => !taken.has(address) && !unanswered.includes(address));
@@ -92,8 +92,8 @@ export function recoveredText(
   });
   const lost = others.filter(({ resource }) => !offered.some(([address]) => address === resource.address));
   const notes = [
-    ...unansweredNotes(unanswered, { reach, dashboard }),
-    ...lostNotes(addressesOf(lost), { reach, dashboard }),
+    ...unansweredNotes(unanswered, { selection, dashboard }),
+    ...lostNotes(addressesOf(lost), { selection, dashboard }),
     ...[...Map.groupBy(findable, keyFieldOf)].map(([field, some]) => {
       const it = some.length === 1 ? 'it' : 'them';
       return `${namesIn(addressesOf(some))}: the next plan looks for ${it} by ${field}.`;
@@ -102,7 +102,7 @@ export function recoveredText(
   const hints = lost.length === 0 ? [] : missedLines(missed);
   return paragraphs([
     `${plural(taken.size, 'record')} imported.${taken.size === 0 ? '' : ' Run plan to see how they differ.'}`,
-    offeredText(offered, reach, style),
+    offeredText(offered, selection, style),
     bullets('Unresolved', notes, style),
     bullets('Not found or not readable', hints.slice(0, MOST_HINTS), style),
   ]);
@@ -113,9 +113,9 @@ function addressesOf(matches: readonly Match[]): string[] {
 }
 
 /** Resources whose candidates were neither imported nor declined. */
-function offeredText(rows: readonly (readonly string[])[], reach: Reach, style: Style): string {
+function offeredText(rows: readonly (readonly string[])[], selection: WorkspaceSelection, style: Style): string {
   if (rows.length === 0) return '';
-  const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, reach);
+  const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, selection);
   return [
     style.bold(`Not answered (${rows.length}):`),
     renderTable([...whole('ADDRESS'), 'CANDIDATES'], rows, style).trimEnd(),
@@ -123,20 +123,20 @@ function offeredText(rows: readonly (readonly string[])[], reach: Reach, style: 
   ].join('\n');
 }
 
-function unansweredNotes(addresses: readonly string[], { reach, dashboard }: Linking): string[] {
+function unansweredNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
   if (addresses.length < FEWEST_LISTED) {
     return addresses.map((address) => {
       const steps: NextStep[] = [
         { action: 'import', address, id: null, reason: 'found' },
         { action: 'resolve_not_created', address },
       ];
-      return withSteps(`${address}: unknown create.`, { steps, url: listUrl(address, dashboard) }, reach);
+      return withSteps(`${address}: unknown create.`, { steps, url: listUrl(address, dashboard) }, selection);
     });
   }
   return [...Map.groupBy(addresses, kindOf)].map(([, some]) => {
     const url = listUrl(some[0] ?? '', dashboard);
     const said = `${addressList(some, false, { lists: '--output json' })}: unknown creates.`;
-    return withSteps(said, { steps: STEPS_OF_UNCONFIRMED, url }, reach);
+    return withSteps(said, { steps: STEPS_OF_UNCONFIRMED, url }, selection);
   });
 }
 
@@ -146,7 +146,7 @@ function listUrl(address: string, dashboard: PlanDocument['dashboard']): string 
 }
 
 /** One for each kind. */
-function lostNotes(addresses: readonly string[], { reach, dashboard }: Linking): string[] {
+function lostNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
   return [...Map.groupBy(addresses, kindOf).values()].map((some) => {
     const [first = '', ...others] = some;
     const url = listUrl(first, dashboard);
@@ -154,7 +154,7 @@ function lostNotes(addresses: readonly string[], { reach, dashboard }: Linking):
       others.length === 0
         ? [first, 'it', 'creates it, as a duplicate if it exists']
         : ['ADDRESS', 'one', 'creates them, as duplicates if they exist'];
-    const command = commandOf({ action: 'import', address, id: null, reason: 'found' }, reach);
+    const command = commandOf({ action: 'import', address, id: null, reason: 'found' }, selection);
     return `${namesIn(some)}: if you find ${it} in the dashboard${url === undefined ? '' : ` (${url})`}: ${command}. Otherwise apply ${creates}.`;
   });
 }

@@ -2,7 +2,7 @@ import type { PlanDocument, PlanWarning, Violation } from '../engine/plan/plan-d
 import { nounOf } from '../manifests/resource.ts';
 import { denials } from '../policies/waivers.ts';
 import { placeOf } from '../problems/diagnostic.ts';
-import { commandFor, type Reach } from '../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { addressList, type NamedOptions } from './address-list.ts';
 import {
   type Formats,
@@ -21,7 +21,7 @@ import { renderIndented } from './table.ts';
 interface RemarkOptions {
   /** Show every address of common remarks. */
   readonly full: boolean;
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
   /** True after the run, when its options cannot list anything. */
   readonly applied?: boolean;
   /** Without notes. */
@@ -45,9 +45,9 @@ export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkO
 
 /** Warnings under a heading; empty without any. After an apply, without those about erased fields, which the plan above has. */
 export function renderWarnings(warnings: readonly PlanWarning[], style: Style, options: RemarkOptions): string {
-  const { full, reach, applied = false } = options;
+  const { full, selection, applied = false } = options;
   const relevant = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
-  const said = wordedWarnings(relevant, reach, { full, lists: '--full' });
+  const said = wordedWarnings(relevant, selection, { full, lists: '--full' });
   const lead = `${style.warn('!')} `;
   const lines = groupedRemarks(said, full, applied ? { lists: '' } : {}).map((text) =>
     style.prose(text, { indent: 2, lead }),
@@ -71,14 +71,14 @@ export function renderShared(shared: SharedStep<StepOwner>, style: Style, option
 /** Notes on unchanged resources. Notes on publication are counted, with the command that lists them. */
 export function noteTexts(
   { resources }: PlanDocument,
-  { full, reach, ...formats }: GroupedOptions & { readonly full: boolean; readonly reach: Reach },
+  { full, selection, ...formats }: GroupedOptions & { readonly full: boolean; readonly selection: WorkspaceSelection },
 ): string[] {
   const { text = String } = formats;
   const unchanged = resources.filter(({ action }) => action === 'noop');
   const ofNotices = unchanged.flatMap(({ address, kind, notices = [] }) =>
     notices.map((message) => ({ address, kind, message })),
   );
-  const command = commandFor('voxform status --only unpublished', reach);
+  const command = commandFor('voxform status --only unpublished', selection);
   const counted = [...Map.groupBy(ofNotices, ({ kind, message }) => `${kind} ${message}`).values()].flatMap(
     (sharing) => {
       const [{ kind, message } = { kind: '', message: '' }] = sharing;

@@ -1,7 +1,7 @@
 import type { ApplyReport, ResourceResult } from '../engine/apply/apply-report.ts';
 import type { Action } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../runs/plans-document.ts';
 import {
   actionWords,
@@ -37,7 +37,7 @@ export interface ReportOptions {
   /** Leave out notes on unchanged resources. */
   readonly quiet?: boolean | undefined;
   /** How commands name the reported workspace. */
-  readonly reach?: Reach;
+  readonly selection?: WorkspaceSelection;
 }
 
 export interface ResourceMark {
@@ -67,7 +67,7 @@ export interface SeveralReports {
 }
 
 /** Required if there are several workspaces. */
-export function reachOf({ document }: Report): Reach {
+export function selectionOf({ document }: Report): WorkspaceSelection {
   return { workspace: document.workspace };
 }
 
@@ -183,7 +183,7 @@ export interface Outcome {
 export function outcomeOf(
   { applied }: Report,
   { address, action, id }: PlannedResource,
-  reach: Reach,
+  selection: WorkspaceSelection,
 ): Outcome | undefined {
   const result = applied?.results.get(address);
   if (result === undefined) return undefined;
@@ -194,7 +194,7 @@ export function outcomeOf(
       return { word: actionWords[action].done, said: isKnown ? [] : [`Its id is ${result.id}.`] };
     }
     case 'failed': {
-      const said = [result.error, helpText(result, reach)];
+      const said = [result.error, helpText(result, selection)];
       return { word: status, said: said.filter((text) => text !== undefined) };
     }
     case 'skipped':

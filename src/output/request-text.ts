@@ -16,18 +16,18 @@ const SHARE = 0.3;
 export const requestWriter: RequestWriter = { text, ended };
 
 function text(subject: RequestSubject): string {
-  const { drift, reach } = subject;
+  const { drift, selection } = subject;
   const page = new MarkdownPage(MARKDOWN_LIMIT - MARGIN);
   const workspace = markdownCode(drift.workspace);
-  const restore = markdownCode(commandFor('voxform apply', reach));
+  const restore = markdownCode(commandFor('voxform apply', selection));
   page.add(
     `${workspace} was changed on the platform. Merge this request to write these values to the manifests. To restore the values of the manifests instead, close it and run ${restore}.`,
   );
   addSkipped(page, subject);
-  const command = commandFor('voxform drift', reach);
+  const command = commandFor('voxform drift', selection);
   const head = page.text(command);
   const limit = MARKDOWN_LIMIT - MARGIN - Buffer.byteLength(head);
-  const report = reportMarkdown(driftReport(drift), { limit, command, reach });
+  const report = reportMarkdown(driftReport(drift), { limit, command, selection });
   return withoutCommands(`${head}\n${report}`);
 }
 
@@ -40,7 +40,7 @@ function ended(subject: RequestSubject): string {
       : `Only skipped changes of ${workspace} remain.`,
   );
   addSkipped(page, subject);
-  return withoutCommands(page.text(commandFor('voxform drift', subject.reach)));
+  return withoutCommands(page.text(commandFor('voxform drift', subject.selection)));
 }
 
 function addSkipped(page: MarkdownPage, { refused }: RequestSubject): void {

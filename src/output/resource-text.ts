@@ -135,7 +135,7 @@ function renderList(
   const below = ({ steps = [], notices = [], ...resource }: PlannedResource): string[] => [
     ...(says(resource) && resource.reason !== '' ? [renderRemark(resource.reason, style)] : []),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
-    ...steps.map((step) => (isTask(step) ? renderStep : renderRemark)(stepText(step, views.reach), style)),
+    ...steps.map((step) => (isTask(step) ? renderStep : renderRemark)(stepText(step, views.selection), style)),
   ];
   const lines = rows.map(({ resource, cells }) =>
     [`${mark} ${inFrom(layout.line(shown(cells)))}`, ...below(resource)].join('\n'),

@@ -86,7 +86,7 @@ export class FleetComparisons {
       ...context,
       shared,
       redactor,
-      reach: { member: address },
+      selection: { member: address },
       projectFolder: folder,
       local: sources.local(wanted.source, wanted.project),
       workspace: wanted.workspace,

@@ -187,7 +187,7 @@ export class FleetSource implements PageSource {
       running,
       left: plans.left === undefined ? undefined : planDocument.parse(plans.left),
       saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
-      reach: { member: address },
+      selection: { member: address },
       kept,
       past: state.runs,
       wanted,

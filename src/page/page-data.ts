@@ -6,7 +6,7 @@ import type { AppliedRow } from '../operator/plan-after.ts';
 import type { ShownWorkspace } from '../operator/shown-workspace.ts';
 import type { Need, WorkspaceStatus } from '../operator/workspace-status.ts';
 import { shellWord } from '../problems/shell-word.ts';
-import { commandFor, type Reach } from '../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { SyncStatus } from '../runs/sync-status.ts';
 import type { Orphan } from '../state/state-document.ts';
 import type { Json } from '../values/json.ts';
@@ -62,8 +62,8 @@ export const ORPHAN_GONE = 'This orphan is no longer on the list.';
 export const UNREAD = 'The resources are not known until a run has read the platform.';
 
 /** Explains how to close an orphan whose state the page cannot change. @param id the id of the orphan. */
-export function closingOutside(location: string, id: string, reach: Reach): string {
-  const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, reach);
+export function closingOutside(location: string, id: string, selection: WorkspaceSelection): string {
+  const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, selection);
   return `The page cannot change the state ${location}. Close with: ${command}`;
 }
 
@@ -204,7 +204,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
   /** The pending, approved or most recently rejected plan. */
   readonly saved: SavedPlan | undefined;
   /** How commands select this workspace, such as with `-w staging`. */
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
   readonly orphans: readonly Orphan[];
   /** URL templates of the dashboard by kind. */
   readonly dashboard: PlanDocument['dashboard'];

@@ -14,12 +14,12 @@ import type { Fact, RunDetail } from './page-data.ts';
 /** Converts a run of `watch` to the form in which a fleet stores runs. Only the shown resources of the plan are kept. */
 export function keptReport(report: RunReport, redact: (text: string) => string): KeptRun {
   const { startedAt, number, seconds, mode, triggers, askedBy, commit, id } = report;
-  const { hold, reach, fetchProblem } = report;
+  const { hold, selection, fetchProblem } = report;
   const resources = resourcesIn(report, redact);
   const summary: JsonObject = {
     ...resultsOf(report, { after: planAfter(report), redact, now: startedAt }),
-    fetch_problem: fetchProblem === undefined ? null : redact(messageOf(fetchProblem, reach)),
-    ...(hold !== undefined && { held: redact(holdMessage(hold, planWords(report), reach)) }),
+    fetch_problem: fetchProblem === undefined ? null : redact(messageOf(fetchProblem, selection)),
+    ...(hold !== undefined && { held: redact(holdMessage(hold, planWords(report), selection)) }),
     ...(resources.length > 0 && listed(resources.map((each) => ({ ...each })))),
   };
   return {

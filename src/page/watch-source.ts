@@ -182,7 +182,7 @@ export class WatchSource implements PageSource, RunObserver {
       running: status.running,
       left: this.#left,
       saved: undefined,
-      reach: opened?.reach,
+      selection: opened?.selection,
       kept: this.#kept,
       past: isRead ? state.runs : [],
       wanted,

@@ -47,7 +47,7 @@ export interface ShownState {
 
 /** The data of a workspace, from memory or from the database of a fleet. */
 interface KnownWorkspace
-  extends Pick<WorkspaceDetail, 'running' | 'left' | 'saved' | 'reach' | 'stateProblem' | 'impacts'> {
+  extends Pick<WorkspaceDetail, 'running' | 'left' | 'saved' | 'selection' | 'stateProblem' | 'impacts'> {
   readonly shown: ShownWorkspace;
   readonly state: ShownState | undefined;
   /** Runs and decisions, newest first. */
@@ -68,7 +68,7 @@ export function detailOf({ shown, state, kept, past: all, wanted, ...known }: Kn
   const held = heldText(shown);
   const outside = state?.location;
   // The runs of a fleet are also in `kept`.
-  const isMember = known.reach !== undefined && 'member' in known.reach;
+  const isMember = known.selection !== undefined && 'member' in known.selection;
   const past = !isMember ? all : all.filter(({ command }) => command !== 'fleet');
   const resources = resourcesOf(state, known.left, shown);
   const runs = [

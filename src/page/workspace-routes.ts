@@ -123,7 +123,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, answers }: Work
       return answers.gone(c, 'This resource is gone from the workspace.', back);
     const body = confirmView(
       detail,
-      { action, of, shown: isPlan ? planOf(detail.saved?.plan, { reach: detail.reach }) : html`` },
+      { action, of, shown: isPlan ? planOf(detail.saved?.plan, { selection: detail.selection }) : html`` },
       context,
     );
     const title = `${pageActionWords[action].heading} · ${address}`;
@@ -141,10 +141,10 @@ function lackOf({ action, of, because }: Pick<ActionRequest, 'action' | 'of' | '
   return of === undefined ? `The form names no ${subjects[action]}.` : undefined;
 }
 
-function whyNot(action: ActionName, { actions, outside, reach }: WorkspaceDetail, of = 'ID'): string {
+function whyNot(action: ActionName, { actions, outside, selection }: WorkspaceDetail, of = 'ID'): string {
   if (action === 'resume') return 'The workspace is not paused.';
   if (action === 'approve' || action === 'reject') return 'The plan is rejected.';
-  if (action === 'close-orphan' && outside !== undefined) return closingOutside(outside, of, reach);
+  if (action === 'close-orphan' && outside !== undefined) return closingOutside(outside, of, selection);
   if (action !== 'run' && action !== 'pause') return 'No state of this workspace is known yet.';
   return actions.includes('resume') ? 'The workspace is paused.' : 'The workspace has vanished.';
 }

@@ -1,5 +1,5 @@
 import type { NextStep } from './next-step.ts';
-import { commandFor, type Reach, type workspaceCommands } from './workspace-command.ts';
+import { commandFor, type WorkspaceSelection, type workspaceCommands } from './workspace-command.ts';
 
 /** A problem that a person can fix: a message, and the way out. Shown without a stack. */
 export class UserError extends Error {
@@ -55,7 +55,9 @@ export function advice(texts: TemplateStringsArray, ...values: readonly Advice[]
 }
 
 /** The text, with commands that name the workspace. */
-export function adviceText(given: Advice, reach?: Reach): string {
+export function adviceText(given: Advice, selection?: WorkspaceSelection): string {
   const parts = [given].flat();
-  return parts.map((each) => (typeof each === 'string' ? each : commandFor(`voxform ${each.command}`, reach))).join('');
+  return parts
+    .map((each) => (typeof each === 'string' ? each : commandFor(`voxform ${each.command}`, selection)))
+    .join('');
 }

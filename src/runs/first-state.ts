@@ -5,7 +5,7 @@ import { type GitCall, gitEnvironment, runGit } from '../git/run-git.ts';
 import { isInside } from '../manifests/read-file.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { type Advice, advice, UserError } from '../problems/user-error.ts';
-import { commandFor, type Reach } from '../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { findOtherState, type OtherState } from '../state/backends/local/find-other-state.ts';
 import { local } from '../state/backends/local/local-backend.ts';
@@ -21,7 +21,7 @@ interface NewState {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
   readonly store: Pick<StateStore, 'location'>;
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
   readonly context: Pick<RunContext, 'cwd' | 'env' | 'log'>;
 }
 
@@ -78,16 +78,17 @@ function otherState({ location: shown, from, records }: StateElsewhere, beginnin
 
 /** How to move the state here, and how to go on without it. */
 function hintFor(
-  { project, reach }: NewState,
+  { project, selection }: NewState,
   { text, command, or }: { readonly text: string; readonly command: string; readonly or?: Advice },
 ): Advice {
-  const given = (words: string): string => inFolder(project, commandFor(`voxform ${words}`, reach), reach);
+  const given = (words: string): string => inFolder(project, commandFor(`voxform ${words}`, selection), selection);
   return advice`${text}${given(command)}. ${or === undefined ? '' : advice`${or} `}To start with an empty state: ${given('state init')}`;
 }
 
 /** Paths of a project in a repository are relative to the operator's folder, so that its project file is needed there. */
-function inFolder({ root, localRoot, file }: ProjectConfig, command: string, reach: Reach): string {
-  if ((reach !== undefined && 'member' in reach) || localRoot === undefined || file === undefined) return command;
+function inFolder({ root, localRoot, file }: ProjectConfig, command: string, selection: WorkspaceSelection): string {
+  if ((selection !== undefined && 'member' in selection) || localRoot === undefined || file === undefined)
+    return command;
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 
@@ -120,7 +121,7 @@ const SHARED = 'Set state: { backend: git } in voxform.yaml';
  * Warns if Git tracks the state: other CI jobs see neither a state in this checkout nor its lock.
  * @throws UserError if there is no state yet, because the ids of new records would be lost with the checkout.
  */
-export async function checkStateInCi({ project, workspace, reach, context }: NewState): Promise<void> {
+export async function checkStateInCi({ project, workspace, selection, context }: NewState): Promise<void> {
   const { env, log } = context;
   if (!isInCi(env)) return;
   const backend = backendOf(workspace.state);
@@ -132,12 +133,12 @@ export async function checkStateInCi({ project, workspace, reach, context }: New
     // A platform on this machine is for trials.
     if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
     throw new UserError(`no state at ${location} yet, and no other job would see the one that this job creates`, {
-      hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', reach)}`,
+      hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', selection)}`,
     });
   }
   if (tracking !== 'tracked') return;
   log.warn(
-    `the state ${location} is in Git, and other jobs do not see its lock. ${SHARED}, then run: ${commandFor(`voxform state move --from ${location}`, reach)}`,
+    `the state ${location} is in Git, and other jobs do not see its lock. ${SHARED}, then run: ${commandFor(`voxform state move --from ${location}`, selection)}`,
   );
 }
 
@@ -167,7 +168,7 @@ interface FirstState {
  * @throws UserError
  */
 export function refuseFirstState(
-  { workspace, store, reach, context: { env } }: NewState,
+  { workspace, store, selection, context: { env } }: NewState,
   { session, document, isAsked }: FirstState,
 ): void {
   const creates = document.summary.create;
@@ -175,7 +176,7 @@ export function refuseFirstState(
   // A platform on this machine is for trials.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   throw new UserError(`no state at ${store.location} yet, and this apply would create ${countOf(creates)}`, {
-    hint: `If this workspace had a state before, restore or move it. To start with an empty one: ${commandFor('voxform state init', reach)}`,
+    hint: `If this workspace had a state before, restore or move it. To start with an empty one: ${commandFor('voxform state init', selection)}`,
   });
 }
 

@@ -48,7 +48,7 @@ export class OpenWorkspace extends StateAccess {
     super(context, project, workspace);
     this.#declarations = declarations;
     this.keepSecret(workspace.apiKey);
-    context.onWorkspace?.(this.reach);
+    context.onWorkspace?.(this.selection);
   }
 
   /**

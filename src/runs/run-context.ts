@@ -5,7 +5,7 @@ import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
 import type { RequestEvent } from '../platform/transport.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { KeptProject } from '../project/load-project.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
@@ -55,14 +55,14 @@ export interface RunContext {
   /** The commit of the manifests, if voxform checked them out. */
   readonly commit?: string | undefined;
   /** How a user's command names this workspace, if its name is not enough. */
-  readonly reach?: Reach;
+  readonly selection?: WorkspaceSelection;
   /** Rules that apply in addition to those of the project. */
   readonly policies?: ExternalPolicies | undefined;
   /** Receives every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;
   /** Called when a workspace is opened, with the way a command names it. */
-  readonly onWorkspace?: ((reach: Reach) => void) | undefined;
+  readonly onWorkspace?: ((selection: WorkspaceSelection) => void) | undefined;
   /** Called before a workspace is used; throws to refuse it. A loop that opens a workspace once calls it before each run. */
   readonly begin?: ((workspace: WorkspaceConfig) => Promise<void>) | undefined;
   /** Required for each write, besides the lock. */

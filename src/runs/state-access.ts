@@ -4,7 +4,7 @@ import { hostname } from 'node:os';
 import { proxyFor, secretsOf } from '../platform/proxy.ts';
 import type { Network } from '../platform/web-client.ts';
 import { advice, command, UserError } from '../problems/user-error.ts';
-import type { Reach } from '../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { StoreUser } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
@@ -63,9 +63,9 @@ export class StateAccess {
   }
 
   /** How a suggested command names this workspace. */
-  get reach(): Reach {
+  get selection(): WorkspaceSelection {
     const isOneOfMany = Object.keys(this.project.workspaces).length > 1;
-    return this.context.reach ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
+    return this.context.selection ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
   }
 
   /** True if the state is a local file. */

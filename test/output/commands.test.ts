@@ -14,10 +14,10 @@ describe('a command for a workspace of a fleet', () => {
     { address: 'cc/$(id):prod', word: "'cc/$(id):prod'", reason: 'has a command of its own' },
     { address: "cc/it's:prod", word: String.raw`'cc/it'\''s:prod'`, reason: 'has a quote' },
   ])('keeps $address one word: it $reason', ({ address, word }) => {
-    const reach = { member: address };
-    expect(commandFor('voxform apply', reach)).toBe(`voxform fleet exec ${word} -- apply`);
+    const selection = { member: address };
+    expect(commandFor('voxform apply', selection)).toBe(`voxform fleet exec ${word} -- apply`);
     const hint = advice`Run ${advice`${command('plan')} for ${'voxform plan.yaml'}`}.`;
-    expect(adviceText(hint, reach), 'other text as it is').toBe(
+    expect(adviceText(hint, selection), 'other text as it is').toBe(
       `Run voxform fleet exec ${word} -- plan for voxform plan.yaml.`,
     );
     const hold = { why: 'approval', address, digest: '0123456789abcdef' } as const;
@@ -26,7 +26,7 @@ describe('a command for a workspace of a fleet', () => {
 
   it('is what a request that accepts its drift names', () => {
     const drift = plan([resource('Agent/day', { action: 'update' })]);
-    const text = requestWriter.text({ drift, refused: [], reach: { member: 'cc/clinic:prod' } });
+    const text = requestWriter.text({ drift, refused: [], selection: { member: 'cc/clinic:prod' } });
     expect(text).toContain('close it and run <code>voxform fleet exec cc/clinic:prod -- apply</code>');
   });
 });

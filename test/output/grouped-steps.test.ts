@@ -168,7 +168,7 @@ describe('many numbers to be changed', () => {
   });
 
   it('are counted after an apply, whose plan has the table', () => {
-    const shown = applyText(applied, plainStyle(), { reach: { workspace: 'a' } });
+    const shown = applyText(applied, plainStyle(), { selection: { workspace: 'a' } });
     expect(shown).toContain('[ ] Change 100 phone numbers in the dashboard: Agent/branch-000,');
     expect(shown.replace(/\s+/g, ' ')).toContain('and 97 more (voxform plan -w a lists them)');
     expect(lines(shown)).toBeLessThan(110);

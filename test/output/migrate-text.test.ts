@@ -23,7 +23,7 @@ it('names the resources of an item of the checklist once, also where its text na
           addresses: ['Agent/support'],
         },
       ],
-      ...{ after: [], files: [], plan: undefined, report: undefined, full: false, reach: undefined },
+      ...{ after: [], files: [], plan: undefined, report: undefined, full: false, selection: undefined },
     },
     plainStyle(),
   );
@@ -52,7 +52,17 @@ it('says once what many agents and numbers leave to do', () => {
   const report: ApplyReport = { plan: plan([]), results: new Map(), warnings: [], interrupted: undefined };
   const shown = (full: boolean) =>
     migratedText(
-      { from: end, to: end, before: [], after, files: [], plan: undefined, report, full, reach: { workspace: 'live' } },
+      {
+        from: end,
+        to: end,
+        before: [],
+        after,
+        files: [],
+        plan: undefined,
+        report,
+        full,
+        selection: { workspace: 'live' },
+      },
       plainStyle(),
     );
   const compact = shown(false);

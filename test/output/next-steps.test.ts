@@ -168,7 +168,7 @@ it.each(reportFormatNames)(
   async (name) => {
     const { format } = await reportFormats[name]();
     const style = createStyle({ color: false, width: 1000 });
-    const presentation = { style, verbose: false, made: new Date(0), reach: STAGING };
+    const presentation = { style, verbose: false, made: new Date(0), selection: STAGING };
     const plan = format.report(planReport(richPlan), presentation).replaceAll('`', '');
     const applied = format.report(
       applyReport({ plan: richPlan, results: new Map(), warnings: [], interrupted: undefined }),
@@ -213,8 +213,8 @@ it.each([
     'Review with voxform fleet exec voices/acme:test -- plan --out FILE, not with voxform init. No voxform is running.',
   ],
   [STAGING, 'Review with voxform plan --out FILE -w staging, not with voxform init. No voxform is running.'],
-])('has the commands of a hint mean a workspace that %j reaches', (reach, text) => {
+])('has the commands of a hint mean a workspace that %j reaches', (selection, text) => {
   const hint = advice`Review with ${command('plan --out FILE')}, not with voxform init. No voxform is running.`;
-  expect(helpText(new UserError('no', { hint }), reach)).toBe(text);
-  expect(helpText({}, reach)).toBeUndefined();
+  expect(helpText(new UserError('no', { hint }), selection)).toBe(text);
+  expect(helpText({}, selection)).toBeUndefined();
 });

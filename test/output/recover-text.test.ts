@@ -34,7 +34,7 @@ const nothing: Recovered = {
   matches: [],
   unanswered: [],
   missed: [],
-  reach: undefined,
+  selection: undefined,
 };
 
 const lines = (text: string) => text.trimEnd().split('\n').length;

@@ -327,7 +327,7 @@ export class SampleSource implements PageSource {
       resources: resourcesOf(undefined, this.plan, { status: row.status, last: {} }),
       left: this.plan,
       saved: { id: this.waiting, madeAt: at(30), plan: this.plan },
-      reach: undefined,
+      selection: undefined,
       dashboard: { Webhook: 'https://app.example.com/webhooks/{id}', Agent: 'https://app.example.com/agents/{id}' },
       files: 'https://github.com/acme/voices/blob/7d81c3a52e0f4b6a8d9c1e2f3a4b5c6d7e8f9a0b/{file}#L{line}',
       orphans: [

@@ -38,7 +38,7 @@ async function beginning(baseUrl: string, written: string, writtenFor?: string) 
         project,
         workspace,
         store: { location: '.voxform/live.state.json' },
-        reach: undefined,
+        selection: undefined,
         context: { cwd: root, env: {}, log: { warn() {}, info() {}, debug() {} } },
       },
       { marks },

@@ -6,7 +6,7 @@ import { reportText } from '../../output/formats/text-format.ts';
 import { applyReport, planReport } from '../../output/report.ts';
 import { refuseInvalidWaivers } from '../../policies/waivers.ts';
 import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
-import type { Reach } from '../../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import {
   type ApplyPlanInput,
   applyPlan,
@@ -115,12 +115,12 @@ async function approveAndApply(
   { opened, session, planned, options, isReviewed, shown }: ApprovedApply,
 ): Promise<number> {
   const { document } = planned.plan;
-  const { reach } = opened;
+  const { selection } = opened;
   session.note(planInHistory(document));
   const isApproved = isReviewed || options.autoApprove === true;
   const isAsked = !isApproved && context.terminal.canAsk;
   const shownPlan = { ...document, guards: unliftedGuards(document.guards, options) };
-  await show(context, shownPlan, { ...options, isAsked, reach });
+  await show(context, shownPlan, { ...options, isAsked, selection });
   refuseDenied(document);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
@@ -140,7 +140,7 @@ async function approveAndApply(
   progress.clear();
   if (options.output !== 'text' || applied.results.size + renamedBy(applied).length > 0) {
     const { full = context.verbose } = options;
-    await report(context, { ...options, full, reach }, applyReport(applied));
+    await report(context, { ...options, full, selection }, applyReport(applied));
     shown(applied);
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
@@ -153,14 +153,14 @@ async function approveAndApply(
 async function show(
   context: Context,
   document: PlanDocument,
-  options: ApplyFlags & { readonly isAsked: boolean; readonly reach: Reach },
+  options: ApplyFlags & { readonly isAsked: boolean; readonly selection: WorkspaceSelection },
 ): Promise<void> {
   const { terminal, verbose } = context;
-  const { output, full, isAsked, reach } = options;
+  const { output, full, isAsked, selection } = options;
   if (output === 'text') {
     await report(context, options, planReport(document));
   } else if (isAsked) {
-    terminal.err(reportText(planReport(document), terminal.errorStyle, { verbose, full, reach }));
+    terminal.err(reportText(planReport(document), terminal.errorStyle, { verbose, full, selection }));
   }
 }
 

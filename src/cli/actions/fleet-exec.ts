@@ -131,7 +131,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
       policies: { files: [], fleet: fleet.policies },
       workspace: wanted.workspace,
       workspaces: [wanted.workspace],
-      reach: { member: address },
+      selection: { member: address },
       env: ofProjects,
       typedEnv: env,
     });

@@ -187,7 +187,7 @@ export async function fleetShow(context: Context, flags: ShowFlags): Promise<voi
   const { approvalDigest } = await import('../../engine/plan/plan-digest.ts');
   const { report } = await import('./report.ts');
   const plan = planDocument.parse(found);
-  await report(context, { ...flags, reach: { member: address }, isSaved: true }, planReport(plan));
+  await report(context, { ...flags, selection: { member: address }, isSaved: true }, planReport(plan));
   if (output !== 'text') return;
   const named = `${shellWord(address)} ${approvalDigest(plan).slice(0, 12)}`;
   context.terminal.out(

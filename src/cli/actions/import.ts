@@ -39,7 +39,7 @@ async function importRecord(
   const outcome = await withSession(opened, { operation: 'import', options }, ({ session, client }) =>
     importById({ address, id, kind, client, workspaceId, session, now: context.now }),
   );
-  const command = commandFor('voxform plan', opened.reach);
+  const command = commandFor('voxform plan', opened.selection);
   context.terminal.out(
     outcome === 'already'
       ? `${address} (${id}) is already managed.\n`
@@ -71,7 +71,7 @@ async function importFile(context: Context, file: string, options: ImportOptions
   });
   const held = rows.length - fresh.length;
   const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already managed.`;
-  const command = commandFor('voxform plan', opened.reach);
+  const command = commandFor('voxform plan', opened.selection);
   context.terminal.out(`${fresh.length} imported.${more} Run ${command} to see how they differ.\n`);
   const declared = claimedBy(resources);
   warnUndeclared(

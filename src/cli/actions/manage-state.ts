@@ -192,7 +192,7 @@ export async function pushStateFile(context: Context, { file, ...flags }: FileFl
   const document = await opened.seal.openedCopy(parsed, file);
   const pushed = await pushState(opened.store, {
     document,
-    forced: commandFor(`voxform state push --force ${shellWord(file)}`, opened.reach),
+    forced: commandFor(`voxform state push --force ${shellWord(file)}`, opened.selection),
     force: flags.force ?? false,
     session: opened.sessionOptions('state push', flags),
     naturalKey: (address, entry) => recordedKey(kinds.get(kindOf(address)), entry),

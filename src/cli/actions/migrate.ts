@@ -174,7 +174,15 @@ function migrationOf(
 ): Omit<Migration, 'after' | 'report'> {
   const { full = context.verbose } = options;
   const { from, to } = ends;
-  return { from: from.workspace, to: to.workspace, reach: to.reach, before, files, plan: planned?.plan.document, full };
+  return {
+    from: from.workspace,
+    to: to.workspace,
+    selection: to.selection,
+    before,
+    files,
+    plan: planned?.plan.document,
+    full,
+  };
 }
 
 /** The result itself if results are text, otherwise only for the person who is asked. */

@@ -59,7 +59,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
   if (out !== undefined) {
     const next = isDenied
       ? `apply refuses it. To show it: voxform show ${shellWord(out)}`
-      : `To apply it: ${commandFor(`voxform apply ${shellWord(out)}`, context.reach)}`;
+      : `To apply it: ${commandFor(`voxform apply ${shellWord(out)}`, context.selection)}`;
     context.log.info(`Plan saved${isDenied ? ', but' : '.'} ${next}`);
   }
   return exitCode;

@@ -57,7 +57,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     answers = await chosen(context, matches, options);
     begins = answers.taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
   } catch (error) {
-    if (!isText) terminal.out(jsonText(recoverJson({ ...recovery, ...none(), reach: opened.reach })));
+    if (!isText) terminal.out(jsonText(recoverJson({ ...recovery, ...none(), selection: opened.selection })));
     throw error;
   }
   const { taken } = answers;
@@ -71,7 +71,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   }
   const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
   const dashboard = dashboardOf(opened.workspace);
-  const recovered: Recovered = { ...recovery, ...answers, unanswered, reach: opened.reach, dashboard };
+  const recovered: Recovered = { ...recovery, ...answers, unanswered, selection: opened.selection, dashboard };
   if (!isText) terminal.out(jsonText(recoverJson(recovered)));
   else if (matches.length > 0) terminal.out(recoveredText(recovered, terminal.style));
   if (interrupted === undefined) {

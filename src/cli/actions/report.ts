@@ -5,7 +5,7 @@ import { type ReportFormatName, reportFormats } from '../../output/formats/index
 import { createProgress, type Progress } from '../../output/progress.ts';
 import { driftReport, planReport, type Report, type SeveralReports } from '../../output/report.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import type { Reach } from '../../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/open-workspace.ts';
 import { type Planning, type PlanSources, planWorkspace, preparedToPlan } from '../../runs/planning.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
@@ -63,11 +63,16 @@ export function withPlan<T>(
 /** Prints the report of one or several workspaces in the requested format. */
 export async function report(
   { terminal, verbose, quiet, now }: Context,
-  { output, full, reach, isSaved }: ReportFlags & { readonly reach?: Reach; readonly isSaved?: true },
+  {
+    output,
+    full,
+    selection,
+    isSaved,
+  }: ReportFlags & { readonly selection?: WorkspaceSelection; readonly isSaved?: true },
   subject: Report | SeveralReports,
 ): Promise<void> {
   const { format } = await reportFormats[output]();
-  const presentation = { style: terminal.style, verbose, full, quiet, reach, ...(!isSaved && { made: now() }) };
+  const presentation = { style: terminal.style, verbose, full, quiet, selection, ...(!isSaved && { made: now() }) };
   const isSeveral = 'reports' in subject;
   terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }
@@ -157,7 +162,7 @@ export async function reportEach(
     const apiKey = options.apiKeyStdin ? await keyFromStdin(context) : undefined;
     const opened = await openWorkspace({ ...context, apiKey }, { requireKey: true });
     const document = await look(opened);
-    await report(context, { ...options, reach: opened.reach }, reportOf(document));
+    await report(context, { ...options, selection: opened.selection }, reportOf(document));
     return codeFor([document]);
   }
   const found = await inEach(context, several, look);

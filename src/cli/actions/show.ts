@@ -5,7 +5,7 @@ import { parseSavedPlan } from '../../engine/plan/saved-plan.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { parseAddress } from '../../manifests/resource.ts';
 import type { ReportFormatName } from '../../output/formats/index.ts';
-import { planReport, reachOf } from '../../output/report.ts';
+import { planReport, selectionOf } from '../../output/report.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -32,7 +32,7 @@ export async function show(context: Context, options: ShowOptions): Promise<void
   const { voxform_version: madeBy } = document;
   if (madeBy !== VERSION) context.log.warn(`${file} was made by voxform ${madeBy}; this is voxform ${VERSION}`);
   const plan = planReport(document);
-  await report(context, { ...options, reach: reachOf(plan), isSaved: true }, plan);
+  await report(context, { ...options, selection: selectionOf(plan), isSaved: true }, plan);
 }
 
 /**

@@ -57,7 +57,7 @@ export async function status(context: Context, options: StatusOptions): Promise<
   const found = await look(opened);
   terminal.out(isJson ? jsonText(found.resources) : table(found, terminal.tableStyle, options));
   if (!isJson && found.resources.some(({ status }) => withSteps.has(status)))
-    log.info(`To show the steps: ${commandFor('voxform plan', opened.reach)}`);
+    log.info(`To show the steps: ${commandFor('voxform plan', opened.selection)}`);
   return codeFor(context, [found], options);
 }
 

@@ -63,7 +63,7 @@ export async function planAtHead(planning: PlanningAtHead, affected: AffectedWor
     {
       ...context,
       shared,
-      reach: { member: address },
+      selection: { member: address },
       projectFolder: folder,
       workspace,
       redactor,
@@ -83,7 +83,7 @@ export async function planAtHead(planning: PlanningAtHead, affected: AffectedWor
   }
   const { opened } = result.loaded;
   const state = await opened.state();
-  if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.reach);
+  if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.selection);
   await using client = opened.connect({});
   const { onDrift, mode } = ruleOf(rules, address);
   const keepsDrift = onDrift !== undefined && mode !== 'report';

@@ -75,7 +75,7 @@ function plansMarkdown(plans: readonly PullPlan[]): string {
     {
       folds: true,
       wordOf: ({ workspace }) => results.get(workspace) ?? 'failed',
-      reachOf: ({ document }) => ({ member: document.workspace }),
+      selectionOf: ({ document }) => ({ member: document.workspace }),
     },
   );
 }

@@ -91,20 +91,20 @@ export class NotificationEvents {
   }
 
   #failures(report: RunReport): Pick<FoundEvents, 'failures' | 'failed'> {
-    const { result, busy, error, invalid, fetchProblem, applied, hold, plan, reach } = report;
+    const { result, busy, error, invalid, fetchProblem, applied, hold, plan, selection } = report;
     const failed = applied.filter((each) => each.result.status === 'failed');
     const hasFailed = error !== undefined && result !== 'interrupted' && (result !== 'busy' || busy?.isLong === true);
     const lines = [
-      ...(fetchProblem === undefined ? [] : [`cannot fetch the source: ${messageOf(fetchProblem, reach)}`]),
+      ...(fetchProblem === undefined ? [] : [`cannot fetch the source: ${messageOf(fetchProblem, selection)}`]),
       ...(invalid === undefined ? [] : invalidLines(invalid)),
-      ...(hold?.why === 'guard' || hold?.why === 'policy' ? [holdMessage(hold, '', reach)] : []),
-      ...failed.map((each) => failureMessage(each, reach)),
+      ...(hold?.why === 'guard' || hold?.why === 'policy' ? [holdMessage(hold, '', selection)] : []),
+      ...failed.map((each) => failureMessage(each, selection)),
     ];
     // A run that ended early does not show whether an earlier failure is over.
     const isOver = lines.length === 0 && !hasFailed && plan === undefined;
     const keys = hasFailed ? [...lines, errorKey(error)] : lines;
     const isNews = !isOver && this.#reported.changes('failure', keys).added.length > 0;
-    if (hasFailed) lines.unshift(messageOf(error, reach));
+    if (hasFailed) lines.unshift(messageOf(error, selection));
     return isNews ? { failures: lines, failed: failed.map(({ address }) => address) } : { failures: [], failed: [] };
   }
 
@@ -129,7 +129,7 @@ export class NotificationEvents {
       if (done.has(address) && resource !== undefined) {
         const isOverwritten = !isCorrection(resource, report);
         const outcome = isOverwritten ? 'overwritten by a change of the manifest' : 'corrected';
-        const text = withManualSteps(`${line} (${outcome})`, resource, report.reach);
+        const text = withManualSteps(`${line} (${outcome})`, resource, report.selection);
         return [{ text, address, isOverwritten }];
       }
       if (before.get(address) === digest) return [];
@@ -175,7 +175,7 @@ function changesIn(
     reported,
   }: { readonly report: RunReport; readonly isBoth: boolean; readonly reported: ReadonlySet<string> },
 ): { lines: readonly string[]; addresses: readonly string[] } {
-  const { applied, plan, hold, reach } = report;
+  const { applied, plan, hold, selection } = report;
   const done = doneAddresses({ applied });
   const resources = planned
     .filter(({ isCorrection: isOnlyCorrection }) => !(isBoth && isOnlyCorrection))
@@ -183,12 +183,12 @@ function changesIn(
   const written = resources.filter(({ address }) => done.has(address));
   const addressesOf = (some: readonly PlannedResource[]) => some.map(({ address }) => address);
   if (written.length > 0) {
-    return { lines: written.map((each) => appliedMessage(each, reach)), addresses: addressesOf(written) };
+    return { lines: written.map((each) => appliedMessage(each, selection)), addresses: addressesOf(written) };
   }
   const open = resources.filter((each) => !(reported.has(each.address) && hasDrifted(each)));
   if (hold === undefined || !open.some((each) => added.includes(keyOf(each)))) return { lines: [], addresses: [] };
   const words = pendingWords({ plan: plan && { ...plan, resources: open, summary: summaryOf(open) } });
-  const line = hold.why === 'report' ? words : holdMessage(hold, words, reach);
+  const line = hold.why === 'report' ? words : holdMessage(hold, words, selection);
   return { lines: [line], addresses: addressesOf(open) };
 }
 
@@ -223,7 +223,7 @@ interface EventText {
 const MAX_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: EventText): NotificationEvent['values'] {
-  const { workspace, mode, result, number, startedAt, commit, applied, drift, error, reach, url } = report;
+  const { workspace, mode, result, number, startedAt, commit, applied, drift, error, selection, url } = report;
   const more = lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more`] : [];
   const name = workspace?.name ?? null;
   return {
@@ -245,7 +245,7 @@ function valuesOf(report: RunReport, { event, lines, addresses }: EventText): No
     failed: applied.filter((each) => each.result.status === 'failed').length,
     drifted: drift.length,
     resources: [...addresses],
-    error: event === 'failure' ? (error === undefined ? (lines[0] ?? null) : messageOf(error, reach)) : null,
+    error: event === 'failure' ? (error === undefined ? (lines[0] ?? null) : messageOf(error, selection)) : null,
     url: url ?? null,
   };
 }

@@ -1,5 +1,5 @@
 import type { PlanDocument, PlannedResource, PlanWarning, Violation } from '../../engine/plan/plan-document.ts';
-import type { Reach } from '../../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { earlyEnd } from '../action-words.ts';
 import { listed } from '../address-list.ts';
 import { type AnnotationLevel, diagnosticsGithub, githubCommand } from '../diagnostics.ts';
@@ -12,8 +12,8 @@ import {
   type Report,
   type ReportGroup,
   type ReportOptions,
-  reachOf,
   type SeveralReports,
+  selectionOf,
 } from '../report.ts';
 import { routeRemarks } from '../route-words.ts';
 import type { ReportFormat } from './format.ts';
@@ -30,7 +30,7 @@ interface GithubOptions extends ReportOptions {
 
 interface AnnotationWording {
   title(what: string): string;
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
 }
 
 /** Groups that need no action. */
@@ -40,9 +40,9 @@ const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'repl
  * Annotations for GitHub Actions: planned, observed or executed changes of each declared resource, beside its manifest, with warnings and
  * guards. Those that need attention come first, because GitHub shows only the first ten of a kind.
  */
-export function reportGithub(report: Report, { workspace, quiet, reach }: GithubOptions = {}): string {
+export function reportGithub(report: Report, { workspace, quiet, selection }: GithubOptions = {}): string {
   const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
-  const wording = { title, reach };
+  const wording = { title, selection };
   const { what, document, applied } = report;
   const ended = applied && earlyEnd(applied);
   const early = applied?.interrupted === undefined ? 'stopped early' : 'interrupted';
@@ -53,7 +53,7 @@ export function reportGithub(report: Report, { workspace, quiet, reach }: Github
   const remarks = [
     ...document.warnings.map((warning) => warningAnnotation(warning, document, wording)),
     // One for all resources with the same text: GitHub shows few.
-    ...(quiet ? [] : noteTexts(document, { full: false, reach })).map((text) =>
+    ...(quiet ? [] : noteTexts(document, { full: false, selection })).map((text) =>
       githubCommand('notice', { title: title('note') }, text),
     ),
   ];
@@ -76,8 +76,8 @@ interface AnnotationContext {
 /** Nothing for an undeclared resource without a result; failures must be visible. */
 function annotation(resource: PlannedResource, { report, group, wording }: AnnotationContext): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
-  const { title, reach } = wording;
-  const outcome = outcomeOf(report, resource, reach);
+  const { title, selection } = wording;
+  const outcome = outcomeOf(report, resource, selection);
   if (outcome !== undefined) {
     const level = group.key === 'failed' ? 'error' : group.key === 'done' ? 'notice' : 'warning';
     const result = report.applied?.results.get(address);
@@ -94,7 +94,7 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
     reason,
     (action === 'create' ? undefined : fields) ?? '',
     ...routeRemarks(resource, { verbose: false }),
-    ...steps.map((step) => stepText(step, reach)),
+    ...steps.map((step) => stepText(step, selection)),
   ];
   return githubCommand(level, place, said.filter((text) => text !== '').join('; '));
 }
@@ -102,9 +102,9 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
 function warningAnnotation(
   { address, ...remark }: PlanWarning,
   { resources }: PlanDocument,
-  { title, reach }: AnnotationWording,
+  { title, selection }: AnnotationWording,
 ): string {
-  const message = remarkText(remark, reach);
+  const message = remarkText(remark, selection);
   const source = resources.find((resource) => resource.address === address)?.source;
   const about = address === null ? message : `${address}: ${message}`;
   return githubCommand('warning', { ...source, title: title('warning') }, about);
@@ -134,7 +134,7 @@ export function severalGithub(
     }),
     ...reports.map((report) => {
       const { workspace } = report.document;
-      return reportGithub(report, { workspace, quiet, reach: reachOf(report) });
+      return reportGithub(report, { workspace, quiet, selection: selectionOf(report) });
     }),
   ].join('');
 }

@@ -1,6 +1,6 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import { placeOf } from '../../problems/diagnostic.ts';
-import { commandFor, type Reach } from '../../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { actionWords, appliedIn, earlyEnd, skippedIn } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
@@ -24,8 +24,8 @@ import {
   type Report,
   type ReportGroup,
   type ReportOptions,
-  reachOf,
   type SeveralReports,
+  selectionOf,
 } from '../report.ts';
 import { adoptionList, details, type RowWords, TABLE_HEADING, tableRow } from '../resource-markdown.ts';
 import type { ReportFormat } from './format.ts';
@@ -52,25 +52,25 @@ interface MarkdownOptions extends ReportOptions {
  */
 export function reportMarkdown(
   report: Report,
-  { limit, command, full = false, quiet, reach, isUntitled = false }: MarkdownOptions = {},
+  { limit, command, full = false, quiet, selection, isUntitled = false }: MarkdownOptions = {},
 ): string {
   const { what, document, summary, pending } = report;
   const page = new MarkdownPage(limit);
   const workspace = markdownCode(document.workspace.slice(0, 100));
   if (!isUntitled) page.add(`### voxform ${what} for ${workspace}\n\n**${markdownText(summary.join(' '))}**`);
   const applied = what === 'apply';
-  const wording = { full, reach };
+  const wording = { full, selection };
   page.addList('', urgentIn(report, wording), { share: bounds.urgent, rest: moreItems });
   const checklist = ({ address, url, steps = [] }: PlannedResource): string[] =>
     steps
       .filter(isTask)
       .map((step) =>
-        `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, reach))} ${markdownLink(url)}`.trimEnd(),
+        `- [ ] ${markdownCode(address)}: ${markdownText(stepText(step, selection))} ${markdownLink(url)}`.trimEnd(),
       );
   const isOld = ({ action }: PlannedResource) => action === 'manual';
   page.addList('', remarksOf(document, { ...wording, applied }), { share: bounds.warnings, rest: moreItems });
   const { shared, resources, without } = sharedSteps(pending, { ...wording, dashboard: document.dashboard });
-  const formats = { ...FORMATS, link: markdownLink, ...(applied && { applied: { reach } }) };
+  const formats = { ...FORMATS, link: markdownLink, ...(applied && { applied: { selection } }) };
   const steps = [
     ...shared.map((each) => `- [ ] ${sharedStepText(each, formats)}`),
     ...resources.filter((each) => !isOld(each)).flatMap(checklist),
@@ -90,7 +90,7 @@ export function reportMarkdown(
       return left === undefined ? [] : [{ resource: left, words: wordsOf(resource, group, report) }];
     }),
   );
-  const blocks = blocksOf(listed, viewsOf(report, { reach }), full);
+  const blocks = blocksOf(listed, viewsOf(report, { selection }), full);
   page.addList(
     TABLE_HEADING,
     blocks.filter(({ hasRow }) => hasRow).map(({ resources, words }) => tableRow(resources, words)),
@@ -101,7 +101,7 @@ export function reportMarkdown(
     share: bounds.standing,
     rest: moreSteps,
   });
-  const lists = applied ? commandFor('voxform status', reach) : '--full';
+  const lists = applied ? commandFor('voxform status', selection) : '--full';
   const notes = quiet ? [] : noteTexts(document, { ...FORMATS, ...wording, lists }).map((text) => `- ${text}`);
   page.addList('#### Notes', notes, { share: bounds.notes, rest: moreItems });
   for (const { forms } of blocks) {
@@ -119,18 +119,18 @@ function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGrou
 }
 
 /** Why an apply ended early, the failures, and a line for each reason to skip resources. */
-function urgentIn({ applied }: Report, { full, reach }: MarkdownWording): string[] {
+function urgentIn({ applied }: Report, { full, selection }: MarkdownWording): string[] {
   if (applied === undefined) return [];
   const ended = earlyEnd(applied);
   const writes = appliedIn(applied);
   const failed = writes.flatMap(({ resource: { address }, result }) => {
     if (result.status !== 'failed') return [];
-    const help = helpText(result, reach);
+    const help = helpText(result, selection);
     const hint = help === undefined ? '' : ` (${markdownText(help)})`;
     return [`- **Failed:** ${markdownCode(address)}: ${markdownText(result.error)}${hint}`];
   });
   const skipped = skippedIn(writes).map(({ because, addresses }) => {
-    const lists = commandFor('voxform plan', reach);
+    const lists = commandFor('voxform plan', selection);
     const names = addressList(addresses.map(markdownCode), full, { lists });
     return `- **Skipped:** ${names}: ${markdownText(because)}`;
   });
@@ -183,14 +183,14 @@ function isPlainAdoption({ resources, fields, notices, released }: Statement): b
 
 interface MarkdownWording {
   readonly full: boolean;
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
 }
 
 function remarksOf(
   document: PlanDocument,
-  { full, reach, applied }: MarkdownWording & { readonly applied: boolean },
+  { full, selection, applied }: MarkdownWording & { readonly applied: boolean },
 ): string[] {
-  const said = wordedWarnings(document.warnings, reach, { full, lists: applied ? '' : '--full' });
+  const said = wordedWarnings(document.warnings, selection, { full, lists: applied ? '' : '--full' });
   return [
     ...violationGroups(document).map((group) => violationLine(group, full)),
     ...document.guards.map(
@@ -231,7 +231,7 @@ interface SeveralOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
   /** What a failure is called. */
   readonly wordOf?: (failure: WorkspaceFailure) => string;
   /** How commands name a reported workspace. */
-  readonly reachOf?: (report: Report) => Reach;
+  readonly selectionOf?: (report: Report) => WorkspaceSelection;
 }
 
 /** Characters below which a part of a report is not worth showing. */
@@ -240,7 +240,7 @@ const SHORTEST_REPORT = 600;
 /** One comment for all workspaces, of at most 65,536 characters unless the table alone is longer: a table, failures, then as much of each as fits. */
 export function severalMarkdown(
   { what, reports, failures, remarks = [] }: SeveralReports,
-  { full, quiet, folds = false, reachOf: reachFor = reachOf, wordOf = () => 'failed' }: SeveralOptions = {},
+  { full, quiet, folds = false, selectionOf: selectionFor = selectionOf, wordOf = () => 'failed' }: SeveralOptions = {},
 ): string {
   const rows = [
     ...failures.map((failure) => [markdownCode(failure.workspace), `**${wordOf(failure)}**`]),
@@ -268,9 +268,9 @@ export function severalMarkdown(
     const limit = share - opening.length - closing.length;
     if (limit < SHORTEST_REPORT)
       return `${page}\n_Too long to be shown here: ${plural(reports.length - index, what)}._\n`;
-    const reach = reachFor(report);
-    const command = commandFor(`voxform ${what}`, reach);
-    const text = reportMarkdown(report, { limit, command, full, quiet, reach, isUntitled: folds });
+    const selection = selectionFor(report);
+    const command = commandFor(`voxform ${what}`, selection);
+    const text = reportMarkdown(report, { limit, command, full, quiet, selection, isUntitled: folds });
     if (text.trim() !== '') page += `\n${opening}${text}${closing}`;
   }
   return page;

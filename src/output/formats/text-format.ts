@@ -1,6 +1,6 @@
 import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import type { PlannedResource } from '../../engine/plan/plan-document.ts';
-import { commandFor, type Reach } from '../../problems/workspace-command.ts';
+import { commandFor, type WorkspaceSelection } from '../../problems/workspace-command.ts';
 import {
   type AppliedWrite,
   actionWords,
@@ -21,7 +21,7 @@ import { sharedSteps } from '../grouped-steps.ts';
 import { commandOf, helpText, isTask, stepText } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import { renderRemarks, renderShared, renderWarnings } from '../remarks-text.ts';
-import { changedGroups, type Report, type ReportOptions, reachOf, type SeveralReports } from '../report.ts';
+import { changedGroups, type Report, type ReportOptions, type SeveralReports, selectionOf } from '../report.ts';
 import { headLine, renderGroup, renderRemark } from '../resource-text.ts';
 import { paragraphs, type Style, section, sentences } from '../style.ts';
 import { displayWidth, pad } from '../text-width.ts';
@@ -44,9 +44,9 @@ interface ReportTextOptions extends ReportOptions {
 export function reportText(report: Report, style: Style, options: ReportTextOptions = {}): string {
   const { what, document, groups, pending, applied } = report;
   if (applied !== undefined) return applyText(applied, style, options);
-  const { verbose = false, headed = false, full = verbose, quiet, reach } = options;
-  const { shared, without } = sharedSteps(pending, { full, reach, dashboard: document.dashboard });
-  const views = viewsOf(report, { verbose, reach });
+  const { verbose = false, headed = false, full = verbose, quiet, selection } = options;
+  const { shared, without } = sharedSteps(pending, { full, selection, dashboard: document.dashboard });
+  const views = viewsOf(report, { verbose, selection });
   const unchanged = groups.flatMap(({ key, resources }) => (key === 'noop' ? resources : []));
   const steps = shared.map((each) => renderShared(each, style));
   const body = [
@@ -56,7 +56,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
     }),
     what === 'plan' ? renderUnchanged(unchanged, style, verbose) : '',
     section(style.bold('Manual steps'), steps),
-    renderRemarks(document, style, { full, reach, quiet }),
+    renderRemarks(document, style, { full, selection, quiet }),
   ].filter((part) => part !== '');
   const { workspace, workspace_id: id, base_url: url } = document;
   const lead = `Workspace ${escapeControls(workspace)} `;
@@ -97,7 +97,9 @@ export function severalText(
   { verbose = false, full, quiet }: Pick<ReportTextOptions, 'verbose' | 'full' | 'quiet'> = {},
 ): string {
   const parts = [
-    ...reports.map((each) => reportText(each, style, { verbose, full, quiet, headed: true, reach: reachOf(each) })),
+    ...reports.map((each) =>
+      reportText(each, style, { verbose, full, quiet, headed: true, selection: selectionOf(each) }),
+    ),
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const rows = [
@@ -118,19 +120,19 @@ const widestAddress = 36;
 interface Wording {
   readonly style: Style;
   readonly full: boolean;
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
 }
 
 /** Renders the results of an apply, the remaining steps, the warnings and the summary. */
-export function applyText(report: ApplyReport, style: Style, { full = false, reach }: ReportOptions): string {
+export function applyText(report: ApplyReport, style: Style, { full = false, selection }: ReportOptions): string {
   const applied = appliedIn(report);
   const ended = earlyEnd(report);
-  const wording = { style, full, reach };
+  const wording = { style, full, selection };
   return paragraphs([
     renderDone(applied, wording),
     ...renderUnfinished(applied, wording),
     section(style.bold('Left to do'), renderLeft(report, wording)),
-    renderWarnings(report.warnings, style, { full, reach, applied: true }),
+    renderWarnings(report.warnings, style, { full, selection, applied: true }),
     renderOrphans(applied, wording),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),
     applyClosing(report, style),
@@ -185,19 +187,19 @@ function renderLines(done: readonly AppliedWrite[], style: Style): string[] {
 }
 
 /** Notes that the records of released resources still exist, as orphans. */
-function renderOrphans(applied: readonly AppliedWrite[], { style, reach }: Wording): string {
+function renderOrphans(applied: readonly AppliedWrite[], { style, selection }: Wording): string {
   const left = applied.filter(
     ({ resource: { action, notices }, result }) =>
       action === 'forget' && result.status === 'done' && notices === undefined,
   );
   if (left.length === 0) return '';
   const records = left.length === 1 ? '1 record stays as an orphan' : `${left.length} records stay as orphans`;
-  return style.prose(`${records}: ${commandFor('voxform orphans', reach)}`);
+  return style.prose(`${records}: ${commandFor('voxform orphans', selection)}`);
 }
 
 /** A paragraph for each reason. */
-function renderSkipped(applied: readonly AppliedWrite[], { style, full, reach }: Wording): string[] {
-  const lists = commandFor('voxform plan', reach);
+function renderSkipped(applied: readonly AppliedWrite[], { style, full, selection }: Wording): string[] {
+  const lists = commandFor('voxform plan', selection);
   return skippedIn(applied).flatMap(({ because, addresses }) => {
     const said = full ? addresses : [addressList(addresses, false, { lists })];
     return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
@@ -205,20 +207,20 @@ function renderSkipped(applied: readonly AppliedWrite[], { style, full, reach }:
 }
 
 /** One import command for each record that is missing from the state. */
-function renderUnrecorded(applied: readonly AppliedWrite[], { style, reach }: Wording): string[] {
+function renderUnrecorded(applied: readonly AppliedWrite[], { style, selection }: Wording): string[] {
   const steps = applied.flatMap((entry) => unrecordedStep(entry) ?? []);
-  const commands = steps.map((step) => `    ${escapeControls(commandOf(step, reach))}`);
+  const commands = steps.map((step) => `    ${escapeControls(commandOf(step, selection))}`);
   if (commands.length === 0) return [];
   const lead =
     'The records exist. When the state is writable again, run this for each record that is not in a rescue file:';
   return [style.prose(lead, { indent: 2 }), ...commands];
 }
 
-function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] {
+function renderFailed(entry: AppliedWrite, { style, selection }: Wording): string[] {
   const { resource, result } = entry;
   if (result.status !== 'failed' || unrecordedStep(entry) !== undefined) return [];
   const { address, source, url } = resource;
-  const help = helpText(result, reach);
+  const help = helpText(result, selection);
   const place = source === null ? '' : `  ${style.dim(`${escapeControls(source.file)}:${source.line}`)}`;
   return [
     `  ${style.error('x')} ${style.bold(escapeControls(address))}${place}`,
@@ -230,18 +232,18 @@ function renderFailed(entry: AppliedWrite, { style, reach }: Wording): string[] 
 
 /** Lists the steps that several resources share, then the other steps of each resource. */
 function renderLeft(report: ApplyReport, wording: Wording): string[] {
-  const { style, full, reach } = wording;
-  const { shared, resources } = sharedSteps(leftIn(report), { full, reach, dashboard: report.plan.dashboard });
+  const { style, full, selection } = wording;
+  const { shared, resources } = sharedSteps(leftIn(report), { full, selection, dashboard: report.plan.dashboard });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [
     // Their tables are in the plan above.
-    ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: { reach } })),
+    ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: { selection } })),
     ...resources.filter(isOpen).map((resource) => renderPending(resource, wording)),
   ];
 }
 
-function renderPending(resource: PlannedResource, { style, reach }: Wording): string {
+function renderPending(resource: PlannedResource, { style, selection }: Wording): string {
   const { address, reason, url, steps = [] } = resource;
   const action = pendingActions.find((each) => each === resource.action) ?? 'manual';
   const { symbol, done } = actionWords[action];
@@ -249,7 +251,9 @@ function renderPending(resource: PlannedResource, { style, reach }: Wording): st
   const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
-  const said = steps.map((step) => style.prose(stepText(step, reach), { indent: 4, lead: isTask(step) ? '[ ] ' : '' }));
+  const said = steps.map((step) =>
+    style.prose(stepText(step, selection), { indent: 4, lead: isTask(step) ? '[ ] ' : '' }),
+  );
   return [head, ...why, ...said, ...linkLine(url)].join('\n');
 }
 

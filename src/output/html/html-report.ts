@@ -18,8 +18,8 @@ import {
   type Report,
   type ReportGroup,
   type ReportOptions,
-  reachOf,
   type SeveralReports,
+  selectionOf,
 } from '../report.ts';
 import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
@@ -79,7 +79,7 @@ export function htmlReports(several: SeveralReports, { made, full }: PageOptions
   const { what, reports, failures } = several;
   const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
   const section = (report: Report, index: number) => {
-    const options = { full, reach: reachOf(report) };
+    const options = { full, selection: selectionOf(report) };
     return html`<section id="workspace-${index}"><h1>${report.document.workspace}</h1>
 ${introduction(report, options)}
 ${groupsHtml(report, options)}
@@ -134,17 +134,17 @@ function isDenied({ status }: ViolationGroup): boolean {
   return status === 'denied';
 }
 
-function remarks({ document, pending }: Report, { full = false, quiet, reach }: PageOptions): Html[] {
-  const said = wordedWarnings(document.warnings, reach, { full });
+function remarks({ document, pending }: Report, { full = false, quiet, selection }: PageOptions): Html[] {
+  const said = wordedWarnings(document.warnings, selection, { full });
   const warnings = Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields]));
-  const { shared, without } = sharedSteps(pending, { full, reach, dashboard: document.dashboard });
+  const { shared, without } = sharedSteps(pending, { full, selection, dashboard: document.dashboard });
   return [
     ...violationGroups(document)
       .filter((group) => !isDenied(group))
       .map(violationHtml),
     ...(document.refreshed ? [] : [remark('Made with --no-refresh: from the state, without reading the platform.')]),
     ...[...warnings.values()].map(warningHtml),
-    ...(quiet ? [] : noteTexts(document, { full: false, reach }).map((text) => remark(text))),
+    ...(quiet ? [] : noteTexts(document, { full: false, selection }).map((text) => remark(text))),
     ...shared.map((step) => stepHtml(step, without)),
   ];
 }
@@ -223,13 +223,13 @@ function filled({ groups }: Report): ReportGroup[] {
 }
 
 function groupsHtml(report: Report, options: PageOptions): Html[] {
-  const { full = false, reach, fold = 'resources', elsewhere } = options;
+  const { full = false, selection, fold = 'resources', elsewhere } = options;
   let { room = Number.POSITIVE_INFINITY } = options;
-  const views = viewsOf(report, { wholeTexts: true, reach });
-  const outcome = (resource: PlannedResource) => outcomeOf(report, resource, reach);
+  const views = viewsOf(report, { wholeTexts: true, selection });
+  const outcome = (resource: PlannedResource) => outcomeOf(report, resource, selection);
   const isPlain = (resource: PlannedResource) =>
     (outcome(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
-  const { without } = sharedSteps(report.pending, { full, reach, dashboard: report.document.dashboard });
+  const { without } = sharedSteps(report.pending, { full, selection, dashboard: report.document.dashboard });
   return filled(report).flatMap((group) => {
     const { heading, explanation } = group;
     const resources = group.resources.flatMap((each) => without(each) ?? []);

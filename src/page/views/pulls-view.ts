@@ -71,7 +71,7 @@ ${plans.map(planPart)}</div>`;
 }
 
 function planPart({ address, result, plan, notes, problem, outcome, digest }: ShownPullPlan): Html {
-  const reach = { member: address };
+  const selection = { member: address };
   const name = address.includes(':')
     ? html`<a href="${pathOf(address)}">${addressText(address)}</a>`
     : addressText(address);
@@ -80,5 +80,5 @@ ${digest === undefined ? '' : html`<p class="faint">Plan <code>${digest.slice(0,
 ${notes.map((each) => html`<p class="where">${isolated(each)}</p>`)}
 ${outcome === undefined ? '' : html`<p><strong>${isolated(outcome)}</strong></p>`}
 ${problem === undefined ? '' : html`<div class="panel bad"><p>${isolated(problem.message)}</p><ul>${problem.places.map((each) => html`<li>${isolated(each)}</li>`)}</ul></div>`}
-${plan === undefined ? '' : planOf(planDocument.parse(plan), { reach, fold: 'groups' })}</section>`;
+${plan === undefined ? '' : planOf(planDocument.parse(plan), { selection, fold: 'groups' })}</section>`;
 }

@@ -30,7 +30,7 @@ export function resourceView(detail: WorkspaceDetail, address: string, context: 
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
   const { now } = context;
-  const { left, checkedAt, reach, dashboard, resource: parts } = detail;
+  const { left, checkedAt, selection, dashboard, resource: parts } = detail;
   const planned = left?.resources.find((each) => each.address === address);
   const isWaiting = detail.saved?.plan.resources.some((each) => each.address === address && each.action !== 'noop');
   const hasPlan = planned !== undefined && planned.action !== 'noop';
@@ -54,7 +54,7 @@ ${facts(
   ],
   now,
 )}
-<section><h2>Plan${asOf}</h2>${left === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">A part of the plan that waits for approval.</p>${decisions(detail, context)}` : ''}<div class="plan">${changesHtml(only(left, planned), { reach })}</div>`}</section></div>
+<section><h2>Plan${asOf}</h2>${left === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">A part of the plan that waits for approval.</p>${decisions(detail, context)}` : ''}<div class="plan">${changesHtml(only(left, planned), { selection })}</div>`}</section></div>
 ${row.id === null ? '' : valuesSection(detail, parts, asOf)}
 ${referencesSection(detail, address)}
 ${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No run that is kept changed it.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}

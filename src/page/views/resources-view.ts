@@ -38,7 +38,7 @@ const urgency: Readonly<Record<ResourceRow['status'], number>> = {
   'in sync': 11,
 };
 
-type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'reach'>;
+type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'selection'>;
 
 /** A resource with its detail, and with the manual steps that the plan on the same page does not show. */
 export interface SaidRow extends ResourceRow {
@@ -192,7 +192,7 @@ const MOST_LINES = 4;
 
 /** Returns the matching resources, most urgent first. */
 export function foundResources(
-  { resources, left, saved, reach }: Resources,
+  { resources, left, saved, selection }: Resources,
   { q = '', kind, status }: Partial<ResourceQuery> = {},
 ): SaidRow[] {
   const planned = new Set(leftIn(saved?.plan ?? left).map(({ address }) => address));
@@ -204,7 +204,7 @@ export function foundResources(
       const isPlanned = planned.has(address);
       const { url, steps = [] } = known.get(address) ?? {};
       const open = isPlanned ? [] : steps;
-      const lines = [detail, ...open.map((step) => stepText(step, reach))].filter((line) => line !== '');
+      const lines = [detail, ...open.map((step) => stepText(step, selection))].filter((line) => line !== '');
       return { ...row, url, isPlanned, lines };
     })
     .filter((row) => {

@@ -8,12 +8,16 @@ import type { ComparedField, FieldSide, ResourceParts, WorkspaceDetail } from '.
 import { clipped, isolated } from './parts.ts';
 
 /** Returns declared and live values side by side. Fields in sync are folded. */
-export function valuesSection({ reach, outside }: WorkspaceDetail, parts: ResourceParts | undefined, asOf: Html): Html {
+export function valuesSection(
+  { selection, outside }: WorkspaceDetail,
+  parts: ResourceParts | undefined,
+  asOf: Html,
+): Html {
   if (parts === undefined) return html``;
   const { fields, isWhole } = parts;
   const differing = fields.filter(({ moved }) => moved !== undefined);
   const same = fields.filter(({ moved }) => moved === undefined);
-  const all = html`<code>${commandFor('voxform get', reach)}</code>`;
+  const all = html`<code>${commandFor('voxform get', selection)}</code>`;
   const missing =
     outside === undefined
       ? ''

@@ -81,18 +81,18 @@ const ROOM = 24_000;
 
 /** Returns the saved plan, or else the actions that remained after the last run. */
 function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
-  const { checkedAt, saved, left, reach } = detail;
+  const { checkedAt, saved, left, selection } = detail;
   const { now } = context;
   if (checkedAt === undefined && saved === undefined)
     return html`<h2>Plan</h2><p class="empty">The platform was not read yet.</p>`;
   const age = saved === undefined ? html`as of ${moment(checkedAt, now)}` : html`made ${moment(saved.madeAt, now)}`;
   const plan = saved?.plan ?? left;
-  return html`<h2>Plan <small>${age}</small></h2>${decisions(detail, context)}${heldPart(detail)}${leftIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { reach, fold: 'groups', room: ROOM, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
+  return html`<h2>Plan <small>${age}</small></h2>${decisions(detail, context)}${heldPart(detail)}${leftIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { selection, fold: 'groups', room: ROOM, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
 }
 
-function outsideHistory({ outside, reach }: WorkspaceDetail): Html {
+function outsideHistory({ outside, selection }: WorkspaceDetail): Html {
   if (outside === undefined) return html``;
-  const command = commandFor('voxform history', reach);
+  const command = commandFor('voxform history', selection);
   return html`<p class="where">Runs of the fleet. All runs are in the history of the state, ${isolated(outside)}: <code>${command}</code></p>`;
 }
 
@@ -128,12 +128,12 @@ export function problemPanel({ heading, lines }: ShownProblem, most = lines.leng
 const MOST_ORPHANS = 20;
 
 function orphansPart(
-  { address: workspace, orphans, dashboard, actions, outside, reach }: WorkspaceDetail,
+  { address: workspace, orphans, dashboard, actions, outside, selection }: WorkspaceDetail,
   { now, visitor }: ViewContext,
 ): Html {
   if (orphans.length === 0) return html``;
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, kind, id, reason, since }: Orphan) =>
     html`<li><div>${addressHtml(address)} <code>${id}</code> <span class="faint">${reason} ${moment(new Date(since), now)}</span> ${dashboardLink(recordUrl({ dashboard }, { kind, id }))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
-  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', reach)}`}</p><ul class="tasks">${orphans.slice(0, MOST_ORPHANS).map(item)}</ul>${orphans.length > MOST_ORPHANS ? html`<p class="faint">and ${orphans.length - MOST_ORPHANS} more</p>` : ''}`;
+  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closingOutside(outside, 'ID', selection)}`}</p><ul class="tasks">${orphans.slice(0, MOST_ORPHANS).map(item)}</ul>${orphans.length > MOST_ORPHANS ? html`<p class="faint">and ${orphans.length - MOST_ORPHANS} more</p>` : ''}`;
 }

@@ -9,7 +9,7 @@ import { hostKinds } from '../../hosting/index.ts';
 import { realPath } from '../../manifests/read-file.ts';
 import { closing } from '../../problems/closing.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { Reach } from '../../problems/workspace-command.ts';
+import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { inputsFor } from '../../project/load-desired.ts';
 import { Secret } from '../../values/value.ts';
 import { type Acceptance, acceptanceOf, type DriftFacts, driftValues, type NotAcceptable } from '../accepted-values.ts';
@@ -21,7 +21,7 @@ export interface RequestSubject {
   readonly drift: PlanDocument;
   /** Changes that the request does not contain. */
   readonly refused: readonly NotAcceptable[];
-  readonly reach: Reach;
+  readonly selection: WorkspaceSelection;
 }
 
 /** Writes the description of a request, in Markdown. */
@@ -58,10 +58,10 @@ interface RequestProposal {
 /** @throws UserError if the host or the repository is unknown. */
 export async function proposalOf(proposing: Proposing): Promise<RequestProposal> {
   const { opened, drift, acceptance, origin, writer, signal } = proposing;
-  const { project, workspace, reach, context } = opened;
+  const { project, workspace, selection, context } = opened;
   const place = await requestPlace({ project, workspace: workspace.name, origin, env: context.env, signal });
   const { accepted, refused } = acceptance;
-  const subject = { drift, refused, reach };
+  const subject = { drift, refused, selection };
   const wanted: RequestWanted = {
     branch: place.branch,
     base: place.base,
