@@ -1,14 +1,15 @@
 #!/usr/bin/env node
-const OLDEST = [22, 22] as const;
+/** The minimum version of Node, as in `engines` of package.json. */
+const MIN_NODE = [22, 22] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
+if (major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1])) {
   process.stderr.write(
-    `voxform needs Node ${OLDEST.join('.')} or later; this is ${process.versions.node}.\nhint:  Install it, for example with nvm install 24, then install voxform again.\n`,
+    `voxform needs Node ${MIN_NODE.join('.')} or later; this is ${process.versions.node}.\nhint:  Install it, for example with nvm install 24, then install voxform again.\n`,
   );
   process.exitCode = 1;
 } else {
-  // Not imported before it is known that this Node can read it.
+  // An older Node cannot parse this module, so it is imported only after the check.
   const { start } = await import('./cli/start.ts');
   await start(process);
 }

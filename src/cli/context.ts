@@ -9,79 +9,83 @@ import type { Log } from './log.ts';
 import type { Tracing } from './open-telemetry.ts';
 import type { Terminal, TerminalOptions } from './terminal.ts';
 
-/** The process, for the command line. */
+/** The parts of the process that a command line uses. Tests replace them. */
 export interface Host extends Omit<TerminalOptions, 'color' | 'redactor'> {
   /** The arguments after the name of the command. */
   readonly args: readonly string[];
   readonly cwd: string;
   readonly interrupts: Interrupts;
-  /** Receives the secrets of the run; a new one if absent. */
+  /** Learns the secrets of the run. If absent, the run creates its own. */
   readonly redactor?: Redactor;
   now(): Date;
   /** Called at the named points of state writes, where a test kills the run. */
   readonly failPoint?: ((name: FailPoint) => void) | undefined;
 }
 
-/** The environment of every command besides its own arguments and flags. */
+/** The environment of every command, without the command's own arguments and flags. */
 export interface Context extends RunContext {
-  /** All requested workspaces. `workspace` is absent if there are several. */
+  /** All workspaces of `--workspace`. If there are several, `workspace` is absent. */
   readonly workspaces: readonly string[];
-  /** The folder that the command was called in. `-C` is relative to it. */
-  readonly calledIn: string;
-  /** The environment for settings on the command line, if projects get only a part of it; `env` if absent. */
-  readonly typedEnv?: RunContext['env'];
+  /** The folder in which the command was started. `-C` is relative to it. */
+  readonly startFolder: string;
+  /** The environment for settings on the command line. It is set only if `env` is a restricted environment for the project. */
+  readonly commandLineEnv?: RunContext['env'];
   readonly quiet: boolean;
   readonly verbose: boolean;
   readonly terminal: Terminal;
   readonly log: Log;
   readonly interrupts: Interrupts;
-  /** Receives the progress of reads in place of stderr. */
+  /** Receives the progress of reads. If it is set, none is printed to stderr. */
   readonly onProgress?: OnReadProgress;
-  /** The format of errors of a command without `--output`. */
+  /** The output format of errors for commands without `--output`. */
   readonly errorFormat?: string;
-  /** Runs another command line in this process, with a part of the context, on other streams. */
+  /** Runs another command line in this process. `given` and `host` override parts of its context and of its streams. */
   readonly run: (args: readonly string[], given: Partial<Context>, host?: Partial<Host>) => Promise<number>;
-  /** Undefined if it is off. */
+  /** Undefined if tracing is off. */
   readonly tracing?: Tracing | undefined;
 }
 
 export type CommandAction = (context: Context) => Promise<number>;
 
-/** Sets up the context of a command, and turns its errors into messages and exit codes. */
-export type Start = (action: CommandAction, takes?: Takes) => Promise<void>;
+/** Sets up the context of a command, runs its action, and turns errors into messages and exit codes. */
+export type Start = (action: CommandAction, traits?: CommandTraits) => Promise<void>;
 
-interface Takes {
+interface CommandTraits {
+  /** The command accepts several workspaces. */
   readonly severalWorkspaces?: true;
-  /** It has many runs, and reports their starts and ends itself. */
+  /** The command performs many runs, and reports their starts and ends itself. */
   readonly ownRuns?: true;
-  /** It needs no project: none is searched for, and no `.env` is read. */
+  /** The command needs no project. No project file is searched for, and no `.env` is read. */
   readonly withoutProject?: boolean;
 }
 
-/** Returns an exit code; 0 if undefined. */
+/** An action that returns its exit code. No value means success. */
 type LoadedAction<Given> = (context: Context, given: Given) => Promise<number> | Promise<void>;
 
-/** Creates the action of a command from a function that is loaded on use. It gets the flags, and the arguments by name. */
+/** Creates the action of a command from a function that is loaded on use. `given` has the flags, and the arguments by name. */
 type Perform = <Given>(
   load: () => Promise<LoadedAction<Given>>,
-  takes?: Takes | ((given: Given) => Takes),
+  traits?: CommandTraits | ((given: Given) => CommandTraits),
 ) => (...parsed: unknown[]) => Promise<void>;
 
 interface CommandEntry {
   readonly summary: string;
-  /** Of the command and its subcommands. */
-  readonly takes?: Takes;
-  /** Called only if the command is used or shown. */
+  /** The traits of the command and its subcommands. */
+  readonly traits?: CommandTraits;
+  /** Defines arguments, flags and subcommands. Called only if the command is run or its help is printed. */
   readonly define: (command: Command, perform: Perform) => unknown;
 }
 
 export type CommandTable = Readonly<Record<string, CommandEntry>>;
 
-export function performing(start: Start, common: Takes = {}): Perform {
-  return <Given>(load: () => Promise<LoadedAction<Given>>, takes: Takes | ((given: Given) => Takes) = {}) =>
+export function createPerform(start: Start, common: CommandTraits = {}): Perform {
+  return <Given>(
+    load: () => Promise<LoadedAction<Given>>,
+    traits: CommandTraits | ((given: Given) => CommandTraits) = {},
+  ) =>
     (...parsed: unknown[]) => {
-      const given = givenTo(parsed.at(-1) as Command) as Given;
-      const own = typeof takes === 'function' ? takes(given) : takes;
+      const given = flagsAndArguments(parsed.at(-1) as Command) as Given;
+      const own = typeof traits === 'function' ? traits(given) : traits;
       return start(
         async (context) => {
           const action = await load();
@@ -92,9 +96,9 @@ export function performing(start: Start, common: Takes = {}): Perform {
     };
 }
 
-/** A group of commands accepts its flags at any position. */
-function givenTo(command: Command): object {
+/** Returns all flags and arguments by name, including the flags of parent commands, which may follow a subcommand. */
+function flagsAndArguments(command: Command): object {
   const { registeredArguments, processedArgs } = command;
-  const named = registeredArguments.map((each, index) => [each.name(), processedArgs[index]]);
-  return { ...command.optsWithGlobals(), ...Object.fromEntries(named) };
+  const operands = registeredArguments.map((each, index) => [each.name(), processedArgs[index]]);
+  return { ...command.optsWithGlobals(), ...Object.fromEntries(operands) };
 }

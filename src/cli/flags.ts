@@ -14,12 +14,12 @@ export interface WorkspacesFlags {
   readonly allWorkspaces?: boolean;
 }
 
-/** For commands that print text or JSON. */
+/** The flag of commands that print text or JSON. */
 export interface JsonFlag {
   readonly output: 'text' | 'json';
 }
 
-/** For commands that merge identical results of many resources. */
+/** The flag of commands that merge identical results of many resources. */
 export interface FullFlag {
   readonly full?: boolean | undefined;
 }
@@ -49,8 +49,8 @@ export function withPlatform(command: Command): Command {
 }
 
 export function withPlanning(command: Command): Command {
-  return withRecreating(
-    withReplacing(
+  return withRecreate(
+    withReplace(
       withPlatform(withSelection(command)).option(
         '--no-refresh',
         'Compare with the state instead of reading managed records',
@@ -65,12 +65,12 @@ export function withFull(command: Command): Command {
   return command.option('--full', 'Show identical changes, warnings and imports for every resource');
 }
 
-export function withReplacing(command: Command): Command {
+export function withReplace(command: Command): Command {
   return command.option('--allow-replace <address>', 'Allow replacing this resource (repeatable)', collectAddress);
 }
 
-/** The flags that recreate missing records: for interactive commands, never for `watch` or a fleet. */
-function withRecreating(command: Command): Command {
+/** Adds the flags that recreate missing records. Only interactive commands may have them, never `watch` or a fleet. */
+function withRecreate(command: Command): Command {
   return command
     .option(
       '--allow-recreate <address>',
@@ -80,7 +80,7 @@ function withRecreating(command: Command): Command {
     .option('--even-if-all', 'With --allow-recreate all: even if every record is missing');
 }
 
-/** The flags of commands that change the platform. */
+/** Adds the flags of commands that change the platform. */
 export function withGuards(command: Command): Command {
   return command
     .option('--allow-large-change', 'Exceed guards.max_changed_percent')
@@ -88,8 +88,8 @@ export function withGuards(command: Command): Command {
     .option('--allow-older-commit', 'Apply manifests older than those applied last');
 }
 
-/** The flags of commands that ask for approval. */
-export function withApplying(command: Command): Command {
+/** Adds the flags of commands that ask for approval. */
+export function withApproval(command: Command): Command {
   return withGuards(command.option('--auto-approve', 'Skip the approval prompt')).addOption(
     new Option('--on-error <mode>', 'After a failure, continue with independent resources, or stop')
       .choices(['continue', 'stop'])
@@ -102,7 +102,7 @@ export function withOlderState(command: Command): Command {
 }
 
 export function withLock(command: Command): Command {
-  return withOlderState(command.addOption(duration('--lock-timeout', 'How long to wait for the lock', '0s')));
+  return withOlderState(command.addOption(durationOption('--lock-timeout', 'How long to wait for the lock', '0s')));
 }
 
 export function apiKeyOption(): Option {
@@ -122,55 +122,55 @@ function parseConcurrency(text: string): Concurrency {
   throw new InvalidArgumentError(`Expected auto or a whole number between 1 and ${MAX_CONCURRENCY}.`);
 }
 
-function integer(least: number, most: number, expected: string) {
+function integerParser(min: number, max: number, expected: string) {
   return (text: string): number => {
     const number = Number(text);
-    if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+    if (/^\d+$/.test(text) && number >= min && number <= max) return number;
     throw new InvalidArgumentError(expected);
   };
 }
 
-export const positiveInteger = integer(1, 1_000_000, 'Expected a whole number of at least 1.');
-export const wholeNumber = integer(0, 1_000_000, 'Expected a whole number.');
-export const parsePort = integer(0, 65_535, 'Expected a port from 0 to 65535.');
+export const parsePositiveInteger = integerParser(1, 1_000_000, 'Expected a whole number of at least 1.');
+export const parseWholeNumber = integerParser(0, 1_000_000, 'Expected a whole number.');
+export const parsePort = integerParser(0, 65_535, 'Expected a port from 0 to 65535.');
 
-export function duration(name: string, description: string, standard: string): Option {
+export function durationOption(name: string, description: string, standard: string): Option {
   return new Option(`${name} <duration>`, description)
     .argParser(parseSeconds)
     .default(parseSeconds(standard), standard);
 }
 
-const SECONDS = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 } as const;
+const SECONDS_PER_UNIT = { '': 1, s: 1, m: 60, h: 3600, d: 86_400 } as const;
 
-/** Parses `90`, `90s`, `5m`, `1h` or `30d` to seconds. */
+/** Parses `90`, `90s`, `5m`, `1h` or `30d` as a number of seconds. */
 export function parseSeconds(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(s|m|h|d|)$/.exec(text);
   if (match === null) throw new InvalidArgumentError('Expected a duration such as 30s, 5m, 1h or 30d.');
-  return Number(match[1]) * SECONDS[match[2] as keyof typeof SECONDS];
+  return Number(match[1]) * SECONDS_PER_UNIT[match[2] as keyof typeof SECONDS_PER_UNIT];
 }
 
-export function address(text: string): string {
+export function checkedAddress(text: string): string {
   if (parseAddress(text) === undefined) throw new InvalidArgumentError(EXPECTED_ADDRESS);
   return text;
 }
 
-/** Splits `a,b`, except at commas inside the braces of a glob. */
-export function itemsOf(text: string): string[] {
+/** Splits the text at commas, except at those inside the braces of a glob. */
+export function splitItems(text: string): string[] {
   return text.split(/,(?![^{]*\})/);
 }
 
-/** For repeatable flags that take `a,b`. */
-function collecting(parse: (item: string) => string) {
+/** Creates the parser of a repeatable flag whose value is a list such as `a,b`. */
+function itemCollector(parse: (item: string) => string) {
   return (text: string, earlier: readonly string[] | undefined): string[] => [
     ...(earlier ?? []),
-    ...itemsOf(text).map(parse),
+    ...splitItems(text).map(parse),
   ];
 }
 
-export const collectItems = collecting(String);
-export const collectAddress = collecting(address);
-const collectTarget = collecting((item) => (isGlob(item) ? item : address(item)));
-const collectAddressOrAll = collecting((item) => (item === 'all' ? item : address(item)));
+export const collectItems = itemCollector(String);
+export const collectAddress = itemCollector(checkedAddress);
+const collectTarget = itemCollector((item) => (isGlob(item) ? item : checkedAddress(item)));
+const collectAddressOrAll = itemCollector((item) => (item === 'all' ? item : checkedAddress(item)));
 
 export function collectText(text: string, earlier: readonly string[] | undefined): string[] {
   return [...(earlier ?? []), text];
@@ -184,8 +184,8 @@ const collectors: ReadonlySet<unknown> = new Set([
   collectText,
 ]);
 
-/** True if the flag splits its value at commas. */
-export function takesItems({ variadic, argChoices, parseArg }: Argument | Option): boolean {
+/** Returns true if the flag or argument splits its value at commas. */
+export function splitsAtCommas({ variadic, argChoices, parseArg }: Argument | Option): boolean {
   const hasItems = parseArg !== collectText && collectors.has(parseArg);
   return hasItems || (variadic && argChoices !== undefined);
 }
@@ -207,21 +207,21 @@ function parseLabels(text: string, earlier: Readonly<Record<string, string>> | u
   return { ...earlier, ...Object.fromEntries(pairs) };
 }
 
-export function jsonObject(text: string): Record<string, unknown> {
+export function parseJsonObject(text: string): Record<string, unknown> {
   const value = parsedJson(text);
   if (isObject(value)) return { ...value };
   throw new InvalidArgumentError('Expected a JSON object.');
 }
 
-const DATE_OR_MOMENT =
+const DATE_OR_TIME =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
- * Returns the text if it is a valid date or date-time. `Date.parse` alone would accept the 31st of February.
+ * Returns the text unchanged if it is a valid date or date-time. `Date.parse` alone would accept the 31st of February.
  * @throws InvalidArgumentError
  */
-export function dateOrMoment(text: string): string {
-  const [, year, month, day] = DATE_OR_MOMENT.exec(text) ?? [];
+export function checkedDateOrTime(text: string): string {
+  const [, year, month, day] = DATE_OR_TIME.exec(text) ?? [];
   const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
   if (date.getUTCMonth() + 1 !== Number(month) || date.getUTCDate() !== Number(day)) {
     throw new InvalidArgumentError('Expected a date such as 2026-01-31, or a time such as 2026-01-31T09:30:00Z.');
@@ -237,10 +237,10 @@ export interface PageFlags {
   readonly trustedRole: Role;
 }
 
-/** @param serves what the listener serves besides the page. */
-export function withPage(command: Command, serves: string): Command {
+/** @param endpoints the other paths that the listener serves. */
+export function withPage(command: Command, endpoints: string): Command {
   return command
-    .option('--listen <address>', `Serve the page, ${serves} on HOST:PORT`)
+    .option('--listen <address>', `Serve the page, ${endpoints} on HOST:PORT`)
     .option('--listen-host <name>', 'Additional host name to accept in requests (repeatable)', collectText)
     .option(
       '--trust-proxy <cidr>',
@@ -279,18 +279,18 @@ export function withWaiver(command: Command): Command {
 /** Adds the policy files of the command line to the context. */
 export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: PolicyFlags): C {
   if (policy.length === 0) return context;
-  const { cwd, calledIn, projectFolder = cwd } = context;
-  // Relative to the caller, not to `-C`: the repository must not choose its own rules.
-  const paths = new Set(policy.map((name) => path.resolve(calledIn, name)));
+  const { cwd, startFolder, projectFolder = cwd } = context;
+  // The paths are not relative to `-C`, because a repository must not choose its own rules.
+  const paths = new Set(policy.map((name) => path.resolve(startFolder, name)));
   const files = [...paths].map((absolute) => {
-    // As in diagnostics: relative to the folder of the project.
+    // Diagnostics name files relative to the project folder.
     const file = isInside(absolute, projectFolder) ? path.relative(projectFolder, absolute) : absolute;
     return { path: absolute, file: file.replaceAll(path.sep, '/') };
   });
   return { ...context, policies: { ...context.policies, files } };
 }
 
-/** @throws UserError if only one of the two flags is given. */
+/** @throws UserError if only one of `--waive` and `--because` is given. */
 export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefined {
   if (waive.length > 0 && (because ?? '').trim() === '') {
     throw misuse('--waive needs --because TEXT', 'The reason is kept in the history.');
@@ -299,68 +299,73 @@ export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefin
   return waive.length === 0 ? undefined : { rules: [...new Set(waive)], because: because ?? '' };
 }
 
-/** The flags of commands that discover records: the ids of kinds that cannot be listed, and the first day of the calls to read. */
+/** The flags of commands that discover records. Kinds that cannot be listed add flags for their ids. */
 export interface DiscoveryFlags {
+  /** Earlier calls are not read. */
   readonly callsFrom?: Date;
   readonly [flag: string]: unknown;
 }
 
-export interface Discoverable {
-  /** Record types with a list, such as `numbers`. */
+export interface DiscoverySummary {
+  /** The record types that the API lists, such as `numbers`. */
   readonly listed: readonly string[];
-  /** Kinds that are discovered through references in other records. */
+  /** The kinds that are discovered through references in other records. */
   readonly mentioned: readonly string[];
-  /** The kinds of records that contain these references. */
+  /** The types of records that contain these references. */
   readonly sources: readonly string[];
 }
 
-/** Adds the flags of discovery to a command, and sets its description. */
-export async function withDiscovery(command: Command, describe?: (discovery: Discoverable) => string): Promise<void> {
+/** Adds the flags of discovery to a command, and sets its description if `describe` is given. */
+export async function withDiscovery(
+  command: Command,
+  describe?: (discovery: DiscoverySummary) => string,
+): Promise<void> {
   const { kinds, lookups } = await import('../kinds/index.ts');
   const all = [...kinds.values()];
   const mentioned = all.filter(({ mentions }) => mentions !== undefined);
-  const described = describe?.({
-    listed: [...all.filter(({ list }) => list !== undefined), ...lookups.values()].map(wordsOf),
-    mentioned: mentioned.map(wordsOf),
+  const description = describe?.({
+    listed: [...all.filter(({ list }) => list !== undefined), ...lookups.values()].map(pluralOf),
+    mentioned: mentioned.map(pluralOf),
     sources: mentioned.flatMap(({ mentions = [] }) => mentions.map(({ name }) => name)),
   });
-  if (described !== undefined) command.description(described);
+  if (description !== undefined) command.description(description);
   for (const { table, mentions } of all.filter(({ list }) => list === undefined)) {
     const [first = '', ...rest] = table.name;
-    const what =
+    const idsHelp =
       mentions === undefined
         ? `${first.toUpperCase()}${rest.join('')} to read; the API cannot list them`
         : `Additional ${table.name} to read`;
-    command.option(`--${table.name} <id...>`, what);
+    command.option(`--${table.name} <id...>`, idsHelp);
     command.option(`--${table.name}-from <file>`, 'File of ids, one per line');
   }
   command.option(
     '--calls-from <date>',
-    `Search for ${foundInCalls(kinds)} only in calls from this date on (default: all calls)`,
+    `Search for ${kindsInCalls(kinds)} only in calls from this date on (default: all calls)`,
     parseDate,
   );
 }
 
-function wordsOf({ table }: Kind | Lookup): string {
+/** Returns the plural of a kind in words, such as `knowledge bases`. */
+function pluralOf({ table }: Kind | Lookup): string {
   return table.name.replaceAll('-', ' ');
 }
 
-/** `numbers, users and calls` */
-export function inWords(names: readonly string[]): string {
+/** Joins names as in `numbers, users and calls`. */
+export function joinNames(names: readonly string[]): string {
   return names.join(', ').replace(/, ([^,]*)$/, ' and $1');
 }
 
-/** The kinds that calls mention. */
-export function foundInCalls(kinds: ReadonlyMap<string, Kind>): string {
+/** Returns the plurals of the kinds that are discovered through calls. */
+export function kindsInCalls(kinds: ReadonlyMap<string, Kind>): string {
   return [...kinds.values()]
     .filter(({ mentions = [] }) => mentions.some(({ name }) => name === 'calls'))
     .map(({ table }) => table.name)
     .join(' and ');
 }
 
-/** The default of the first day of the calls to read. */
+/** The default of `callsFrom`. */
 export const ALL_CALLS = new Date(0);
 
 export function parseDate(text: string): Date {
-  return new Date(dateOrMoment(text));
+  return new Date(checkedDateOrTime(text));
 }

@@ -28,19 +28,19 @@ interface FleetPage {
   readonly wrongTokens: WrongTokens;
 }
 
-/** Milliseconds between two queries for changes of an open page. */
-const POLL = 3000;
+/** The time between two queries for changes while a page is open. */
+const POLL_INTERVAL_MS = 3000;
 
 /**
- * The page of a fleet. Tokens and sessions are in its database, so that any process can answer.
- * @throws UserError if the secret of its single sign-on is not set.
+ * Creates the page of a fleet. Its tokens and sessions are in the database, so that any process can respond.
+ * @throws UserError if the client secret of single sign-on is not set.
  */
 export function fleetPage(
   context: Context,
   { address, fleet, database, control, comparisons, wrongTokens }: FleetPage,
 ): Page {
   const { log, now, redactor, env } = context;
-  const said = (message: string) => log.entry('info', message, { event: 'page' });
+  const logMessage = (message: string) => log.entry('info', message, { event: 'page' });
   return createPage({
     ...address,
     tokens: tokensOf(database),
@@ -53,9 +53,9 @@ export function fleetPage(
       hasPulls: fleet.sources.some((source) => 'git' in source && source.pullRequests !== undefined),
       control,
       comparisons,
-      closeOrphan: closingOrphans({ fleet, user: userName(env), now, log: said }),
+      closeOrphan: closingOrphans({ fleet, user: userName(env), now, log: logMessage }),
       now,
-      log: said,
+      log: logMessage,
     }),
     now,
     redact: (text) => redactor.redact(text),
@@ -63,7 +63,7 @@ export function fleetPage(
       const level = error instanceof FleetStarting ? 'info' : 'error';
       log.entry(level, messageOf(error), { event: 'page-failed' });
     },
-    every: POLL,
+    every: POLL_INTERVAL_MS,
   });
 }
 
@@ -89,7 +89,7 @@ export function sessionsIn(database: FleetDatabase): Sessions {
   };
 }
 
-/** @throws UserError if the secret of the client is not set. */
+/** @throws UserError if the client secret is not set. */
 export function singleSignOn(
   settings: SignInSettings,
   database: FleetDatabase,
@@ -100,11 +100,11 @@ export function singleSignOn(
     const hintFor = (name: string) => `Set ${name} in the environment of voxform fleet serve.`;
     redactor.add(requiredText('sign_in', clientSecret, hintFor));
   }
-  const redirect = `${address}/sign-in/callback`;
+  const redirectUri = `${address}/sign-in/callback`;
   const redact = (text: string) => redactor.redact(text);
   return new SingleSignOn({
     settings,
-    provider: new OpenIdProvider({ issuer, clientId, clientSecret, redirect, env, redact }),
+    provider: new OpenIdProvider({ issuer, clientId, clientSecret, redirect: redirectUri, env, redact }),
     sessions: {
       begin: (digest, identity, idToken) =>
         addIdentitySession(database, { ...identity, digest, issuer, idToken, milliseconds }, MOST_EACH),

@@ -5,37 +5,43 @@ import { escapeControls } from '../output/escape-controls.ts';
 import type { Style } from '../output/style.ts';
 import { renderTable, whole } from '../output/table.ts';
 import { displayWidth, truncate } from '../output/text-width.ts';
-import { span } from './fleet-status-text.ts';
+import { formatSpan } from './fleet-status-text.ts';
 
 const columns = ['REQUEST', 'STATUS', 'HEAD', 'WORKSPACES'];
 /** The minimum width of a title. */
-const LEAST_TITLE = 20;
+const MIN_TITLE_WIDTH = 20;
 
-/** Seconds since a process was last heard or fetched a source; undefined while one serves the fleet, and infinite if none ever did. */
-export function unservedFor({ processes, sources }: Pick<FleetStatus, 'processes' | 'sources'>): number | undefined {
+/**
+ * Returns the number of seconds since the last heartbeat of a process or the last fetch of a source. It is undefined while a process runs,
+ * and infinite if none ever ran.
+ */
+export function secondsSinceServed({
+  processes,
+  sources,
+}: Pick<FleetStatus, 'processes' | 'sources'>): number | undefined {
   if (processes.some(({ status }) => status !== 'dead')) return undefined;
   const ages = [...processes.map(({ heardAge }) => heardAge), ...sources.flatMap(({ fetchedAge }) => fetchedAge ?? [])];
   return Math.min(Number.POSITIVE_INFINITY, ...ages);
 }
 
-/** Why the list may be out of date. */
+/** Returns messages that say why the list may be out of date. */
 export function pullRemarks(
   problems: readonly PullsProblem[],
   status: Pick<FleetStatus, 'at' | 'processes' | 'sources'>,
 ): string[] {
-  const unserved = unservedFor(status);
-  const last = unserved === Number.POSITIVE_INFINITY ? '' : `, the last one was active ${span(unserved ?? 0)} ago`;
-  const age = (since: string) => span(Math.max(0, (Date.parse(status.at) - Date.parse(since)) / 1000));
+  const seconds = secondsSinceServed(status);
+  const last = seconds === Number.POSITIVE_INFINITY ? '' : `, the last one was active ${formatSpan(seconds ?? 0)} ago`;
+  const ageSince = (since: string) => formatSpan(Math.max(0, (Date.parse(status.at) - Date.parse(since)) / 1000));
   return [
-    ...(unserved === undefined ? [] : [`No process serves the fleet${last}: voxform fleet serve`]),
+    ...(seconds === undefined ? [] : [`No process serves the fleet${last}: voxform fleet serve`]),
     ...problems.map(
       ({ source, message, since }) =>
-        `The pull requests of ${source} cannot be read${since === null ? '' : ` for ${age(since)}`}: ${message}`,
+        `The pull requests of ${source} cannot be read${since === null ? '' : ` for ${ageSince(since)}`}: ${message}`,
     ),
   ];
 }
 
-/** Pull requests as a table with one line each, and their problems. */
+/** Returns a table with one row for each pull request, followed by their problems. */
 export function fleetPullsText(pulls: readonly ListedPull[], style: Style): string {
   const rows = pulls.map(({ source, number, state, status, head, workspaces }) => [
     `${source}#${number}`,
@@ -43,14 +49,14 @@ export function fleetPullsText(pulls: readonly ListedPull[], style: Style): stri
     head.slice(0, 10),
     pullCounts(workspaces),
   ]);
-  const used = columns.map((title, index) =>
+  const widths = columns.map((title, index) =>
     Math.max(title.length, ...rows.map((row) => displayWidth(row[index] ?? ''))),
   );
-  const room = Math.max(
-    LEAST_TITLE,
-    used.reduce((rest, width) => rest - width - 2, style.width),
+  const titleWidth = Math.max(
+    MIN_TITLE_WIDTH,
+    widths.reduce((rest, width) => rest - width - 2, style.width),
   );
-  const titled = rows.map((row, index) => [...row, truncate(escapeControls(pulls[index]?.title ?? ''), room)]);
+  const titled = rows.map((row, index) => [...row, truncate(escapeControls(pulls[index]?.title ?? ''), titleWidth)]);
   const problems = pulls.flatMap(({ source, number, state, problem }) =>
     state === 'open' && problem !== null ? [`${source}#${number}: ${problem}`] : [],
   );

@@ -12,8 +12,8 @@ import { isObject } from '../values/json.ts';
 
 const columns = [...whole('WORKSPACE', 'STATUS', 'SINCE', 'CHECKED'), { title: 'NOTE', prose: true }];
 
-/** The maximum number of rows; further rows are only counted. */
-const MOST_ROWS = 50;
+/** Further rows are only counted. */
+const MAX_ROWS = 50;
 
 interface FleetOverview extends FleetStatus {
   /** Patterns of the fleet file that match no workspace. */
@@ -21,8 +21,8 @@ interface FleetOverview extends FleetStatus {
 }
 
 /**
- * The fleet as text: workspaces that need attention first, then the age of the data.
- * @param address shows all details of this workspace instead.
+ * Returns the status of the fleet as text: the workspaces that need attention, then the age of the data.
+ * @param address if given, the text describes this workspace in detail instead.
  */
 export function fleetStatusText(status: FleetOverview, style: Style, address?: string): string {
   const { counts: byStatus, workspaces, sources, processes, lateness } = status;
@@ -33,34 +33,36 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
   if (address !== undefined)
     return frozen + (only === undefined ? 'No workspace matches.\n' : workspaceText(only, now, style));
   const total = Object.values(byStatus).reduce((sum, count) => sum + count, 0);
-  const named = workspaceStatuses.filter((name) => byStatus[name] > 0).map((name) => `${byStatus[name]} ${name}`);
-  const open = workspaces
+  const statusCounts = workspaceStatuses
+    .filter((name) => byStatus[name] > 0)
+    .map((name) => `${byStatus[name]} ${name}`);
+  const needingAttention = workspaces
     .filter((each) => each.status !== 'in-sync' || noteOn(each) !== '')
     .sort((a, b) => workspaceStatuses.indexOf(a.status) - workspaceStatuses.indexOf(b.status));
-  const rows = open
-    .slice(0, MOST_ROWS)
+  const rows = needingAttention
+    .slice(0, MAX_ROWS)
     .map((each) => [
       each.address,
       each.status,
-      span(Math.max(0, (now - Date.parse(each.since)) / 1000)),
-      each.checkedAge === null ? 'never' : `${span(each.checkedAge)} ago`,
+      formatSpan(Math.max(0, (now - Date.parse(each.since)) / 1000)),
+      each.checkedAge === null ? 'never' : `${formatSpan(each.checkedAge)} ago`,
       noteOn(each),
     ]);
-  const more = open.length - rows.length;
+  const more = needingAttention.length - rows.length;
   const broken = sources.flatMap((source) => source.broken);
   const unusable = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
-  const left = orphans === 0 ? '' : `; ${plural(orphans, 'orphan')}`;
-  const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${span(lateness)} late`;
-  const longest = oldestCheckAge === null ? '' : `; longest unchecked for ${span(oldestCheckAge)}`;
+  const orphanCount = orphans === 0 ? '' : `; ${plural(orphans, 'orphan')}`;
+  const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${formatSpan(lateness)} late`;
+  const longest = oldestCheckAge === null ? '' : `; longest unchecked for ${formatSpan(oldestCheckAge)}`;
   const checked = `${longest}${neverChecked > 0 ? `; ${neverChecked} never checked` : ''}`;
   return [
-    `${frozen}${plural(total, 'workspace')}${named.length === 0 ? '' : `: ${named.join(', ')}`}${unusable}${left}${checked}${late}`,
+    `${frozen}${plural(total, 'workspace')}${statusCounts.length === 0 ? '' : `: ${statusCounts.join(', ')}`}${unusable}${orphanCount}${checked}${late}`,
     ...(rows.length === 0 ? [] : ['', renderTable(columns, rows, style).trimEnd()]),
-    ...(rows.some((_, place) => open[place]?.plan?.state === 'waiting')
+    ...(rows.some((_, index) => needingAttention[index]?.plan?.state === 'waiting')
       ? ['', 'To show a plan: voxform fleet show WORKSPACE']
       : []),
     ...(more > 0 ? [`and ${more} more; to see all: voxform fleet status --output json`] : []),
-    ...broken.slice(0, MOST_ROWS).flatMap(({ project, problem }) => {
+    ...broken.slice(0, MAX_ROWS).flatMap(({ project, problem }) => {
       const [first = '', ...others] = escapedLines(problem);
       return [
         '',
@@ -70,14 +72,14 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
     }),
     '',
     ...sources.flatMap(({ name, shown, commit, fetchedAge, problem, removed, warnings }) => [
-      `Source ${name} (${escapeControls(shown)}): ${removed ? 'no longer in the fleet file, ' : ''}${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${span(fetchedAge)} ago`}`,
+      `Source ${name} (${escapeControls(shown)}): ${removed ? 'no longer in the fleet file, ' : ''}${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${formatSpan(fetchedAge)} ago`}`,
       ...[...(problem === null ? [] : [problem]), ...warnings].map((each) => wrapped('  ', each, style)),
     ]),
     ...status.unusedRules.map((pattern) => `No workspace has the rule ${JSON.stringify(pattern)}`),
     ...(processes.length === 0 ? ['No process serves the fleet: voxform fleet serve'] : []),
     ...processes.map(
       ({ host, pid, version, status: state, runs, heardAge }) =>
-        `Process ${pid} on ${host} (${version}): ${state}, ${plural(runs.length, 'run')}, heard ${span(heardAge)} ago`,
+        `Process ${pid} on ${host} (${version}): ${state}, ${plural(runs.length, 'run')}, heard ${formatSpan(heardAge)} ago`,
     ),
     '',
   ].join('\n');
@@ -98,9 +100,9 @@ function workspaceText(workspace: FleetWorkspace, now: number, style: Style): st
   const facts: [string, string | null][] = [
     ['Workspace', workspace.address],
     ['Status', `${status}, since ${since}`],
-    ['Checked', checkedAge === null ? 'never' : `${span(checkedAge)} ago`],
-    ['Next run', paused !== null || vanishedAt !== null ? null : due > 0 ? `in ${span(due)}` : 'due'],
-    ['Mode', `${mode}, every ${span(intervalSeconds)}`],
+    ['Checked', checkedAge === null ? 'never' : `${formatSpan(checkedAge)} ago`],
+    ['Next run', paused !== null || vanishedAt !== null ? null : due > 0 ? `in ${formatSpan(due)}` : 'due'],
+    ['Mode', `${mode}, every ${formatSpan(intervalSeconds)}`],
     ['Platform', baseUrl && `${workspaceId ?? 'unknown'} at ${baseUrl}`],
     ['Commit', commitText(workspace)],
     ['Failures', failures === 0 ? null : `${failures} in a row`],
@@ -119,21 +121,22 @@ function workspaceText(workspace: FleetWorkspace, now: number, style: Style): st
   return known.map(([name, value]) => `${wrapped(`${name.padEnd(width)}  `, value, style)}\n`).join('');
 }
 
-/** Wraps a text to the width. A command stays on one line, so that it can be copied. */
+/** Wraps the text to the width of the style. A command stays on one line, so that it can be copied. */
 function wrapped(lead: string, text: string, { width }: Style): string {
   const safe = escapeControls(text);
   const lines = safe.startsWith('voxform ') ? [safe] : wrapWords(safe, Math.max(1, width - lead.length));
   return lead + lines.join(`\n${' '.repeat(lead.length)}`);
 }
 
+/** Returns the newest commit, and also the applied one if the newest is invalid. */
 function commitText({ status, commit, last }: ShownWorkspace): string | null {
-  const inForce = status === 'invalid' && isObject(last) ? last.commit : commit;
-  return typeof inForce !== 'string' || inForce === commit || commit === null
+  const lastValid = status === 'invalid' && isObject(last) ? last.commit : commit;
+  return typeof lastValid !== 'string' || lastValid === commit || commit === null
     ? commit
-    : `${inForce}; ${commit} is invalid`;
+    : `${lastValid}; ${commit} is invalid`;
 }
 
-/** The reason why a workspace needs attention. */
+/** Returns the reason why a workspace needs attention, or an empty string. */
 function noteOn(workspace: ShownWorkspace): string {
   const { status, plan, vanishedAt } = workspace;
   if (vanishedAt !== null) return 'its project left the source, and its state has records';
@@ -145,8 +148,8 @@ function reasonOf({ because }: { readonly because: string | null }): string {
   return because === null ? '' : `: ${because}`;
 }
 
-/** `5 s`, `3 min`, `2 h` or `4 d`. */
-export function span(seconds: number): string {
+/** Formats a duration as `5 s`, `3 min`, `2 h` or `4 d`. */
+export function formatSpan(seconds: number): string {
   if (seconds < 100) return `${Math.round(seconds)} s`;
   if (seconds < 6000) return `${Math.round(seconds / 60)} min`;
   return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} d`;

@@ -8,27 +8,30 @@ import type { KnownId } from '../runs/discover.ts';
 import type { Context } from './context.ts';
 import type { DiscoveryFlags } from './flags.ts';
 
-/** The ids of the flags. Throws `UserError` for a file that cannot be read. */
+/**
+ * Returns the ids that the flags give, directly or in files.
+ * @throws UserError if a file cannot be read.
+ */
 export async function givenIds(context: Context, flags: DiscoveryFlags): Promise<KnownId[]> {
   const ids: KnownId[] = [];
   for (const { name, list, table } of kinds.values()) {
     if (list !== undefined) continue;
     const { [table.name]: given, [`${table.name}From`]: file } = flags as Readonly<Record<string, never>>;
-    ids.push(...named(name, given), ...(await listed(context, name, file)));
+    ids.push(...idsFromFlag(name, given), ...(await idsFromFile(context, name, file)));
   }
   return ids;
 }
 
-function named(kind: string, ids: readonly string[] = []): KnownId[] {
+function idsFromFlag(kind: string, ids: readonly string[] = []): KnownId[] {
   return ids
     .flatMap((given) => given.split(','))
     .filter((id) => id !== '')
     .map((id) => ({ kind, id, clause: 'it was given on the command line' }));
 }
 
-async function listed({ cwd }: Context, kind: string, file: string | undefined): Promise<KnownId[]> {
+async function idsFromFile({ cwd }: Context, kind: string, file: string | undefined): Promise<KnownId[]> {
   if (file === undefined) return [];
-  const text = await readTextOf(cwd, file);
+  const text = await readFlagFile(cwd, file);
   return text
     .split(/\r?\n/)
     .map((line) => line.replace(/#.*/, '').trim())
@@ -36,16 +39,16 @@ async function listed({ cwd }: Context, kind: string, file: string | undefined):
     .map((id) => ({ kind, id, clause: `${file} lists it` }));
 }
 
-/** The text of a flag's file without its byte order mark. */
-export async function readTextOf(cwd: string, file: string): Promise<string> {
-  const named = path.resolve(cwd, file);
+/** Reads the text file that a flag names, without its byte order mark. */
+export async function readFlagFile(cwd: string, file: string): Promise<string> {
+  const resolved = path.resolve(cwd, file);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(named));
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(resolved));
   } catch (cause) {
     if (cause instanceof TypeError) {
       throw new UserError(`cannot read ${file}: not UTF-8 text`, { hint: 'Save it as UTF-8.', cause });
     }
-    const missing = errorCode(cause) === 'ENOENT' && { hint: `Looked for ${named}.` };
+    const missing = errorCode(cause) === 'ENOENT' && { hint: `Looked for ${resolved}.` };
     throw new UserError(`cannot read ${file}: ${reasonOf(cause)}`, { ...missing, cause });
   }
 }

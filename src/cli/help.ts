@@ -1,31 +1,31 @@
 import type { Argument, Command, Help, HelpConfiguration, Option } from 'commander';
 
-/** The parser's help with examples, and with common flags at the end, shortened unless they are the topic. */
+/** The layout of the parser's help, with examples. The help of a command only names the global flags, at its end. */
 export const helpLayout: HelpConfiguration = {
   showGlobalOptions: true,
   minWidthToWrap: 24,
-  // The arguments are in the command's own help. Here they would leave no room for its description.
+  // The arguments are in the help of the subcommand. Here they would leave no room for its description.
   subcommandTerm: (command) => command.name(),
   subcommandDescription: summaryOf,
-  optionDescription: described,
-  argumentDescription: described,
+  optionDescription: descriptionWithFacts,
+  argumentDescription: descriptionWithFacts,
   formatHelp,
 };
 
-/** The summary of a command; of a subcommand, the first clause of its description. */
+/** Returns the summary of a command. A subcommand has none, so the first clause of its description is returned. */
 function summaryOf(command: Command): string {
   return command.summary() || command.description().replace(/[.:;](?: .*|$)/s, '');
 }
 
-/** With choices and default, such as `Output format (text, json; default: text)`. */
-function described(each: Option | Argument): string {
+/** Returns the description with choices and default, such as `Output format (text, json; default: text)`. */
+function descriptionWithFacts(each: Option | Argument): string {
   const { description, argChoices, defaultValue, defaultValueDescription } = each;
   const isText = typeof defaultValue === 'string' || typeof defaultValue === 'number';
-  const standard = defaultValueDescription ?? (isText ? String(defaultValue) : undefined);
+  const defaultText = defaultValueDescription ?? (isText ? String(defaultValue) : undefined);
   const facts = [
     argChoices?.join(', '),
     'mandatory' in each && each.mandatory ? 'required' : undefined,
-    standard === undefined ? undefined : `default: ${standard}`,
+    defaultText === undefined ? undefined : `default: ${defaultText}`,
   ].filter((fact) => fact !== undefined);
   return facts.length === 0 ? description : `${description} (${facts.join('; ')})`;
 }
@@ -66,7 +66,7 @@ function formatHelp(command: Command, helper: Help): string {
   ].join('\n');
 }
 
-/** Names only: `voxform --help` describes them. A parent command has its own flags. */
+/** Returns only the names of the global flags, because `voxform --help` describes them. Flags of a parent command are not among them. */
 function globalFlags(command: Command, helper: Help): string[] {
   let root = command;
   while (root.parent !== null) root = root.parent;
@@ -78,13 +78,13 @@ function globalFlags(command: Command, helper: Help): string[] {
   return [title, `  ${names.join(', ')}`, '  Run voxform --help to see what they do.', ''];
 }
 
-/** The names of the parent commands without `voxform`: `state list`. */
+/** Returns the command with its parents but without `voxform`, such as `state list`. */
 export function pathOf(command: Command): string {
   const { parent } = command;
   return parent === null ? '' : `${pathOf(parent)} ${command.name()}`.trim();
 }
 
-/** Two examples to paste for each command. */
+/** Two examples for each command, which a user can paste. */
 const examples: Readonly<Record<string, readonly [string, string]>> = {
   init: ['init', 'init voices'],
   validate: ['validate', 'validate --secrets --output json'],

@@ -2,31 +2,34 @@ import { ExitCode, type UserError } from '../problems/user-error.ts';
 
 export type StopSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 
-/** Milliseconds. If npm runs the command, one Ctrl-C arrives twice. */
-const SAME_KEYSTROKE = 250;
+/** If npm runs the command, one Ctrl-C arrives twice within this time. */
+const SAME_KEYSTROKE_MS = 250;
 
 /**
- * Handles signals. After the first one nothing new is started. Before a run writes (`patient` false), requests in flight are cancelled
- * too. The second one calls `now`, unless it repeats the first at once, or comes from a closing terminal.
+ * Handles signals. After the first signal, nothing new is started. Requests in flight are cancelled unless `finishesRequests` is true.
+ * The second signal calls `exitNow`, unless it repeats the first one immediately or comes from a closing terminal.
  */
 export class Interrupts {
   readonly #stop = new AbortController();
   readonly #requests = new AbortController();
-  readonly #now: (exitCode: number) => void;
+  readonly #exitNow: (exitCode: number) => void;
   readonly #clock: () => number;
   #first: { readonly signal: StopSignal; readonly at: number } | undefined;
-  /** True while requests in flight must finish. */
-  patient = false;
-  /** Called for SIGHUP instead of stopping, by a command that continues without a terminal. */
+  /** True while requests in flight must finish after a signal, because they may write. */
+  finishesRequests = false;
+  /** If set, SIGHUP calls this instead of stopping. For commands that continue without a terminal. */
   onHangup: (() => void) | undefined;
 
-  /** `clock` gives milliseconds of a monotonic clock. */
-  constructor(now: (exitCode: number) => void, clock: () => number = () => performance.now()) {
-    this.#now = now;
+  /** @param clock returns the milliseconds of a monotonic clock. */
+  constructor(exitNow: (exitCode: number) => void, clock: () => number = () => performance.now()) {
+    this.#exitNow = exitNow;
     this.#clock = clock;
   }
 
-  /** Aborted by the first signal. Its reason is the signal's name, SIGTERM for a closed terminal, or why voxform itself stops. */
+  /**
+   * Aborted by the first signal. The abort reason is the name of the signal (SIGTERM if the terminal closed), or the error for which
+   * voxform stops itself.
+   */
   get stop(): AbortSignal {
     return this.#stop.signal;
   }
@@ -36,26 +39,26 @@ export class Interrupts {
     return this.#requests.signal;
   }
 
-  /** Undefined before the first signal. */
+  /** The exit code for the first signal; undefined before it. */
   get exitCode(): number | undefined {
     if (!this.#stop.signal.aborted) return undefined;
     return this.#stop.signal.reason === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
   }
 
-  /** @param because why voxform itself stops the command. */
-  raise(signal: StopSignal, because?: UserError): void {
+  /** @param cause the error for which voxform stops itself, if no signal arrived. */
+  raise(signal: StopSignal, cause?: UserError): void {
     if (signal === 'SIGHUP' && this.onHangup !== undefined) {
       this.onHangup();
       return;
     }
     if (this.#first !== undefined) {
-      const isRepeated = signal === this.#first.signal && this.#clock() - this.#first.at < SAME_KEYSTROKE;
-      if (!isRepeated && signal !== 'SIGHUP') this.#now(this.exitCode ?? ExitCode.interrupted);
+      const isRepeated = signal === this.#first.signal && this.#clock() - this.#first.at < SAME_KEYSTROKE_MS;
+      if (!isRepeated && signal !== 'SIGHUP') this.#exitNow(this.exitCode ?? ExitCode.interrupted);
       return;
     }
     this.#first = { signal, at: this.#clock() };
     const reason = signal === 'SIGHUP' ? 'SIGTERM' : signal;
-    this.#stop.abort(because ?? reason);
-    if (!this.patient) this.#requests.abort(reason);
+    this.#stop.abort(cause ?? reason);
+    if (!this.finishesRequests) this.#requests.abort(reason);
   }
 }

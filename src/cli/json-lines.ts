@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import type { Json } from '../values/json.ts';
 import { escapeUnsafe } from '../values/unsafe-text.ts';
 
-/** Entries as JSON objects with `level`, `time`, `message` and details, one per line. */
+/** Returns a function that writes log entries as JSON objects with `level`, `time`, `message` and details, one per line. */
 export function jsonLines({ write, now }: { write(line: string): void; now(): Date }): JsonLines {
   const logger = pino(
     {
@@ -21,7 +21,7 @@ export function jsonLines({ write, now }: { write(line: string): void; now(): Da
 
 export type Level = 'error' | 'warning' | 'info' | 'debug';
 
-/** Details for programs. */
+/** The details of a log entry, for programs. */
 export type Fields = Readonly<Record<string, Json>>;
 
 export type JsonLines = (level: Level, message: string, fields: Fields) => void;

@@ -6,14 +6,14 @@ type LogFormat = 'text' | 'json';
 
 interface LogOptions {
   readonly terminal: Terminal;
-  /** Undefined if the command may choose. */
+  /** Undefined if the command chooses the format. */
   readonly format: LogFormat | undefined;
   readonly quiet: boolean;
   readonly verbose: boolean;
   now(): Date;
 }
 
-/** The messages of a run on stderr: sentences for people, or JSON objects, one per line. */
+/** Writes the messages of a run to stderr, as text for people or as JSON objects, one per line. */
 export class Log {
   readonly #options: LogOptions;
   #lines: JsonLines | undefined;
@@ -23,7 +23,7 @@ export class Log {
     this.#options = options;
   }
 
-  /** Sets the format before the first message; `fallback` if the command line names none. */
+  /** Sets the format. Must be called before the first message. `fallback` is used if the command line names no format. */
   async begin(fallback: LogFormat): Promise<void> {
     const { format = fallback, terminal, now } = this.#options;
     if (format === 'text' || this.#lines !== undefined) return;
@@ -35,7 +35,7 @@ export class Log {
     return this.#lines !== undefined;
   }
 
-  /** Why a command that did not throw has failed. */
+  /** The last warning. It explains the failure of a command that failed without an error. */
   get lastWarning(): string | undefined {
     return this.#lastWarning;
   }
@@ -45,29 +45,29 @@ export class Log {
     this.#write('warning', message);
   }
 
-  /** Omitted with --quiet. */
+  /** Writes the message unless --quiet is set. */
   info(message: string): void {
     this.#write('info', message);
   }
 
-  /** Shown only with --verbose. */
+  /** Writes the message only with --verbose. */
   debug(message: string): void {
     this.#write('debug', message);
   }
 
-  /** For a command that runs for days: text with the time, or JSON with details for programs. */
+  /** Writes an entry for a command that runs for days: text with the time, or JSON with details for programs. */
   entry(level: Level, message: string, fields: Fields = {}): void {
     this.#write(level, message, { fields, isTimed: true });
   }
 
-  /** Formatted text. As JSON, it is one entry for each line with its continuation below. */
+  /** Writes formatted text. As JSON, each line is one entry, together with the indented lines that continue it. */
   block(level: Level, text: string): void {
     if (this.#lines === undefined) {
       this.#options.terminal.err(text);
       return;
     }
-    const whole = text.replaceAll(/\n {7}(?=\S)/g, ' ');
-    for (const line of whole.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
+    const unwrapped = text.replaceAll(/\n {7}(?=\S)/g, ' ');
+    for (const line of unwrapped.split('\n')) if (line.trim() !== '') this.#lines(level, line.trim(), {});
   }
 
   #write(

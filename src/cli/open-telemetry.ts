@@ -15,28 +15,28 @@ import { attempt } from '../problems/attempt.ts';
 import type { Json } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 
-type SpanFacts = Readonly<Record<string, Json>>;
+type SpanAttributes = Readonly<Record<string, Json>>;
 
-/** Spans of runs and their requests. One run at a time. */
+/** Creates spans of runs and their requests. Only one run is open at a time. */
 export interface Tracing {
   begin(name: string): void;
   request(event: RequestEvent): void;
-  /** `error` is why the run failed, if it did. */
-  end(facts: SpanFacts, error?: string): void;
-  /** Sends remaining spans. Never rejects, and takes only a moment. */
+  /** Ends the span of the run. `error` is the reason of a failure. */
+  end(attributes: SpanAttributes, error?: string): void;
+  /** Sends the remaining spans. Never rejects, and takes at most two seconds. */
   close(): Promise<void>;
 }
 
 type TracedResource = NonNullable<NonNullable<ConstructorParameters<typeof BasicTracerProvider>[0]>['resource']>;
 
-/** Milliseconds to wait for the collector at the end of a command, and for the exporter's retries. */
-const LONGEST_FLUSH = 2000;
+/** The time to wait for the collector at the end of a command, and for the exporter's retries. */
+const FLUSH_TIMEOUT_MS = 2000;
 
-/** Sends spans to the collector in the environment: OTLP over HTTP, as JSON. */
+/** Creates spans and sends them to the collector that the environment names, with OTLP over HTTP, as JSON. */
 export function openTelemetry(env: Readonly<Record<string, string | undefined>>): Tracing {
   const provider = new BasicTracerProvider({
     resource: resourceOf(env),
-    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ timeoutMillis: LONGEST_FLUSH }))],
+    spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter({ timeoutMillis: FLUSH_TIMEOUT_MS }))],
   });
   const tracer = provider.getTracer('voxform', VERSION);
   let run: { readonly span: Span; readonly context: Context } | undefined;
@@ -63,34 +63,37 @@ export function openTelemetry(env: Readonly<Record<string, string | undefined>>)
       if (error !== undefined || (status ?? 0) >= 400) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end(end);
     },
-    end(facts, error) {
-      run?.span.setAttributes(attributesOf(facts));
+    end(attributes, error) {
+      run?.span.setAttributes(prefixedAttributes(attributes));
       if (error !== undefined) run?.span.setStatus({ code: SpanStatusCode.ERROR, message: error });
       run?.span.end();
       run = undefined;
     },
     async close() {
-      const late = AbortSignal.timeout(LONGEST_FLUSH);
-      await Promise.race([provider.shutdown().catch(() => undefined), once(late, 'abort')]);
+      const timeout = AbortSignal.timeout(FLUSH_TIMEOUT_MS);
+      await Promise.race([provider.shutdown().catch(() => undefined), once(timeout, 'abort')]);
     },
   };
 }
 
-function attributesOf(facts: SpanFacts): Attributes {
-  const pairs = Object.entries(facts).filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value));
+/** Returns the attributes with the prefix `voxform.`, without lists and objects. */
+function prefixedAttributes(attributes: SpanAttributes): Attributes {
+  const pairs = Object.entries(attributes).filter(([, value]) =>
+    ['string', 'number', 'boolean'].includes(typeof value),
+  );
   return Object.fromEntries(pairs.map(([key, value]) => [`voxform.${key}`, value])) as Attributes;
 }
 
-/** The resource of `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES`. */
+/** Returns the resource that `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` describe. */
 function resourceOf(env: Readonly<Record<string, string | undefined>>): TracedResource {
-  const given = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
+  const fromEnv = (env.OTEL_RESOURCE_ATTRIBUTES ?? '').split(',').flatMap((pair) => {
     const [key = '', value] = pair.split('=', 2).map((part) => part.trim());
     return key === '' || value === undefined ? [] : [[key, attempt(() => decodeURIComponent(value)) ?? value] as const];
   });
   const attributes: Attributes = {
     'service.name': 'voxform',
     'service.version': VERSION,
-    ...Object.fromEntries(given),
+    ...Object.fromEntries(fromEnv),
   };
   if (env.OTEL_SERVICE_NAME) attributes['service.name'] = env.OTEL_SERVICE_NAME;
   const resource: TracedResource = {

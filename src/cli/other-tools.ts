@@ -5,8 +5,8 @@ const CLOSES = 'Use voxform orphans close ID --because deleted, handed-over or k
 
 const SELECTS = 'Select a workspace with -w NAME or VOXFORM_WORKSPACE, or set default_workspace in voxform.yaml.';
 
-/** Commands and flags of other tools, with their counterparts here. */
-export const instead: Readonly<Record<string, string>> = {
+/** Hints by command or flag of other tools. They name the counterpart in voxform. */
+export const hintsByWord: Readonly<Record<string, string>> = {
   check: 'voxform validate checks the manifests.',
   lint: 'voxform validate checks the manifests.',
   verify: 'voxform validate checks the manifests.',
@@ -96,11 +96,11 @@ function filesOf(more = ''): string {
 }
 
 /**
- * The hint for a command or flag of another tool, if any.
- * @param group the command before it, such as `state`; empty for the first word.
+ * Returns the hint for a command or flag of another tool, if any.
+ * @param group the command before the word, such as `state`; empty for the first word.
  */
-export function knownElsewhere(word: string, group = ''): string | undefined {
+export function hintForOtherTool(word: string, group = ''): string | undefined {
   const [name = ''] = word.replace(/^-+/, word.startsWith('-') ? '--' : '').split('=', 1);
-  const found = [`${group} ${name}`, name].find((each) => Object.hasOwn(instead, each));
-  return found === undefined ? undefined : instead[found];
+  const found = [`${group} ${name}`, name].find((each) => Object.hasOwn(hintsByWord, each));
+  return found === undefined ? undefined : hintsByWord[found];
 }

@@ -5,17 +5,20 @@ import { misuse } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
 import type { PageFlags } from './flags.ts';
 
-/** The variable with the bearer token of `/status` and `/metrics`. */
-export const LISTEN_TOKEN = 'VOXFORM_WATCH_TOKEN';
+/** The environment variable with the bearer token for `/status` and `/metrics`. */
+export const TOKEN_VARIABLE = 'VOXFORM_WATCH_TOKEN';
 
 export type PageAddress = Pick<AccessOptions, 'listen' | 'names' | 'proxy' | 'userHeader'>;
 
 /**
- * The address of the page and its trusted proxies; undefined without a page.
- * @param known public addresses of the page.
+ * Returns the address of the page and its trusted proxies; undefined if the flags request no page.
+ * @param publicUrls other URLs under which users open the page.
  * @throws UserError
  */
-export function pageAddress(flags: PageFlags, known: readonly (string | undefined)[] = []): PageAddress | undefined {
+export function pageAddress(
+  flags: PageFlags,
+  publicUrls: readonly (string | undefined)[] = [],
+): PageAddress | undefined {
   const { listen, listenHost = [], trustProxy = [], trustUserHeader: name, trustedRole: role } = flags;
   if (name !== undefined && trustProxy.length === 0) {
     const hint = 'Everyone could send this header otherwise. Name the network of the proxy, such as 10.0.0.0/8.';
@@ -27,16 +30,16 @@ export function pageAddress(flags: PageFlags, known: readonly (string | undefine
     listen: parseListen(listen),
     names: [
       ...listenHost.map((each) => each.toLowerCase()),
-      ...known.flatMap((each) => (each === undefined ? [] : [new URL(each).hostname])),
+      ...publicUrls.flatMap((each) => (each === undefined ? [] : [new URL(each).hostname])),
     ],
     proxy,
     userHeader: name === undefined ? undefined : { name, role },
   };
 }
 
-/** Undefined without an address. */
+/** Returns the bearer token from the environment, if it is set. The redactor learns it. */
 export function listenToken({ env, redactor }: Pick<Context, 'env' | 'redactor'>): string | undefined {
-  const token = env[LISTEN_TOKEN] || undefined;
+  const token = env[TOKEN_VARIABLE] || undefined;
   if (token !== undefined) redactor.add(token);
   return token;
 }

@@ -5,13 +5,12 @@ import { Redactor } from '../values/redactor.ts';
 import { Interrupts } from './interrupts.ts';
 import { run } from './run.ts';
 
-/** Milliseconds. */
-const EXIT_DELAY = 500;
+const EXIT_CHECK_INTERVAL_MS = 500;
 
-/** Runs the command line of a process, and sets its exit code. */
+/** Runs the command line of a process and sets the exit code of the process. */
 export async function main(process: NodeJS.Process): Promise<void> {
   const interrupts = new Interrupts((exitCode) => {
-    const text = interrupts.patient ? 'Stopped. Run voxform plan to see unknown creates.\n' : '';
+    const text = interrupts.finishesRequests ? 'Stopped. Run voxform plan to see unknown creates.\n' : '';
     process.stderr.write(text, () => process.exit(exitCode));
   });
   process.on('SIGINT', () => interrupts.raise('SIGINT'));
@@ -34,9 +33,9 @@ export async function main(process: NodeJS.Process): Promise<void> {
     redactor,
     now: () => new Date(),
   });
-  // An abandoned connection, such as that of a silent database, would keep the process until its own timeout.
-  const leave = (): void => {
+  // An abandoned connection, for example to a database that does not respond, would keep the process alive until its own timeout.
+  const exitIfFlushed = (): void => {
     if (process.stdout.writableLength + process.stderr.writableLength === 0) process.exit();
   };
-  setInterval(leave, EXIT_DELAY).unref();
+  setInterval(exitIfFlushed, EXIT_CHECK_INTERVAL_MS).unref();
 }

@@ -7,7 +7,7 @@ import { mainCommands } from './commands/main-commands.ts';
 import { restoringCommands } from './commands/restore-commands.ts';
 import { stateCommands } from './commands/state-commands.ts';
 import { toolCommands } from './commands/tool-commands.ts';
-import { type CommandTable, performing, type Start } from './context.ts';
+import { type CommandTable, createPerform, type Start } from './context.ts';
 import { collectItems } from './flags.ts';
 import { helpLayout } from './help.ts';
 import { suggestChoices } from './usage-errors.ts';
@@ -15,20 +15,20 @@ import { suggestChoices } from './usage-errors.ts';
 /** The flags of every command, before or after its name. */
 export interface GlobalFlags {
   readonly chdir?: string;
-  /** Several if the command allows it. */
+  /** All workspaces of `--workspace`, which may be repeated. */
   readonly workspace?: readonly string[];
   readonly color: boolean;
   readonly cache?: boolean;
   readonly envFile?: boolean;
   readonly quiet?: boolean;
   readonly verbose?: boolean;
-  /** Absent if the command may choose. */
+  /** If absent, the command chooses the format. */
   readonly logFormat?: 'text' | 'json';
 }
 
 const TOOLS = 'Tools:';
 
-/** In the order of help: the main commands first. */
+/** The groups of commands by heading, in the order of the help. */
 const groups: Readonly<Record<string, CommandTable>> = {
   'Main commands:': mainCommands,
   'Compare and restore:': restoringCommands,
@@ -40,14 +40,14 @@ const groups: Readonly<Record<string, CommandTable>> = {
 };
 
 interface ProgramOptions {
-  /** Defines a command line. Commands that it does not name get only their name and summary, because the rest takes long. */
+  /** The words of a command line. Commands that are not among them get only a name and a summary, which is faster. */
   readonly words?: readonly string[];
   readonly output?: OutputConfiguration;
 }
 
 export async function createProgram(start: Start, { words, output = {} }: ProgramOptions = {}): Promise<Command> {
-  // Words to complete have a mark before them, and the quotes of their shell.
-  const named = words && new Set(words.map((word) => word.replaceAll(/[^a-z]/g, '')));
+  // Words to complete start with = and may contain the quotes of their shell.
+  const used = words && new Set(words.map((word) => word.replaceAll(/[^a-z]/g, '')));
   const program = new Command('voxform')
     .description('Manage voice-agent workspaces from YAML in Git.')
     .version(VERSION, '-V, --version', 'Print the version')
@@ -75,9 +75,9 @@ export async function createProgram(start: Start, { words, output = {} }: Progra
     .exitOverride();
   for (const [heading, table] of Object.entries(groups)) {
     program.commandsGroup(heading);
-    for (const [name, { summary, takes, define }] of Object.entries(table)) {
+    for (const [name, { summary, traits, define }] of Object.entries(table)) {
       const command = program.command(name).summary(summary);
-      if (named?.has(name) !== false) await define(command, performing(start, takes));
+      if (used?.has(name) !== false) await define(command, createPerform(start, traits));
     }
   }
   suggestChoices(program);

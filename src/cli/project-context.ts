@@ -8,33 +8,34 @@ import { findProjectFolder, projectFileIn } from '../project/find-project.ts';
 import type { Context } from './context.ts';
 
 export interface ProjectLookup {
-  /** True if the user named the folder: folders above are not searched. */
+  /** True if the user named the folder. Its parent folders are not searched then. */
   readonly isNamed: boolean;
   readonly usesEnvFile: boolean;
-  /** True for a command that reports its folder itself. */
+  /** True for a command that reports its project folder itself. */
   readonly isSilent: boolean;
 }
 
 /**
- * The context in its project: the folder with the project file, here or above, and the environment with the `.env` beside it.
+ * Adds the project folder and the variables of its `.env` to the context. The project folder is the current folder or its nearest parent
+ * with a project file. Without one, returns the context unchanged.
  * @throws UserError
  */
 export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile, isSilent }: ProjectLookup): C {
   const { cwd, env, log } = context;
   const home = env.HOME ?? env.USERPROFILE;
-  const above = () => findProjectFolder({ from: cwd, home, user: process.getuid?.() });
-  const found = !isNamed ? above() : projectFileIn(cwd) === undefined ? undefined : cwd;
+  const nearest = () => findProjectFolder({ from: cwd, home, user: process.getuid?.() });
+  const found = !isNamed ? nearest() : projectFileIn(cwd) === undefined ? undefined : cwd;
   if (found === undefined) return context;
   if (found !== cwd && !isSilent) log.info(`Using project ${found}`);
   return { ...context, projectFolder: found, env: usesEnvFile ? withEnvFile(found, env) : env };
 }
 
-/** Files of the project relative to the current folder, as in compilers. */
+/** Makes the files of the items relative to the current folder, as compilers do. They are relative to the project folder before. */
 export function withPathsFromCwd<T extends { readonly file: string }>(
   { cwd, projectFolder = cwd, local }: Pick<Context, 'cwd' | 'projectFolder' | 'local'>,
   items: readonly T[],
 ): readonly T[] {
-  // Nobody edits the files of a checkout.
+  // Users do not edit the files of a checkout.
   if (projectFolder === cwd || local !== undefined) return items;
   return items.map((item) => ({
     ...item,
@@ -42,12 +43,12 @@ export function withPathsFromCwd<T extends { readonly file: string }>(
   }));
 }
 
-/** Problems, with files relative to the current folder; on a terminal with the source lines. */
+/** Renders the diagnostics with files relative to the current folder, and with the source lines on a terminal. */
 export function diagnosticsText(context: Context, diagnostics: readonly Diagnostic[], stream: 'out' | 'err'): string {
   const { terminal, log } = context;
-  const isSeen = stream === 'out' ? terminal.showsResults : terminal.isWatched && !log.isJson;
+  const isTerminal = stream === 'out' ? terminal.showsResults : terminal.isWatched && !log.isJson;
   const style = stream === 'out' ? terminal.style : terminal.errorStyle;
-  return renderDiagnostics(withPathsFromCwd(context, diagnostics), style, isSeen ? excerptsIn(context) : undefined);
+  return renderDiagnostics(withPathsFromCwd(context, diagnostics), style, isTerminal ? excerptsIn(context) : undefined);
 }
 
 function excerptsIn({ cwd, projectFolder = cwd, local, redactor }: Context): Excerpt {

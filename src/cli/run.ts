@@ -11,20 +11,23 @@ import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
 import type { CommandAction, Context, Host, Start } from './context.ts';
 import { Log } from './log.ts';
-import { asksForJson, normalisedArgs } from './normalise-args.ts';
+import { normalisedArgs, requestsJson } from './normalise-args.ts';
 import { createProgram, type GlobalFlags } from './program.ts';
 import { diagnosticsText, inProject, type ProjectLookup } from './project-context.ts';
 import { Terminal } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
 import { refuseUnknownHelp, usageError } from './usage-errors.ts';
 
-/** Runs a command line and returns the exit code. Never throws. @param given parts of its context, if another command runs it. */
+/**
+ * Runs a command line and returns its exit code. Never throws.
+ * @param given overrides parts of the context if another command runs this one.
+ */
 export async function run(host: Host, given: Partial<Context> = {}): Promise<number> {
   let exitCode: number = ExitCode.ok;
   const redactor = host.redactor ?? new Redactor();
-  const early = (logFormat: 'text' | 'json'): Context =>
+  const contextBeforeParsing = (logFormat: 'text' | 'json'): Context =>
     contextFor(host, { color: !host.args.includes('--no-color'), logFormat }, redactor);
-  const start: Start = async (action, takes) => {
+  const start: Start = async (action, traits) => {
     const tracing = await tracingFor(host.env);
     const flags = program.optsWithGlobals<GlobalFlags>();
     const context = {
@@ -33,24 +36,27 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
       onRequest: tracing?.request,
       ...given,
     };
-    if (takes?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
-    const performed = takes?.severalWorkspaces ? action : forOneWorkspace(action);
-    const lookup = takes?.withoutProject
+    if (traits?.ownRuns !== true) tracing?.begin(`voxform ${command}`);
+    const checkedAction = traits?.severalWorkspaces ? action : forOneWorkspace(action);
+    const lookup = traits?.withoutProject
       ? undefined
-      : { isNamed: flags.chdir !== undefined, usesEnvFile: flags.envFile ?? true, isSilent: takes?.ownRuns === true };
-    exitCode = await perform(performed, { host, context, format, lookup });
-    if (takes?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
+      : { isNamed: flags.chdir !== undefined, usesEnvFile: flags.envFile ?? true, isSilent: traits?.ownRuns === true };
+    exitCode = await perform(checkedAction, { host, context, format, lookup });
+    if (traits?.ownRuns !== true) tracing?.end({ command, exit_code: exitCode }, failureOf(exitCode));
     await tracing?.close();
   };
-  const program = await createProgram(start, { words: host.args, output: outputOf(early('text').terminal) });
+  const program = await createProgram(start, {
+    words: host.args,
+    output: outputOf(contextBeforeParsing('text').terminal),
+  });
   let command = '';
   program.hook('preAction', (_, action) => {
     const group = action.parent === program ? '' : `${action.parent?.name()} `;
     command = group + action.name();
   });
   const args = normalisedArgs(program, host.args);
-  const typed = cursorIn(program, [...args, '']).flags;
-  const format = typed.get('--output') ?? given.errorFormat ?? '';
+  const typedFlags = cursorIn(program, [...args, '']).flags;
+  const format = typedFlags.get('--output') ?? given.errorFormat ?? '';
   try {
     if (host.args.length === 0) {
       program.outputHelp({ error: true });
@@ -64,13 +70,13 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     const error = isParsing ? usageError(thrown, program, { typed: host.args, args }) : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     const { redact } = redactor;
-    const { terminal, log } = early(typed.get('--log-format') === 'json' ? 'json' : 'text');
+    const { terminal, log } = contextBeforeParsing(typedFlags.get('--log-format') === 'json' ? 'json' : 'text');
     await log.begin('text');
     log.block('error', renderError(error, terminal.errorStyle, { redact }));
     exitCode = exitCodeOf(error);
-    // The flags of an unknown command are unknown too.
-    const wanted = asksForJson(host.args) ? 'json' : format;
-    terminal.out(await errorFor(wanted, error, { exitCode, redact }));
+    // The parser does not know the flags of an unknown command.
+    const errorFormat = requestsJson(host.args) ? 'json' : format;
+    terminal.out(await errorFor(errorFormat, error, { exitCode, redact }));
     return exitCode;
   }
 }
@@ -79,7 +85,7 @@ function outputOf(terminal: Terminal): OutputConfiguration {
   return {
     writeOut: (text) => terminal.out(text),
     writeErr: (text) => terminal.err(text),
-    // In the form of all errors.
+    // `run` prints the error, in the form of all errors.
     outputError() {},
     getOutHelpWidth: () => terminal.style.width,
     getErrHelpWidth: () => terminal.errorStyle.width,
@@ -88,12 +94,12 @@ function outputOf(terminal: Terminal): OutputConfiguration {
   };
 }
 
-/** The description of an exit code in a run's span. Changes are not a failure. */
+/** Describes a failing exit code; undefined for success. The exit code for changes is not a failure. */
 function failureOf(exitCode: number): string | undefined {
   return exitCode === ExitCode.ok || exitCode === ExitCode.changes ? undefined : `exit code ${exitCode}`;
 }
 
-interface Performing {
+interface ActionEnvironment {
   readonly host: Host;
   readonly context: Context;
   readonly format: string;
@@ -101,13 +107,16 @@ interface Performing {
   readonly lookup: ProjectLookup | undefined;
 }
 
-async function perform(action: CommandAction, { host, context: outer, format, lookup }: Performing): Promise<number> {
-  // A command that fixes an error must name the same workspace.
+async function perform(
+  action: CommandAction,
+  { host, context: outer, format, lookup }: ActionEnvironment,
+): Promise<number> {
+  // A hint for an error must select the same workspace as the command.
   let selection = outer.selection ?? (outer.workspace === undefined ? undefined : { workspace: outer.workspace });
   let context: Context = {
     ...outer,
-    onWorkspace(named) {
-      selection = named;
+    onWorkspace(selected) {
+      selection = selected;
     },
   };
   const { log, terminal, redactor } = context;
@@ -117,9 +126,9 @@ async function perform(action: CommandAction, { host, context: outer, format, lo
   try {
     if (lookup !== undefined && context.projectFolder === undefined) context = inProject(context, lookup);
     exitCode = await action(context);
-    const lost = await terminal.flush();
-    if (lost !== undefined) {
-      throw new UserError(`cannot write the result: ${lost.message}`, {
+    const writeError = await terminal.flush();
+    if (writeError !== undefined) {
+      throw new UserError(`cannot write the result: ${writeError.message}`, {
         hint: 'The command finished; only its output is incomplete.',
       });
     }
@@ -135,7 +144,7 @@ async function perform(action: CommandAction, { host, context: outer, format, lo
   return exitCode;
 }
 
-/** Why there is no result, in formats for programs; empty for others. */
+/** Returns the error in the output format; empty for formats that have no form of an error. */
 async function errorFor(name: string, error: unknown, context: ErrorContext): Promise<string> {
   const load = Object.entries(reportFormats).find(([each]) => each === name)?.[1];
   const format: ReportFormat | undefined = (await load?.())?.format;
@@ -161,8 +170,8 @@ function contextFor(host: Host, flags: GlobalFlags, redactor: Redactor): Context
   const [workspace, ...more] = workspaces;
   return {
     cwd: path.resolve(host.cwd, flags.chdir ?? '.'),
-    calledIn: host.cwd,
-    // Without inherited properties: `constructor` is not a variable.
+    startFolder: host.cwd,
+    // The copy has no inherited properties, so that `constructor` is not a variable.
     env: Object.assign(Object.create(null) as Record<string, string | undefined>, host.env),
     workspace: more.length === 0 ? workspace : undefined,
     workspaces,
@@ -185,8 +194,8 @@ function report(
   { context, selection }: { readonly context: Context; readonly selection: WorkspaceSelection },
 ): number {
   const { terminal, log, verbose, redactor } = context;
-  const isGivenUp = error instanceof PlatformError && error.reason === 'aborted';
-  if (interrupts.exitCode !== undefined && (isGivenUp || error instanceof UserError)) {
+  const isAborted = error instanceof PlatformError && error.reason === 'aborted';
+  if (interrupts.exitCode !== undefined && (isAborted || error instanceof UserError)) {
     log.warn('interrupted');
     return interrupts.exitCode;
   }

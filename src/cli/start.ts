@@ -3,23 +3,23 @@ import path from 'node:path';
 import { userFolder } from '../files/user-folder.ts';
 import { VERSION } from '../version.ts';
 
-/** Runs the command line of a process and loads as little as possible. */
+/** Runs the command line of a process. Loads as little code as possible. */
 export async function start(process: NodeJS.Process): Promise<void> {
   const [first, ...others] = process.argv.slice(2);
   if (others.length === 0 && (first === '--version' || first === '-V')) {
     process.stdout.write(`${VERSION}\n`);
     return;
   }
-  rememberCompiledCode(process.env);
+  cacheCompiledCode(process.env);
   const { main } = await import('./process.ts');
   await main(process);
 }
 
 /**
- * A private folder, because its contents are executed; Node's default is shared by all users. Errors are ignored, and Node itself honours
- * NODE_DISABLE_COMPILE_CACHE.
+ * Caches compiled code in a private folder, because the contents are executed; Node's default folder is shared by all users. Errors are
+ * ignored. Node itself honours NODE_DISABLE_COMPILE_CACHE.
  */
-function rememberCompiledCode(env: NodeJS.ProcessEnv): void {
+function cacheCompiledCode(env: NodeJS.ProcessEnv): void {
   const folder = userFolder('cache', env);
   if (env.NODE_COMPILE_CACHE !== undefined || folder === undefined) return;
   enableCompileCache(path.join(folder, 'compiled'));

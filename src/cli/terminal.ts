@@ -5,14 +5,14 @@ import { UserError } from '../problems/user-error.ts';
 import type { Redactor } from '../values/redactor.ts';
 
 export interface TerminalOptions {
-  /** Opens it on demand, because that takes time. */
+  /** Opens stdin. Called only if needed, because opening takes time. */
   readonly stdin: () => InputStream;
   readonly stdout: TerminalStream;
   readonly stderr: TerminalStream;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** False if the command line disables colours. */
   readonly color: boolean;
-  /** Applied to every text. */
+  /** Applied to everything that is written. */
   readonly redactor: Redactor;
 }
 
@@ -21,23 +21,25 @@ type InputStream = Readable & { readonly isTTY?: boolean };
 type TerminalStream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 const DEFAULT_WIDTH = 80;
-const UNCUT = 100_000;
+/** Wide enough that no cell is truncated. */
+const UNLIMITED_WIDTH = 100_000;
 
-/** The three streams of the process: results go to `out`, everything else to `err`. */
+/** The three streams of the process. Results go to `out`, everything else to `err`. */
 export class Terminal {
   readonly style: Style;
   readonly errorStyle: Style;
-  /** For tables: programs need whole cells. */
+  /** The style of tables. Programs get cells that are not truncated. */
   readonly tableStyle: Style;
-  /** True if a person reads the results at once. */
+  /** True if stdout is a terminal, so that a person reads the results as they appear. */
   readonly showsResults: boolean;
-  /** True if a person reads `err` at once. */
+  /** True if stderr is a terminal, so that a person reads the messages as they appear. */
   readonly isWatched: boolean;
-  /** True if `err` is a screen with cursor control. */
+  /** True if stderr is a terminal with cursor control, outside CI. */
   readonly canDraw: boolean;
   readonly #options: TerminalOptions;
-  #lost: Error | undefined;
-  #standing = false;
+  /** The first error of stdout, other than a closed reader. */
+  #writeError: Error | undefined;
+  #hasProgressLine = false;
   #hasResult = false;
 
   constructor(options: TerminalOptions) {
@@ -46,31 +48,31 @@ export class Terminal {
     this.style = styleFor(stdout, options);
     this.errorStyle = styleFor(stderr, options);
     this.showsResults = stdout.isTTY === true;
-    this.tableStyle = this.showsResults ? this.style : { ...this.style, width: UNCUT };
+    this.tableStyle = this.showsResults ? this.style : { ...this.style, width: UNLIMITED_WIDTH };
     this.isWatched = stderr.isTTY === true;
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb' && !isSet(env.CI);
-    // A closed reader (`| head`) or a full disk must not end a run in the middle of its writes.
+    // A closed reader (`| head`) or a full disk must not stop a run in the middle of its writes.
     for (const stream of [stdout, stderr]) {
       stream.on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EPIPE' && error.code !== 'EIO' && stream === stdout) this.#lost ??= error;
+        if (error.code !== 'EPIPE' && error.code !== 'EIO' && stream === stdout) this.#writeError ??= error;
       });
     }
   }
 
-  /** True if a person can be asked. */
+  /** True if a person can answer a prompt. */
   get canAsk(): boolean {
     return this.isWatched && this.#options.stdin().isTTY === true;
   }
 
-  /** Waits until everything is written, and returns why some of the result could not be written. */
+  /** Waits until everything is written. Returns the error if a part of the result could not be written. */
   async flush(): Promise<Error | undefined> {
     const { stdout } = this.#options;
     if (!stdout.destroyed && stdout.writable) await new Promise((resolve) => stdout.write('', resolve));
     await new Promise((resolve) => setImmediate(resolve));
-    return this.#lost;
+    return this.#writeError;
   }
 
-  /** For a protocol that uses the streams itself. */
+  /** The raw streams, for a protocol that reads and writes them itself. */
   get streams(): { readonly input: InputStream; readonly output: TerminalStream } {
     const { stdin, stdout } = this.#options;
     return { input: stdin(), output: stdout };
@@ -81,17 +83,17 @@ export class Terminal {
     this.#write(this.#options.stdout, text);
   }
 
-  /** True after the first part of the result was written. */
+  /** True once a part of the result has been written. */
   get hasResult(): boolean {
     return this.#hasResult;
   }
 
-  /** True after the reader of the results has closed them. */
+  /** True once the reader of the results has closed stdout. */
   get isClosed(): boolean {
     return this.#options.stdout.destroyed || !this.#options.stdout.writable;
   }
 
-  /** Writes a part of a long result, and waits for a slow reader. */
+  /** Writes a part of a long result, and waits until a slow reader has caught up. */
   async outWhenReady(text: string): Promise<void> {
     const { stdout } = this.#options;
     this.out(text);
@@ -105,29 +107,32 @@ export class Terminal {
     });
   }
 
-  /** Writes to `err`. Removes the progress line first. */
+  /** Writes to stderr, after removing the progress line. */
   err(text: string): void {
-    this.#write(this.#options.stderr, this.#standing ? `${CLEAR_LINE}${text}` : text);
-    this.#standing = false;
+    this.#write(this.#options.stderr, this.#hasProgressLine ? `${CLEAR_LINE}${text}` : text);
+    this.#hasProgressLine = false;
   }
 
-  /** Writes progress: a line without an end stays until something else is written. */
+  /** Writes progress. Text without a final newline is removed before the next write. */
   draw(text: string): void {
     this.#write(this.#options.stderr, text);
-    this.#standing = this.canDraw && text !== CLEAR_LINE && !text.endsWith('\n');
+    this.#hasProgressLine = this.canDraw && text !== CLEAR_LINE && !text.endsWith('\n');
   }
 
-  /** The text of stdin without its final newline. @throws UserError if it is longer than `most` characters. */
-  async input(most: number): Promise<string> {
+  /**
+   * Reads stdin to its end, without the final newline.
+   * @throws UserError if the text is longer than `maxLength` characters.
+   */
+  async readInput(maxLength: number): Promise<string> {
     let text = '';
     for await (const part of this.#options.stdin().setEncoding('utf8')) {
       text += part;
-      if (text.length > most) throw new UserError(`the input is longer than ${most} characters`);
+      if (text.length > maxLength) throw new UserError(`the input is longer than ${maxLength} characters`);
     }
     return text.replace(/\r?\n$/, '');
   }
 
-  /** The answer to a question; undefined after the end of the input or the signal. */
+  /** Returns the answer to a question; undefined if the input ends or the signal is aborted first. */
   async ask(
     question: string,
     signal: AbortSignal,
@@ -138,7 +143,7 @@ export class Terminal {
     const { stdin, stderr } = this.#options;
     const output = isShown ? stderr : new Writable({ write: (_chunk, _encoding, done) => done() });
     const reader = createInterface({ input: stdin(), output, ...(!isShown && { terminal: true }) });
-    // From here on, the terminal shows no key.
+    // From here on, typed characters are not echoed.
     if (!isShown) this.err(question);
     try {
       const closed = new Promise<undefined>((resolve) => reader.once('close', () => resolve(undefined)));

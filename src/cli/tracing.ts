@@ -1,13 +1,13 @@
 import type { Tracing } from './open-telemetry.ts';
 
-/** Tracing, if OpenTelemetry's standard variables enable it. Otherwise, its code is not loaded. */
+/** Returns tracing if OpenTelemetry's standard variables enable it. Otherwise, its code is not loaded. */
 export async function tracingFor(env: Readonly<Record<string, string | undefined>>): Promise<Tracing | undefined> {
-  if (!isAskedFor(env)) return undefined;
+  if (!isTracingEnabled(env)) return undefined;
   const { openTelemetry } = await import('./open-telemetry.ts');
   return openTelemetry(env);
 }
 
-function isAskedFor(env: Readonly<Record<string, string | undefined>>): boolean {
+function isTracingEnabled(env: Readonly<Record<string, string | undefined>>): boolean {
   const value = (name: string): string => (env[name] ?? '').trim();
   if (value('OTEL_SDK_DISABLED').toLowerCase() === 'true') return false;
   const exporters = value('OTEL_TRACES_EXPORTER')

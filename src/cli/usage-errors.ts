@@ -3,34 +3,34 @@ import { parseAddress } from '../manifests/resource.ts';
 import { didYouMean, meant, nearest } from '../problems/suggest.ts';
 import { misuse, type UserError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
-import { itemsOf } from './flags.ts';
+import { splitItems } from './flags.ts';
 import { pathOf } from './help.ts';
-import { knownElsewhere } from './other-tools.ts';
+import { hintForOtherTool } from './other-tools.ts';
 
-/** Codes that the parser throws after it has printed help or the version. */
-const printed = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
+/** The error codes that the parser throws after it has printed help or the version. */
+const CODES_AFTER_PRINTING = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
-/** A parser error in our words; undefined if it only ends the run. */
+/** Returns the `UserError` for an error of the parser; undefined if the parser has only printed help or the version. */
 export function usageError(
   { code, message }: CommanderError,
   program: Command,
   { typed, args }: { readonly typed: readonly string[]; readonly args: readonly string[] },
 ): UserError | undefined {
-  if (printed.has(code)) return undefined;
+  if (CODES_AFTER_PRINTING.has(code)) return undefined;
   const { command, operands } = cursorIn(program, [...args, '']);
   const [operand] = operands;
   if (code === 'commander.excessArguments' && operand !== undefined && command.commands.length > 0)
     return unknownCommand(command, operand);
   const unknown = /^error: unknown (?:command|option) '([^']*)'/.exec(message)?.[1] ?? '';
-  const known = knownHere(unknown, command);
-  const hint =
-    known ?? `${missingOf(message, command) ?? insteadOf(code, command, operand) ?? ''}${helpOf(command)} for usage.`;
-  const shown = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
-  const inWords = known === undefined ? inOurWords(shown) : (shown.split('\n')[0] ?? '').replace(/^error: /, '');
+  const otherToolHint = applicableHint(unknown, command);
+  const ownHint = missingValueHint(message, command) ?? targetHint(code, command, operand) ?? '';
+  const hint = otherToolHint ?? `${ownHint}${helpOf(command)} for usage.`;
+  const asTyped = message.replace(`'${unknown}'`, `'${spellingOf(unknown, typed)}'`);
+  const text = otherToolHint === undefined ? reworded(asTyped) : (asTyped.split('\n')[0] ?? '').replace(/^error: /, '');
   const flag = unknown.replace(/=.*/s, '');
   const flags = flagsOf(command);
   const correction = flags.includes(flag) ? `; ${flag} takes no value` : didYouMean(flag, flags);
-  return misuse(`${inWords}${known !== undefined || flag === unknown ? '' : correction}`, hint);
+  return misuse(`${text}${otherToolHint !== undefined || flag === unknown ? '' : correction}`, hint);
 }
 
 function helpOf(command: Command): string {
@@ -38,32 +38,33 @@ function helpOf(command: Command): string {
 }
 
 function flagsOf(command: Command): string[] {
-  const around = command.parent === null ? [] : flagsOf(command.parent);
-  return [...command.options.flatMap(({ long }) => long ?? []), ...around];
+  const inherited = command.parent === null ? [] : flagsOf(command.parent);
+  return [...command.options.flatMap(({ long }) => long ?? []), ...inherited];
 }
 
-/** The hint for a word of another tool, unless it names a flag that the command does not have. */
-function knownHere(word: string, command: Command): string | undefined {
-  const known = knownElsewhere(word, pathOf(command));
-  if (known === undefined || !word.startsWith('-')) return known;
+/** Returns the hint for a word of another tool, unless the hint names a flag that the command does not have. */
+function applicableHint(word: string, command: Command): string | undefined {
+  const hint = hintForOtherTool(word, pathOf(command));
+  if (hint === undefined || !word.startsWith('-')) return hint;
   const flags = flagsOf(command);
-  return (known.match(/--[a-z-]+/g) ?? []).every((flag) => flags.includes(flag)) ? known : undefined;
+  return (hint.match(/--[a-z-]+/g) ?? []).every((flag) => flags.includes(flag)) ? hint : undefined;
 }
 
-/** The possible values of the missing argument or flag in the message. */
-function missingOf(message: string, command: Command): string | undefined {
+/** Returns the possible values of the argument or flag that is missing according to the message. */
+function missingValueHint(message: string, command: Command): string | undefined {
   const argument = command.registeredArguments.find((each) => message.includes(`required argument '${each.name()}'`));
   if (argument !== undefined) return `${argument.description}. `;
   const option = command.options.find(({ flags }) => message.includes(`required option '${flags}'`));
   return option?.argChoices === undefined ? undefined : `One of ${option.argChoices.join(', ')}. `;
 }
 
-function insteadOf(code: string, command: Command, operand = ''): string | undefined {
+/** Suggests `--target` for an address that was given as an argument. */
+function targetHint(code: string, command: Command, operand = ''): string | undefined {
   const takesTarget = flagsOf(command).includes('--target') && parseAddress(operand) !== undefined;
   return code === 'commander.excessArguments' && takesTarget ? `Use --target ${operand}. ` : undefined;
 }
 
-/** A flag typed with one dash also has one in its message. */
+/** Returns the flag as the user typed it: with one dash if it was typed with one. */
 function spellingOf(flag: string, typed: readonly string[]): string {
   const single = flag.slice(1);
   const isTyped = (spelling: string) => typed.some((word) => word === spelling || word.startsWith(`${spelling}=`));
@@ -71,7 +72,7 @@ function spellingOf(flag: string, typed: readonly string[]): string {
 }
 
 /**
- * The error for help of an unknown command. The parser would print the help of its parent.
+ * Refuses a request for the help of an unknown command. The parser would print the help of its parent.
  * @throws UserError
  */
 export function refuseUnknownHelp(program: Command, args: readonly string[]): void {
@@ -84,37 +85,38 @@ export function refuseUnknownHelp(program: Command, args: readonly string[]): vo
 
 function unknownCommand(command: Command, name: string): UserError {
   const names = command.commands.map((each) => each.name());
-  const known = knownElsewhere(name, pathOf(command));
+  const hint = hintForOtherTool(name, pathOf(command));
   return misuse(
-    `unknown command '${name}'${known === undefined ? didYouMean(name, names) : ''}`,
-    known ?? `${helpOf(command)} to list the commands.`,
+    `unknown command '${name}'${hint === undefined ? didYouMean(name, names) : ''}`,
+    hint ?? `${helpOf(command)} to list the commands.`,
   );
 }
 
-/** Suggests a value for flags and arguments with a few choices. */
+/** Makes all flags and arguments with choices suggest the nearest choice for a misspelled value. */
 export function suggestChoices(command: Command): void {
   for (const each of [...command.options, ...command.registeredArguments]) {
-    if (each.argChoices !== undefined) takeOneOf(each, each.argChoices);
+    if (each.argChoices !== undefined) checkChoices(each, each.argChoices);
   }
   for (const child of command.commands) suggestChoices(child);
 }
 
 type Choice = string | readonly string[];
 
-function takeOneOf(each: Option | Argument, choices: readonly string[]): void {
+function checkChoices(each: Option | Argument, choices: readonly string[]): void {
   const parse = (given: string, earlier: Choice | undefined): Choice => {
-    const before = Array.isArray(earlier) ? earlier : [];
-    const items = each.variadic ? itemsOf(given) : [given];
-    const odd = items.find((item) => !choices.includes(item));
-    if (odd === undefined) return each.variadic ? [...before, ...items] : given;
-    const suggestion = nearest(odd, choices) === undefined ? '.' : didYouMean(odd, choices);
+    const previous = Array.isArray(earlier) ? earlier : [];
+    const items = each.variadic ? splitItems(given) : [given];
+    const invalid = items.find((item) => !choices.includes(item));
+    if (invalid === undefined) return each.variadic ? [...previous, ...items] : given;
+    const suggestion = nearest(invalid, choices) === undefined ? '.' : didYouMean(invalid, choices);
     throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}${suggestion}`);
   };
   if (each instanceof Argument) each.argParser<Choice>(parse);
   else each.argParser<Choice>(parse);
 }
 
-function inOurWords(message: string): string {
+/** Rewrites a message of the parser in the form of voxform's messages. */
+function reworded(message: string): string {
   return message
     .replace(/^error: /, '')
     .replace(/^command-argument /, '')

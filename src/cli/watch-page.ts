@@ -11,7 +11,7 @@ import { createPage } from '../page/page-app.ts';
 import { WatchSource } from '../page/watch-source.ts';
 import { VERSION } from '../version.ts';
 import type { Context } from './context.ts';
-import { LISTEN_TOKEN, listenToken, type PageAddress } from './page-address.ts';
+import { listenToken, type PageAddress, TOKEN_VARIABLE } from './page-address.ts';
 
 interface WatchPageOptions {
   readonly address: PageAddress;
@@ -21,10 +21,10 @@ interface WatchPageOptions {
   watch(): Watch;
 }
 
-/** Milliseconds between two queries for changes of an open page. */
-const POLL = 1000;
+/** The time between two queries for changes while a page is open. */
+const POLL_INTERVAL_MS = 1000;
 
-/** The metrics and the page of a watch, which observe its runs, and their listener. */
+/** Creates the metrics and the page of a watch, which observe its runs. `listen` starts to serve them. */
 export function watchPage(context: Context, { address, source, flags, watch }: WatchPageOptions) {
   const { redactor, log, now } = context;
   const { redact } = redactor;
@@ -43,7 +43,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
   const wrongTokens = new WrongTokens({ now: () => performance.now() });
   const page = createPage({
     ...address,
-    tokens: oneToken(token, LISTEN_TOKEN),
+    tokens: singleToken(token, TOKEN_VARIABLE),
     sessions: sessionsInMemory(now),
     wrongTokens,
     source: pages,
@@ -51,7 +51,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
     now,
     redact,
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
-    every: POLL,
+    every: POLL_INTERVAL_MS,
   });
   return {
     metrics,
@@ -79,8 +79,8 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
   };
 }
 
-/** A single token from the environment, whose owner has full access. */
-function oneToken(token: string | undefined, variable: string): Tokens {
+/** Returns the only token, which is from the environment. Its owner has full access. */
+function singleToken(token: string | undefined, variable: string): Tokens {
   return {
     missing: token === undefined ? `To sign in and start runs here, set ${variable}.` : undefined,
     origin: `The token is the value of ${variable}.`,

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { dateOrMoment } from '../../src/cli/flags.ts';
+import { checkedDateOrTime } from '../../src/cli/flags.ts';
 
 describe('dates of the command line', () => {
   it.each(['2026-01-31', '2024-02-29', '2026-01-31T09:30', '2026-01-31T23:59:59.5Z', '2026-01-31 09:30:00+02:00'])(
     'takes %s',
     (text) => {
-      expect(dateOrMoment(text)).toBe(text);
+      expect(checkedDateOrTime(text)).toBe(text);
     },
   );
 
@@ -20,6 +20,6 @@ describe('dates of the command line', () => {
     '2026-01-01T24:00',
     '2026-01-01x',
   ])('refuses %j', (text) => {
-    expect(() => dateOrMoment(text)).toThrow('Expected a date');
+    expect(() => checkedDateOrTime(text)).toThrow('Expected a date');
   });
 });

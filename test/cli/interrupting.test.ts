@@ -72,7 +72,7 @@ describe('signals to a run', () => {
     reading.raise('SIGINT');
     expect([reading.stop.reason, reading.requests.aborted]).toEqual(['SIGINT', true]);
     const writing = new Interrupts(() => undefined);
-    writing.patient = true;
+    writing.finishesRequests = true;
     writing.raise('SIGHUP');
     expect([writing.stop.reason, writing.requests.aborted]).toEqual(['SIGTERM', false]);
   });

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { examplesOf, pathOf } from '../../src/cli/help.ts';
 import { normalisedArgs } from '../../src/cli/normalise-args.ts';
-import { instead, knownElsewhere } from '../../src/cli/other-tools.ts';
+import { hintForOtherTool, hintsByWord } from '../../src/cli/other-tools.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { command } from '../trust/in-process.ts';
 import { temporaryFolder } from './voxform-process.ts';
@@ -63,14 +63,14 @@ describe('spellings of other tools', () => {
 describe('words of other tools', () => {
   const commands = program.commands.map((each) => each.name());
 
-  it.each(Object.keys(instead).filter((word) => !commands.includes(word)))(
+  it.each(Object.keys(hintsByWord).filter((word) => !commands.includes(word)))(
     'answers %s with the sentence that helps',
     async (word) => {
       await using folder = await temporaryFolder();
       const args = word.startsWith('-') ? ['apply', word] : word.split(' ');
       const { code, stdout, stderr } = await command(args, { cwd: folder.root });
       expect({ code, stdout }).toEqual({ code: 64, stdout: '' });
-      expect(stderr.replace(/\s+/g, ' ')).toContain(knownElsewhere(word));
+      expect(stderr.replace(/\s+/g, ' ')).toContain(hintForOtherTool(word));
       expect(stderr).not.toContain('did you mean');
     },
   );

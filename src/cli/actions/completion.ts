@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Command } from 'commander';
 import { packageText } from '../../version.ts';
-import { answerFor, complete, type Shell, wordsFrom } from '../completion/complete.ts';
+import { complete, completionLines, restoreWords, type Shell } from '../completion/complete.ts';
 import type { CompletionCursor } from '../completion/cursor.ts';
 import { projectSources } from '../completion/project-sources.ts';
 import type { Context } from '../context.ts';
@@ -31,11 +31,11 @@ async function answerTo(
 ): Promise<string> {
   const cwdOf = ({ flags }: CompletionCursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
   const log = { warn() {}, info() {}, debug() {} };
-  const completed = await complete(program, wordsFrom(shell, given), (cursor) => {
+  const completed = await complete(program, restoreWords(shell, given), (cursor) => {
     const { flags } = cursor;
     const lookup = { isNamed: flags.has('--chdir'), usesEnvFile: false, isSilent: true };
     const found = inProject({ ...context, cwd: cwdOf(cursor) }, lookup);
     return projectSources({ ...found, log, workspace: flags.get('--workspace') });
   });
-  return answerFor(shell, completed, cwdOf(completed.cursor));
+  return completionLines(shell, completed, cwdOf(completed.cursor));
 }

@@ -133,7 +133,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
       workspaces: [wanted.workspace],
       selection: { member: address },
       env: ofProjects,
-      typedEnv: env,
+      commandLineEnv: env,
     });
   });
 }

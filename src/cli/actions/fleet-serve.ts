@@ -157,7 +157,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     }));
   await using _listener = closing(listener);
 
-  interrupts.patient = true;
+  interrupts.finishesRequests = true;
   interrupts.onHangup = () => undefined;
   const { stop } = interrupts;
   server = await whenReachable(() => FleetServer.begin(options), { log, signal: stop });

@@ -19,9 +19,9 @@ import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, JsonFlag } from '../flags.ts';
-import { fleetPullsText, pullRemarks, unservedFor } from '../fleet-pulls-text.ts';
+import { fleetPullsText, pullRemarks, secondsSinceServed } from '../fleet-pulls-text.ts';
 import { fleetStatusText } from '../fleet-status-text.ts';
-import { LISTEN_TOKEN } from '../page-address.ts';
+import { TOKEN_VARIABLE } from '../page-address.ts';
 
 export interface FleetFlags {
   readonly file?: string;
@@ -46,7 +46,7 @@ export function projectEnvironment(env: Context['env'], fleet: FleetFile): Conte
       'Put the password into the address of the database in the fleet file: database: { $secret: NAME }.',
     );
   }
-  const names = new Set([LISTEN_TOKEN, ...secretsOfFleet(fleet).map(({ name }) => name)]);
+  const names = new Set([TOKEN_VARIABLE, ...secretsOfFleet(fleet).map(({ name }) => name)]);
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
@@ -211,7 +211,7 @@ export async function fleetPulls(context: Context, flags: PullsFlags): Promise<v
   );
   for (const remark of pullRemarks(problems, status)) log.warn(remark);
   if (flags.output === 'json')
-    terminal.out(jsonText(snakeCased({ pulls, problems, served: unservedFor(status) === undefined })));
+    terminal.out(jsonText(snakeCased({ pulls, problems, served: secondsSinceServed(status) === undefined })));
   else if (pulls.length === 0) log.info(flags.all ? 'No pull requests.' : 'No open pull requests.');
   else terminal.out(fleetPullsText(pulls, terminal.tableStyle));
 }

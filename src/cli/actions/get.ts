@@ -16,7 +16,7 @@ import type { PlatformOptions } from '../../runs/run-context.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
 import type { State } from '../../state/state.ts';
 import type { Context } from '../context.ts';
-import { foundInCalls } from '../flags.ts';
+import { kindsInCalls } from '../flags.ts';
 
 interface GetFlags extends PlatformOptions {
   readonly type: string;
@@ -164,9 +164,9 @@ function checkFilters({ name }: RecordType, options: GetFlags): CallCondition[] 
     throw misuse(`--to ${to} is before --from ${from}`, 'Swap the two.');
   }
   const filters = conditions(options);
-  if (callsFrom !== undefined && name !== foundInCalls(kinds)) {
+  if (callsFrom !== undefined && name !== kindsInCalls(kinds)) {
     throw misuse(
-      `--calls-from applies to ${foundInCalls(kinds)} only`,
+      `--calls-from applies to ${kindsInCalls(kinds)} only`,
       advice`Example: ${command('get calls --from 2026-01-01')}`,
     );
   }

@@ -6,7 +6,7 @@ import { checkRows, InvalidRows, kindToImport, type RowsImport, readRows } from 
 import { openWorkspace, withSession } from '../../runs/open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
-import { readTextOf } from '../given-ids.ts';
+import { readFlagFile } from '../given-ids.ts';
 
 interface ImportOptions extends LockOptions, PlatformOptions {
   readonly address?: string;
@@ -50,7 +50,7 @@ async function importRecord(
 
 /** Imports the rows of a file, all or none. */
 async function importFile(context: Context, file: string, options: ImportOptions): Promise<void> {
-  const text = await readTextOf(context.cwd, file);
+  const text = await readFlagFile(context.cwd, file);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId, name: workspace } = opened.workspace;
   const { rows, problems } = readRows(text, { file, workspace });

@@ -276,7 +276,7 @@ export async function initState(
 /** The name of a backend, a path, or settings as in the project file. */
 async function placeFrom(
   from: string,
-  { cwd, env, typedEnv = env }: Context,
+  { cwd, env, commandLineEnv = env }: Context,
   { project, workspace }: OpenWorkspace,
 ): Promise<StateLocation> {
   const owner = { workspace: workspace.name, root: project.root };
@@ -285,11 +285,11 @@ async function placeFrom(
     return placeOf({ backend: 'local', path: path.resolve(cwd, from) }, owner);
   const { documents, problems: inText } = parseDocuments(isNamed ? `{ backend: ${from} }` : from);
   const sources = workspace.secrets.sources.map((each) =>
-    each instanceof EnvironmentSource ? new EnvironmentSource(typedEnv) : each,
+    each instanceof EnvironmentSource ? new EnvironmentSource(commandLineEnv) : each,
   );
   const { plain, problems, secrets } = readSettings(
     { state: documents[0]?.value ?? null },
-    { root: project.root, local: undefined, env: typedEnv, workspace: workspace.name, sources },
+    { root: project.root, local: undefined, env: commandLineEnv, workspace: workspace.name, sources },
   );
   await secrets.read();
   const settings = stateSchema().safeParse(plain.state);

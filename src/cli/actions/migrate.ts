@@ -34,7 +34,7 @@ import {
   type PolicyFlags,
   withPolicyFiles,
 } from '../flags.ts';
-import { givenIds, readTextOf } from '../given-ids.ts';
+import { givenIds, readFlagFile } from '../given-ids.ts';
 import { approve, cancelled } from './confirm.ts';
 import { beginWriting, progressFor } from './report.ts';
 
@@ -53,7 +53,7 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
   const context = withPolicyFiles(given, options);
   refuseConflicts(context, options);
   const { map, include = [], exclude = [] } = options;
-  const names = map === undefined ? new Map() : parseNameMap(await readTextOf(context.cwd, map), map);
+  const names = map === undefined ? new Map() : parseNameMap(await readFlagFile(context.cwd, map), map);
   const ends = await openMigrationWorkspaces(context, options);
   const { to } = ends;
   const live = await liveSource(context, ends, options);

@@ -38,7 +38,7 @@ export function progressFor({ terminal, log, quiet, now, onProgress }: Context, 
 /** After this call, an interrupt lets requests in flight finish. @param writes the number of resources to be written. */
 export function beginWriting(context: Context, writes: number): Progress {
   const { interrupts, log } = context;
-  interrupts.patient = true;
+  interrupts.finishesRequests = true;
   const onStop = () => log.warn('Finishing requests in flight. Press Ctrl-C again to stop now.');
   interrupts.stop.addEventListener('abort', onStop, { once: true });
   return progressFor(context, writes);
@@ -172,7 +172,7 @@ export async function reportEach(
 }
 
 async function keyFromStdin({ terminal }: Context): Promise<Secret> {
-  const text = await terminal.input(10_000);
+  const text = await terminal.readInput(10_000);
   if (text === '')
     throw misuse('--api-key-stdin got no key', 'Write it into stdin: printf %s "$KEY" | voxform plan --api-key-stdin');
   return new Secret('from stdin', text);

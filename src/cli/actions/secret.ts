@@ -16,7 +16,7 @@ export async function setSecret(context: Context, { name }: SecretName): Promise
   const isAsked = terminal.canAsk;
   const value = isAsked
     ? await terminal.ask(`Value of ${name} (not shown): `, interrupts.stop, { isShown: false })
-    : await terminal.input(MAX_CHARACTERS);
+    : await terminal.readInput(MAX_CHARACTERS);
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   if (value === undefined || value.trim() === '') {
     throw new UserError(`no value for ${name}; nothing was stored`, {

@@ -97,7 +97,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   });
   const listener = await page?.listen();
 
-  interrupts.patient = true;
+  interrupts.finishesRequests = true;
   interrupts.onHangup = () => watch.trigger('hangup');
   let endsAt = Number.POSITIVE_INFINITY;
   interrupts.stop.addEventListener('abort', () => {

@@ -1,13 +1,13 @@
 import { isObject, type Json, mapParts } from '../../values/json.ts';
 import { tools } from './tools.ts';
 
-/** An error whose hints name tools and their arguments in place of commands and flags, which an assistant does not type. */
+/** Replaces commands and flags in the hints of an error with tools and their arguments, because an assistant does not type commands. */
 export function withAdvice(error: Json): Json {
   const changed = mapParts<Json, Json>(error, withAdvice);
   return isObject(changed) && typeof changed.hint === 'string' ? { ...changed, hint: adviceIn(changed.hint) } : changed;
 }
 
-/** A command line in a text, with "Run" before it: it ends with the line, a sentence or a comma. */
+/** Matches a command line in a hint, and "Run" before it. It ends at the end of the line or the sentence, or at a comma. */
 const COMMAND = /\b(?:([Rr])un:? )?voxform ([a-z]+)((?: (?!or\b|and\b|to\b)[^\s,;]*[^\s,;.])*)/g;
 
 function adviceIn(hint: string): string {
@@ -21,18 +21,18 @@ function adviceIn(hint: string): string {
     .replace(/(?:-w|--workspace) NAME\b/g, 'the argument workspace');
 }
 
-/** `get with type: calls, from: 2026-01-01`; undefined if no tool does this. */
+/** Returns a call such as `the tool get with type: calls, from: 2026-01-01`; undefined if no tool corresponds to the command. */
 function callOf(name: string, rest: string): string | undefined {
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool === undefined) return undefined;
   const operands = [...(tool.operands ?? [])];
-  const given: string[] = [];
+  const values: string[] = [];
   const words = rest.split(' ').filter((word) => word !== '');
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     const flag = word === '-w' ? 'workspace' : /^--([a-z]+)$/.exec(word)?.[1];
     const argument = flag ?? operands.shift();
     if (argument === undefined || !Object.hasOwn(tool.input.shape, argument)) return undefined;
-    given.push(`${argument}: ${flag === undefined ? word : (words.shift() ?? 'true')}`);
+    values.push(`${argument}: ${flag === undefined ? word : (words.shift() ?? 'true')}`);
   }
-  return `the tool ${name}${given.length === 0 ? '' : ` with ${given.join(', ')}`}`;
+  return `the tool ${name}${values.length === 0 ? '' : ` with ${values.join(', ')}`}`;
 }

@@ -10,12 +10,13 @@ import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import { packageFiles, packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 
-/** Files that can be read under addresses of one form. */
+/** A set of files that an assistant can read as resources. */
 interface Collection {
+  /** The form of their URIs. */
   readonly template: string;
   readonly title: string;
   readonly description: string;
-  /** The files by address. Nothing else can be read. */
+  /** Returns the files by URI. No other file can be read. */
   files(): Promise<ReadonlyMap<string, ListedFile>>;
 }
 
@@ -50,27 +51,27 @@ function collections(context: Context): Readonly<Record<string, Collection>> {
       template: 'voxform://project/{+file}',
       title: 'Manifests',
       description: 'voxform.yaml and the manifests of the project.',
-      files: () => ofProject(context),
+      files: () => filesOfProject(context),
     },
     schemas: {
       template: 'voxform://schemas/{name}',
       title: 'JSON Schemas',
       description: 'Schemas of manifests, of voxform.yaml and of results.',
-      files: () => ofPackage('schemas', '.schema.json', 'application/schema+json'),
+      files: () => filesOfPackage('schemas', '.schema.json', 'application/schema+json'),
     },
     docs: {
       template: 'voxform://docs/{page}',
       title: 'Documentation',
       description: 'The documentation of voxform, one page for each task.',
-      files: () => ofPackage('docs', '.md', 'text/markdown'),
+      files: () => filesOfPackage('docs', '.md', 'text/markdown'),
     },
   };
 }
 
-async function ofProject({ cwd, projectFolder = cwd, env }: Context): Promise<ReadonlyMap<string, ListedFile>> {
+async function filesOfProject({ cwd, projectFolder = cwd, env }: Context): Promise<ReadonlyMap<string, ListedFile>> {
   const { root, names } = await loadProject({ cwd: projectFolder, env }).then(
     (project) => ({ root: project.root, names: projectFiles(project) }),
-    (error: unknown) => ofInvalid(error, projectFolder),
+    (error: unknown) => filesOfInvalidProject(error, projectFolder),
   );
   const files = names.filter((file) => !file.split('/').some((part) => part.startsWith('.')));
   return new Map(
@@ -89,8 +90,14 @@ async function ofProject({ cwd, projectFolder = cwd, env }: Context): Promise<Re
   );
 }
 
-/** The files as far as they are known: the schemas and the docs help to correct a project, and to begin one. */
-function ofInvalid(error: unknown, folder: string): { readonly root: string; readonly names: readonly string[] } {
+/**
+ * Returns the known files of a project that cannot be loaded or does not exist. This must not throw a `UserError`, because an assistant
+ * needs the files to fix the project.
+ */
+function filesOfInvalidProject(
+  error: unknown,
+  folder: string,
+): { readonly root: string; readonly names: readonly string[] } {
   if (!(error instanceof UserError)) throw error;
   if (error instanceof InvalidProject && error.usable !== undefined)
     return { root: error.usable.root, names: projectFiles(error.usable) };
@@ -98,7 +105,11 @@ function ofInvalid(error: unknown, folder: string): { readonly root: string; rea
   return { root: realPath(folder), names: file === undefined ? [] : [file] };
 }
 
-async function ofPackage(folder: string, suffix: string, mimeType: string): Promise<ReadonlyMap<string, ListedFile>> {
+async function filesOfPackage(
+  folder: string,
+  suffix: string,
+  mimeType: string,
+): Promise<ReadonlyMap<string, ListedFile>> {
   const files = packageFiles(folder)
     .filter((file) => file.endsWith(suffix) && !file.includes('/'))
     .sort();

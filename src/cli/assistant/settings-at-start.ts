@@ -15,8 +15,8 @@ import type { Context } from '../context.ts';
 const RESTART = 'Ask the user to review this and to restart the server.';
 
 /**
- * The addresses and secrets that the project had when a person started the server. An assistant may edit every file of the
- * project, but an edit must not send a key elsewhere or run a program. Secret commands therefore run only before the first answer.
+ * The URLs and secrets of the project when a person started the server. An assistant may edit every file of the project, but an edit
+ * must not send an API key elsewhere or run a program. Secret commands therefore run only during startup.
  */
 export class SettingsAtStart implements KeptProject {
   readonly secrets = new Map<string, SecretReader>();
@@ -28,27 +28,30 @@ export class SettingsAtStart implements KeptProject {
   #isStarted = false;
 
   /**
-   * Runs the commands for secrets of the selected workspace. Problems are reported by later runs.
+   * Reads the settings, and runs the secret commands of the selected workspace. Later runs report the problems.
    * @param env the environment of secret commands.
    */
   static async read(context: Context, env: Context['env']): Promise<SettingsAtStart> {
-    const kept = new SettingsAtStart();
+    const settings = new SettingsAtStart();
     try {
-      await kept.#begin({ ...context, kept }, env);
+      await settings.#readProject({ ...context, kept: settings }, env);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      kept.#problem = `its voxform.yaml was not valid: ${error.message.split('\n')[0]}`;
+      settings.#problem = `its voxform.yaml was not valid: ${error.message.split('\n')[0]}`;
     }
-    kept.#isStarted = true;
-    return kept;
+    settings.#isStarted = true;
+    return settings;
   }
 
-  async #begin(context: Context, env: Context['env']): Promise<void> {
+  async #readProject(context: Context, env: Context['env']): Promise<void> {
     const project = await openProject(context);
-    const selected = attempt(() => selectWorkspace(project, { name: context.workspace, env }).name);
+    const selectedName = attempt(() => selectWorkspace(project, { name: context.workspace, env }).name);
     const declarations = declarationsOnce(project, { kinds, lookups });
-    const read = await declarations();
-    const values = [...read.declarations.map(({ home }) => home.value), withoutTrustedSettings(this.#document ?? {})];
+    const declared = await declarations();
+    const values = [
+      ...declared.declarations.map(({ home }) => home.value),
+      withoutTrustedSettings(this.#document ?? {}),
+    ];
     const variables = new Set(values.flatMap(variablesIn));
     this.variables = variables;
     for (const workspace of Object.values(project.workspaces)) {
@@ -57,13 +60,15 @@ export class SettingsAtStart implements KeptProject {
       this.secrets.set(workspace.name, secrets);
       const failure = secrets.isComplete
         ? undefined
-        : await opened.declared(workspace.name === selected ? 'lenient' : 'offline').then(() => undefined, atStart);
+        : await opened
+            .declared(workspace.name === selectedName ? 'lenient' : 'offline')
+            .then(() => undefined, startupError);
       secrets.freeze({
         unreadReason: 'was not read when this server started: restart it, with -w for another workspace',
         failure,
         variables,
       });
-      await opened.prepareStore().catch(atStart);
+      await opened.prepareStore().catch(startupError);
     }
   }
 
@@ -91,8 +96,8 @@ export class SettingsAtStart implements KeptProject {
   }
 
   once<T>(name: string, read: () => Promise<T>): Promise<T> {
-    const known = this.#read.get(name);
-    if (known !== undefined) return known as Promise<T>;
+    const cached = this.#read.get(name);
+    if (cached !== undefined) return cached as Promise<T>;
     if (this.#isStarted) {
       return Promise.reject(new UserError(`the ${name} was not known when the server started`, { hint: RESTART }));
     }
@@ -102,8 +107,8 @@ export class SettingsAtStart implements KeptProject {
   }
 }
 
-/** Wraps an error of the start, which every later run throws. Rethrows bugs. */
-function atStart(error: unknown): UserError {
+/** Wraps an error of the startup, which every later run throws. Rethrows bugs. */
+function startupError(error: unknown): UserError {
   if (!(error instanceof UserError)) throw error;
   return new UserError(`when the server started: ${error.message}`, {
     hint: `${error.hint ?? 'Correct this.'} Then restart the server.`,

@@ -6,56 +6,56 @@ import { misuse } from '../../problems/user-error.ts';
 import { recordTypes } from '../../runs/record-types.ts';
 import { syncStatuses } from '../../runs/sync-status.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
-import { fewerLevels, longerTexts, type Shortening, shorterTexts } from './shorten.ts';
+import { fewerLevels, longerStrings, type Shortening, shorterStrings } from './shorten.ts';
 
-/** A command that an assistant may run, with its arguments as a schema. */
+/** A command that an assistant may run, with a schema of its arguments. */
 export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly input: z.ZodObject;
   readonly result: z.ZodType;
-  /** True if it uses the settings of a workspace: its platform, its state or its secrets. */
+  /** True if the tool uses the platform, the state or the secrets of a workspace. */
   readonly opensWorkspace: boolean;
-  /** How to see what a long result leaves out. */
+  /** A sentence that says how to see the omitted parts of a long result. */
   readonly narrow: string;
-  /** The field of a result with the list that is shown in pages; the argument `skip` is where a page begins. */
+  /** The field with the list that is returned in pages. The argument `skip` is the start of a page. */
   readonly list?: string | undefined;
-  /** The names of the operands of its command. */
+  /** The names of the command's operands, in their order. */
   readonly operands?: readonly string[] | undefined;
-  /** What to leave out while the result is too long. Each step continues with the result of the one before. */
+  /** The ways to shorten the result, in their order. Each is applied to the result of the previous one until the result fits. */
   readonly steps: readonly Shortening[];
-  /** The command line, without the workspace. */
+  /** Returns the command line, without the workspace. */
   args(input: unknown): readonly string[];
-  /** The output of the command in compact form. */
+  /** Returns the output of the command in compact form. */
   compact(output: string, input: unknown): Json;
 }
 
-interface ToolOf<Input extends z.ZodObject>
+interface ToolDefinition<Input extends z.ZodObject>
   extends Pick<Tool, 'title' | 'description' | 'result' | 'narrow' | 'list' | 'operands'> {
   readonly input: Input;
   readonly isOffline?: true;
   readonly steps?: readonly Shortening[];
   /** The command, and the flags of every call. */
   readonly command: readonly string[];
-  /** The operands, and the values of flags by name; the input if absent. */
-  sends?(input: z.infer<Input>): object;
+  /** Returns the values of operands and flags by name. If absent, they are the input. */
+  valuesFor?(input: z.infer<Input>): object;
   compact?(output: string, input: z.infer<Input>): Json;
 }
 
-/** @param given as it is written, with the arguments typed. The server has checked them against the schema. */
-function tool<Input extends z.ZodObject>(given: ToolOf<Input>): Tool {
-  const { compact = jsonOf, isOffline = false, steps = shorterTexts, command, sends, ...rest } = given;
+/** Creates a tool without type parameters. The casts are safe because the server checks the input against the schema. */
+function tool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
+  const { compact = jsonOf, isOffline = false, steps = shorterStrings, command, valuesFor, ...rest } = definition;
   const { operands = [] } = rest;
   return {
     ...rest,
     steps,
     opensWorkspace: !isOffline,
     args(input) {
-      const sent: Arguments = { ...(sends?.(input as z.infer<Input>) ?? (input as object)) };
-      const flags = Object.entries(sent).filter(([name]) => !NOT_SENT.has(name) && !operands.includes(name));
-      // A value that begins with a dash is no flag.
+      const values: Arguments = { ...(valuesFor?.(input as z.infer<Input>) ?? (input as object)) };
+      const flags = Object.entries(values).filter(([name]) => !SERVER_ARGUMENTS.has(name) && !operands.includes(name));
+      // A value that begins with a dash must not become a flag.
       const words = flags.flatMap(([name, value = []]) => [value].flat().map((each) => `--${name}=${each}`));
-      return [...command, ...words, '--', ...operands.flatMap((name) => sent[name] ?? []).map(String)];
+      return [...command, ...words, '--', ...operands.flatMap((name) => values[name] ?? []).map(String)];
     },
     compact: (output, input) => compact(output, input as z.infer<Input>),
   };
@@ -67,10 +67,10 @@ function jsonOf(output: string): Json {
 
 type Arguments = Readonly<Record<string, string | number | readonly string[] | undefined>>;
 
-/** The server selects the workspace, and leaves out the items before a page. */
-const NOT_SENT = new Set(['workspace', 'skip']);
+/** The arguments that the server handles itself: it selects the workspace, and omits the items before a page. */
+const SERVER_ARGUMENTS = new Set(['workspace', 'skip']);
 
-/** Longer values are mistakes, and take long to search. */
+/** A longer value is a mistake, and would take long to search. */
 const text = () => z.string().min(1).max(500);
 
 const skip = z
@@ -96,7 +96,7 @@ const selection = {
   selector: text().optional().describe('Only resources with these labels: key=value,key=value.'),
 };
 
-/** An object with these fields and others, in a form that every client takes. */
+/** A schema of objects with these fields and others, in a form that every client accepts. */
 const open = <Fields extends z.ZodRawShape>(fields: Fields) =>
   z.looseObject(fields).meta({ additionalProperties: true });
 const object = open({});
@@ -105,7 +105,7 @@ const summary = z
   .object(Object.fromEntries(actions.map((action) => [action, z.int()])))
   .describe('Number of resources by action. noop: unchanged. manual: a person must do it in the dashboard.');
 
-const planned = open({
+const planResult = open({
   workspace: z.string(),
   summary,
   resources: z
@@ -128,12 +128,12 @@ const planned = open({
     .describe('In place of resources, if they are too long: the addresses by action.'),
 });
 
-/** Fields of a plan for programs that apply it or link to it. */
-const NOT_SHOWN = new Set(['format_version', 'voxform_version', 'digest', 'state', 'secrets', 'dashboard']);
-const NOT_SHOWN_OF_RESOURCE = new Set(['kind', 'desired', 'depends_on', 'labels', 'observed_digest', 'routes']);
+/** The fields of a plan that only programs need, which apply the plan or link to it. */
+const OMITTED_PLAN_FIELDS = new Set(['format_version', 'voxform_version', 'digest', 'state', 'secrets', 'dashboard']);
+const OMITTED_RESOURCE_FIELDS = new Set(['kind', 'desired', 'depends_on', 'labels', 'observed_digest', 'routes']);
 
-/** Characters of two texts, above which their difference is easier to read. */
-const LONG = 300;
+/** Two values with more characters in total are returned as a diff. */
+const MIN_DIFF_LENGTH = 300;
 
 function without(value: Json | undefined, names: ReadonlySet<string>): JsonObject {
   const isEmpty = (part: Json) => part === null || (Array.isArray(part) && part.length === 0);
@@ -152,25 +152,26 @@ function compactPlan(output: string): Json {
     .filter(({ action, notices, steps, not_applied: ignored }) => action !== 'noop' || notices || steps || ignored)
     .map((resource) => {
       const changes = listIn(resource, 'changes').map(compactChange);
-      return { ...without(resource, NOT_SHOWN_OF_RESOURCE), ...(changes.length > 0 && { changes }) };
+      return { ...without(resource, OMITTED_RESOURCE_FIELDS), ...(changes.length > 0 && { changes }) };
     });
-  return { ...without(document, NOT_SHOWN), resources };
+  return { ...without(document, OMITTED_PLAN_FIELDS), resources };
 }
 
-/** Two long texts as their differing lines: the model needs the change, and often has the texts. */
+/** Replaces two long strings with their differing lines, because the assistant often knows the strings already. */
 function compactChange({ verified, sensitive, ...change }: JsonObject): JsonObject {
   const { before, after, ...rest } = {
     ...change,
     ...(verified === false && { verified }),
     ...(sensitive === true && { sensitive }),
   } as JsonObject;
-  const isLong = typeof before === 'string' && typeof after === 'string' && before.length + after.length > LONG;
+  const isLong =
+    typeof before === 'string' && typeof after === 'string' && before.length + after.length > MIN_DIFF_LENGTH;
   if (isLong) return { ...rest, diff: diffTexts(before, after).map(({ sign, text }) => `${sign} ${text}`) };
   return { ...rest, ...(before !== undefined && { before }), ...(after !== undefined && { after }) };
 }
 
 const withoutValues: Shortening = {
-  note: 'Values and reasons of changes are left out.',
+  note: 'Values and reasons of changes are omitted.',
   shorten: (result) => ({
     ...(result as JsonObject),
     resources: listIn(result, 'resources').map((resource) => ({
@@ -195,23 +196,23 @@ const onlyAddresses: Shortening = {
   },
 };
 
-/** Each of many resources may have one, in place of which its address is shown. */
+/** Warnings are omitted before values, because a plan of many resources may have one for each. */
 const withoutWarnings: Shortening = {
-  note: 'Warnings are left out.',
+  note: 'Warnings are omitted.',
   shorten(result) {
     const { warnings: _, ...rest } = result as JsonObject;
     return rest;
   },
 };
 
-const planSteps = [...shorterTexts, withoutWarnings, withoutValues, onlyAddresses];
+const planSteps = [...shorterStrings, withoutWarnings, withoutValues, onlyAddresses];
 
-/** A tool whose command prints a plan. */
+/** Creates a tool whose command prints a plan. */
 function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'description'>): Tool {
   return tool({
     ...texts,
     input: z.strictObject({ ...selection, skip }),
-    result: planned,
+    result: planResult,
     list: 'resources',
     narrow: 'Pass target with one address to see its changes.',
     steps: planSteps,
@@ -220,15 +221,15 @@ function planTool(command: 'plan' | 'drift', texts: Pick<Tool, 'title' | 'descri
   });
 }
 
-/** The list of a result, of which one item more was read than asked for. */
-function upTo(items: readonly Json[], most: number, name: string): JsonObject {
-  return { [name]: items.slice(0, most), ...(items.length > most && { more: true }) };
+/** Returns the first `max` items as the field `name`. The command read one item more, to find out whether there are more. */
+function withMore(items: readonly Json[], max: number, name: string): JsonObject {
+  return { [name]: items.slice(0, max), ...(items.length > max && { more: true }) };
 }
 
 const more = z.boolean().optional().describe('True if there are more after these.');
 
-/** Results that are lists, as an object. */
-const listed = (name: string) => (output: string) => ({ [name]: jsonOf(output) });
+/** Wraps an output that is a list in an object. */
+const asField = (name: string) => (output: string) => ({ [name]: jsonOf(output) });
 
 const recordNames = [...recordTypes.keys()];
 
@@ -277,8 +278,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     result: open({ resources: z.array(open({ address: z.string(), status: z.string() })) }),
     narrow: 'Pass target, kind or only.',
     command: ['status', '--output=json'],
-    sends: ({ only, ...rest }) => ({ ...rest, only: only?.map((status) => status.replace(' ', '-')) }),
-    compact: listed('resources'),
+    valuesFor: ({ only, ...rest }) => ({ ...rest, only: only?.map((status) => status.replace(' ', '-')) }),
+    compact: asField('resources'),
   }),
   explain: tool({
     title: 'Describe a kind, a field or a setting',
@@ -300,7 +301,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     operands: ['topic'],
     narrow: 'Pass topic, such as a kind or a field.',
     command: ['explain', '--output=json'],
-    compact: (output, { topic }) => (topic === undefined ? listed('topics')(output) : jsonOf(output)),
+    compact: (output, { topic }) => (topic === undefined ? asField('topics')(output) : jsonOf(output)),
   }),
   schema: tool({
     title: 'Print a JSON Schema',
@@ -323,7 +324,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     narrow: 'Pass pointer to see a part.',
     steps: fewerLevels,
     command: ['schema'],
-    sends: ({ name }) => ({ name }),
+    valuesFor: ({ name }) => ({ name }),
     compact: (output, { pointer }) => partAt(jsonOf(output), pointer),
   }),
   get: tool({
@@ -355,8 +356,8 @@ export const tools: Readonly<Record<string, Tool>> = {
     operands: ['type', 'id', 'version'],
     narrow: 'Pass id, or a smaller limit.',
     command: ['get', '--output=json'],
-    sends: ({ limit, skip: first, ...rest }) => ({ ...rest, limit: first + limit + 1 }),
-    compact: (output, { limit, skip: first }) => upTo([jsonOf(output)].flat(), first + limit, 'records'),
+    valuesFor: ({ limit, skip: first, ...rest }) => ({ ...rest, limit: first + limit + 1 }),
+    compact: (output, { limit, skip: first }) => withMore([jsonOf(output)].flat(), first + limit, 'records'),
   }),
   history: tool({
     title: 'List past runs',
@@ -374,10 +375,10 @@ export const tools: Readonly<Record<string, Tool>> = {
     operands: ['address'],
     narrow: 'Pass address, or a smaller number.',
     command: ['history', '--output=json'],
-    sends: ({ number, skip: first, ...rest }) => ({ ...rest, number: first + number + 1 }),
+    valuesFor: ({ number, skip: first, ...rest }) => ({ ...rest, number: first + number + 1 }),
     compact(output, { number, skip: first }) {
-      const read = jsonOf(output) as JsonObject;
-      return { ...read, ...upTo(listIn(read, 'runs'), first + number, 'runs') };
+      const document = jsonOf(output) as JsonObject;
+      return { ...document, ...withMore(listIn(document, 'runs'), first + number, 'runs') };
     },
   }),
   versions: tool({
@@ -402,7 +403,7 @@ export const tools: Readonly<Record<string, Tool>> = {
     narrow: 'Compare two versions with diff instead of reading both.',
     command: ['versions', '--output=json'],
     compact: (output, { version, diff }) =>
-      version === undefined && diff === undefined ? listed('versions')(output) : jsonOf(output),
+      version === undefined && diff === undefined ? asField('versions')(output) : jsonOf(output),
   }),
   impact: tool({
     title: 'Show the effect of a change on the calls',
@@ -435,14 +436,17 @@ export const tools: Readonly<Record<string, Tool>> = {
     result: open({ formatted: z.boolean(), patch: z.string() }),
     isOffline: true,
     narrow: 'Pass files.',
-    steps: [...longerTexts, ...shorterTexts],
+    steps: [...longerStrings, ...shorterStrings],
     command: ['fmt', '--diff'],
     operands: ['files'],
     compact: (patch) => ({ formatted: patch === '', patch }),
   }),
 };
 
-/** @throws UserError if there is no such part. */
+/**
+ * Returns the part of the schema at a JSON Pointer.
+ * @throws UserError if the schema has no such part.
+ */
 function partAt(schema: Json, pointer: string): Json {
   const keys = pointer
     .split('/')

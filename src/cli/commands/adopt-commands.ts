@@ -1,14 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { CommandTable } from '../context.ts';
 import {
-  address,
+  checkedAddress,
   collectItems,
-  type Discoverable,
-  inWords,
+  type DiscoverySummary,
+  joinNames,
   outputOption,
-  positiveInteger,
-  wholeNumber,
-  withApplying,
+  parsePositiveInteger,
+  parseWholeNumber,
+  withApproval,
   withDiscovery,
   withFull,
   withLock,
@@ -25,7 +25,7 @@ export const adoptingCommands = {
         .description(
           'Import an existing record under an address of the manifests, or many records with --from. Also resolves an unknown create whose record exists.',
         )
-        .argument('[address]', 'Address in the manifests, e.g. Agent/support-line', address)
+        .argument('[address]', 'Address in the manifests, e.g. Agent/support-line', checkedAddress)
         .argument('[id]', 'Id of the record on the platform')
         .option(
           '--from <file>',
@@ -80,10 +80,14 @@ export const adoptingCommands = {
         )
         .option('--include <glob...>', 'Only these addresses, e.g. Agent/support-*', collectItems)
         .option('--exclude <glob...>', 'All but these addresses', collectItems)
-        .option('--batch <n>', 'Write resources in batches of n, and check for failures after each', positiveInteger)
-        .option('--max-failures <n>', 'Stop when more than n failed after a batch (default: 0)', wholeNumber)
+        .option(
+          '--batch <n>',
+          'Write resources in batches of n, and check for failures after each',
+          parsePositiveInteger,
+        )
+        .option('--max-failures <n>', 'Stop when more than n failed after a batch (default: 0)', parseWholeNumber)
         .option('--dry-run', 'Show the checklist and the plan; write nothing');
-      withApplying(command)
+      withApproval(command)
         .addOption(outputOption(['text', 'json']))
         .action(perform(async () => (await import('../actions/migrate.ts')).migrate));
       await withDiscovery(command);
@@ -91,8 +95,8 @@ export const adoptingCommands = {
   },
 } satisfies CommandTable;
 
-function exportDescription({ listed, mentioned, sources }: Discoverable): string {
-  return `Export a workspace as a new project: manifests that adopt the records, prompts in files, references instead of ids. The API lists ${inWords(listed)}; ${inWords(mentioned)} are found through ${inWords(sources)}. Changes nothing on the platform.`;
+function exportDescription({ listed, mentioned, sources }: DiscoverySummary): string {
+  return `Export a workspace as a new project: manifests that adopt the records, prompts in files, references instead of ids. The API lists ${joinNames(listed)}; ${joinNames(mentioned)} are found through ${joinNames(sources)}. Changes nothing on the platform.`;
 }
 
 function secretName(name: string): string {

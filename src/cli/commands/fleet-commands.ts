@@ -3,7 +3,7 @@ import { roles } from '../../operator/roles.ts';
 import { workspaceStatuses } from '../../operator/workspace-status.ts';
 import { reportFormatNames } from '../../output/formats/index.ts';
 import type { CommandTable } from '../context.ts';
-import { duration, outputOption, withFull, withPage } from '../flags.ts';
+import { durationOption, outputOption, withFull, withPage } from '../flags.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
 const ADDRESSES = 'Addresses, or patterns as in fleet.yaml, in which * matches any text: "voices/*:staging"';
@@ -13,7 +13,7 @@ const PLAN = 'Id of the plan, or its beginning; voxform fleet show ADDRESS print
 export const fleetCommands = {
   fleet: {
     summary: 'Reconcile many workspaces',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (fleet, perform) => {
       fleet
         .description(
@@ -26,7 +26,7 @@ export const fleetCommands = {
         .description(
           'Serve the fleet: find its workspaces, and reconcile each on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
         )
-        .addOption(duration('--grace', 'Time to finish requests in flight on exit', '25s'))
+        .addOption(durationOption('--grace', 'Time to finish requests in flight on exit', '25s'))
         .action(perform(async () => (await import('../actions/fleet-serve.ts')).serveFleet, { ownRuns: true }));
       fleet
         .command('status')

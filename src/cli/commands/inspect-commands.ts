@@ -2,13 +2,13 @@ import { Argument, InvalidArgumentError } from 'commander';
 import type { GroupBy } from '../../output/graph/grouping.ts';
 import type { CommandTable } from '../context.ts';
 import {
+  checkedDateOrTime,
   collectText,
-  dateOrMoment,
-  foundInCalls,
+  kindsInCalls,
   outputOption,
   parseDate,
+  parsePositiveInteger,
   parseSeconds,
-  positiveInteger,
   withPlatform,
 } from '../flags.ts';
 
@@ -34,10 +34,10 @@ export const inspectingCommands = {
         .argument('[id]', 'One record, by id or address')
         .argument('[version]', 'For versions: a number, or latest')
         .addOption(outputOption(['table', 'json', 'jsonl', 'yaml', 'csv'], 'table'))
-        .option('--limit <n>', 'Stop after this many records', positiveInteger)
+        .option('--limit <n>', 'Stop after this many records', parsePositiveInteger)
         .option('--utc', 'Print times in UTC in the table (default: local time)')
-        .option('--from <date>', 'Calls from this date or time on, in UTC', dateOrMoment)
-        .option('--to <date>', 'Calls up to this date or time, in UTC', dateOrMoment)
+        .option('--from <date>', 'Calls from this date or time on, in UTC', checkedDateOrTime)
+        .option('--to <date>', 'Calls up to this date or time, in UTC', checkedDateOrTime)
         .option('--agent <agent>', 'Calls of this agent, by id or address')
         .option('--outcome <outcome>', 'Calls with this session_outcome')
         .option(
@@ -58,7 +58,7 @@ export const inspectingCommands = {
       type.description = `One of ${[...recordTypes.keys()].join(', ')}`;
       command.option(
         '--calls-from <date>',
-        `Look for ${foundInCalls(kinds)} in all calls from this date on (default: in the first 100 calls)`,
+        `Look for ${kindsInCalls(kinds)} in all calls from this date on (default: in the first 100 calls)`,
         parseDate,
       );
     },
@@ -77,7 +77,7 @@ export const inspectingCommands = {
   },
   explain: {
     summary: 'Describe a kind, a field or a setting',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -89,7 +89,7 @@ export const inspectingCommands = {
   },
   schema: {
     summary: 'Print a JSON Schema',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(

@@ -7,9 +7,9 @@ import {
   apiKeyOption,
   collectItems,
   collectText,
-  duration,
+  durationOption,
   outputOption,
-  withApplying,
+  withApproval,
   withFull,
   withGuards,
   withLock,
@@ -18,7 +18,7 @@ import {
   withPlanning,
   withPlatform,
   withPolicies,
-  withReplacing,
+  withReplace,
   withSelection,
   withWaiver,
   withWorkspaces,
@@ -28,7 +28,7 @@ import {
 export const mainCommands = {
   init: {
     summary: 'Create a new project',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -44,7 +44,7 @@ export const mainCommands = {
   },
   validate: {
     summary: 'Check the manifests offline',
-    takes: { severalWorkspaces: true },
+    traits: { severalWorkspaces: true },
     define: (command, perform) =>
       withPolicies(withWorkspaces(command))
         .description(
@@ -56,7 +56,7 @@ export const mainCommands = {
   },
   plan: {
     summary: 'Show what apply would change',
-    takes: { severalWorkspaces: true },
+    traits: { severalWorkspaces: true },
     define: (command, perform) =>
       withFull(withWaiver(withWorkspaces(withPlanning(command))))
         .description(
@@ -65,13 +65,13 @@ export const mainCommands = {
         .addOption(outputOption(reportFormatNames))
         .addOption(apiKeyOption())
         .option('--out <file>', 'Save the plan, for voxform apply FILE')
-        .addOption(duration('--lock-timeout', 'As for apply; plan waits for no lock', '0s'))
+        .addOption(durationOption('--lock-timeout', 'As for apply; plan waits for no lock', '0s'))
         .option('--detailed-exitcode', 'Exit with 2 when there are changes')
         .action(perform(async () => (await import('../actions/plan.ts')).plan)),
   },
   apply: {
     summary: 'Plan, ask for approval, and apply',
-    takes: { severalWorkspaces: true },
+    traits: { severalWorkspaces: true },
     define: (command, perform) => {
       withFull(withWaiver(withLock(withPlanning(command))))
         .description(
@@ -80,12 +80,12 @@ export const mainCommands = {
         .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
         .addOption(outputOption(reportFormatNames))
         .addOption(new Option('--all-workspaces').hideHelp());
-      withApplying(command).action(perform(async () => (await import('../actions/apply.ts')).applyChanges));
+      withApproval(command).action(perform(async () => (await import('../actions/apply.ts')).applyChanges));
     },
   },
   show: {
     summary: 'Show a saved plan',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (command, perform) =>
       withFull(command)
         .description(
@@ -97,7 +97,7 @@ export const mainCommands = {
   },
   drift: {
     summary: 'Show what changed on the platform since the last apply',
-    takes: { severalWorkspaces: true },
+    traits: { severalWorkspaces: true },
     define: (command, perform) =>
       withFull(withWorkspaces(withPlatform(withSelection(command))))
         .description('Show what changed on the platform since the last apply. Changes nothing.')
@@ -109,7 +109,7 @@ export const mainCommands = {
   },
   status: {
     summary: 'Show the status of each resource',
-    takes: { severalWorkspaces: true },
+    traits: { severalWorkspaces: true },
     define: (command, perform) =>
       withWorkspaces(withPlatform(withSelection(command)))
         .description(
@@ -124,7 +124,7 @@ export const mainCommands = {
         )
         .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
         .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
-        .addOption(duration('--timeout', 'How long --wait-published waits', '10m'))
+        .addOption(durationOption('--timeout', 'How long --wait-published waits', '10m'))
         .action(perform(async () => (await import('../actions/status.ts')).status)),
   },
   watch: {
@@ -143,7 +143,7 @@ export const mainCommands = {
             'pull-request',
           ]),
         )
-        .addOption(duration('--interval', 'Time between runs', '5m'))
+        .addOption(durationOption('--interval', 'Time between runs', '5m'))
         .option('--git <url>', 'Git repository that holds the project')
         .option('--ref <ref>', 'Branch or tag (default: main)')
         .option('--path <dir>', 'Project folder in the repository (default: its root)')
@@ -154,11 +154,11 @@ export const mainCommands = {
         );
       withPage(command, '/healthz, /readyz, /status, /metrics and POST /reconcile');
       const paused = 'Pause after a failed run; doubles with each failure';
-      withOlderState(withGuards(withReplacing(command)))
-        .addOption(duration('--lock-timeout', 'How long to wait for the lock', '30s'))
-        .addOption(duration('--first-retry', paused, '5s'))
-        .addOption(duration('--longest-retry', 'Longest pause after failed runs', '5m'))
-        .addOption(duration('--grace', 'Time to finish requests in flight on exit', '25s'))
+      withOlderState(withGuards(withReplace(command)))
+        .addOption(durationOption('--lock-timeout', 'How long to wait for the lock', '30s'))
+        .addOption(durationOption('--first-retry', paused, '5s'))
+        .addOption(durationOption('--longest-retry', 'Longest pause after failed runs', '5m'))
+        .addOption(durationOption('--grace', 'Time to finish requests in flight on exit', '25s'))
         .action(
           perform(
             async () => (await import('../actions/watch.ts')).watch,

@@ -2,12 +2,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { attempt } from '../../problems/attempt.ts';
 import type { CommandTable } from '../context.ts';
 import {
-  address,
+  checkedAddress,
+  checkedDateOrTime,
   collectAddress,
   collectText,
-  dateOrMoment,
   outputOption,
-  positiveInteger,
+  parsePositiveInteger,
   withFull,
   withPlatform,
 } from '../flags.ts';
@@ -16,7 +16,7 @@ import {
 export const restoringCommands = {
   diff: {
     summary: 'Compare two workspaces',
-    takes: { severalWorkspaces: true },
+    traits: { severalWorkspaces: true },
     define: (command, perform) =>
       withFull(withPlatform(command))
         .description(
@@ -45,8 +45,8 @@ export const restoringCommands = {
         .description(
           'List the published versions of a resource, show one, or compare two. With --diff published, show what publishing the draft would change.',
         )
-        .argument('<address>', 'Address, e.g. Agent/support-line', address)
-        .argument('[version]', 'Version to show', positiveInteger)
+        .argument('<address>', 'Address, e.g. Agent/support-line', checkedAddress)
+        .argument('[version]', 'Version to show', parsePositiveInteger)
         .option(
           '--diff <version>',
           'Compare with this version; published: the draft with the latest',
@@ -63,8 +63,8 @@ export const restoringCommands = {
         .description(
           'Show what each published version of an agent did to its calls: shares of outcomes, medians, and the difference between two versions with its 95% interval. Reads all calls once.',
         )
-        .argument('<address>', 'Address, e.g. Agent/support-line', address)
-        .option('--since <date>', 'Only calls that began at this date or time or later, in UTC', dateOrMoment)
+        .argument('<address>', 'Address, e.g. Agent/support-line', checkedAddress)
+        .option('--since <date>', 'Only calls that began at this date or time or later, in UTC', checkedDateOrTime)
         .option('--compare <versions>', 'Versions to compare, e.g. 3..5 (default: the two newest)', versionPair)
         .addOption(
           new Option('--direction <direction>', 'Only calls with this direction').choices(['inbound', 'outbound']),
@@ -87,11 +87,11 @@ export const restoringCommands = {
         .description(
           'Write the values of a published version into the manifests, for the next apply to restore. Changes managed fields only. Writes nothing to the platform.',
         )
-        .argument('<address>', 'Address, e.g. Agent/support-line', address)
+        .argument('<address>', 'Address, e.g. Agent/support-line', checkedAddress)
         .option(
           '--to <version>',
           'Published version (default: list them and offer the one before the latest)',
-          positiveInteger,
+          parsePositiveInteger,
         );
       withWriteBack(rollback).action(perform(async () => (await import('../actions/versions.ts')).rollback));
     },
@@ -102,7 +102,7 @@ function versionPair(text: string): readonly [number, number] {
   const [, from, to] = /^(\d+)\.\.(\d+)$/.exec(text) ?? [];
   if (from === undefined || to === undefined || Number(from) === Number(to))
     throw new InvalidArgumentError('Expected two versions, such as 3..5.');
-  return [positiveInteger(from), positiveInteger(to)];
+  return [parsePositiveInteger(from), parsePositiveInteger(to)];
 }
 
 /** The flags of commands that write values of the platform into the manifests. */
@@ -115,7 +115,7 @@ function withWriteBack(command: Command): Command {
 
 function versionOrPublished(text: string): number | 'published' {
   if (text === 'published') return text;
-  const version = attempt(() => positiveInteger(text));
+  const version = attempt(() => parsePositiveInteger(text));
   if (version !== undefined) return version;
   throw new InvalidArgumentError('Expected published or a whole number of at least 1.');
 }

@@ -1,13 +1,13 @@
 import { Option } from 'commander';
 import type { CommandTable } from '../context.ts';
 import {
-  address,
+  checkedAddress,
+  checkedDateOrTime,
   collectAddress,
-  type Discoverable,
-  dateOrMoment,
-  inWords,
+  type DiscoverySummary,
+  joinNames,
   outputOption,
-  positiveInteger,
+  parsePositiveInteger,
   withDiscovery,
   withLock,
   withPlatform,
@@ -31,7 +31,7 @@ export const stateCommands = {
       state
         .command('show')
         .description('Show what the state holds about one resource, as JSON.')
-        .argument('<address>', ADDRESS, address)
+        .argument('<address>', ADDRESS, checkedAddress)
         .action(perform(async () => (await import('../actions/manage-state.ts')).showState));
       withLock(state.command('resolve'))
         .description(
@@ -40,15 +40,15 @@ export const stateCommands = {
         .argument('[address...]', ADDRESS, collectAddress)
         .requiredOption('--not-created', 'Confirm that the records do not exist')
         .option('--all', 'All unknown creates, with one approval prompt')
-        .option('--since <time>', 'With --all: only creates sent at this date or time, or later', dateOrMoment)
+        .option('--since <time>', 'With --all: only creates sent at this date or time, or later', checkedDateOrTime)
         .option('--auto-approve', 'Skip the approval prompt')
         .action(perform(async () => (await import('../actions/state-resolve.ts')).resolvePending));
       withLock(state.command('mv'))
         .description(
           'Rename an address; the record stays the same. metadata.previous_names does this from the manifests.',
         )
-        .argument('<from>', ADDRESS, address)
-        .argument('<to>', 'New address, of the same kind', address)
+        .argument('<from>', ADDRESS, checkedAddress)
+        .argument('<to>', 'New address, of the same kind', checkedAddress)
         .action(perform(async () => (await import('../actions/manage-state.ts')).moveInState));
       withLock(state.command('rm'))
         .description('Release resources from management. Their records stay on the platform and go on the orphan list.')
@@ -114,9 +114,9 @@ export const stateCommands = {
         .description(
           'List the runs that locked the state, the newest first: who ran which command, from which commit, and what it changed. The state keeps the history; it holds no values of fields.',
         )
-        .argument('[address]', 'Only runs that changed this resource', address)
-        .option('-n, --number <count>', 'How many runs', positiveInteger, 20)
-        .option('--since <time>', 'Only runs since this date or time', dateOrMoment)
+        .argument('[address]', 'Only runs that changed this resource', checkedAddress)
+        .option('-n, --number <count>', 'How many runs', parsePositiveInteger, 20)
+        .option('--since <time>', 'Only runs since this date or time', checkedDateOrTime)
         .addOption(outputOption(['text', 'json', 'jsonl']))
         .action(perform(async () => (await import('../actions/history.ts')).history));
       history
@@ -165,6 +165,6 @@ export const stateCommands = {
   },
 } satisfies CommandTable;
 
-function recoverDescription({ sources }: Discoverable): string {
-  return `Rebuild a lost or incomplete state. Finds the record of each manifest through ${inWords([...sources, 'backups of the state'])}, shows the evidence, and asks before each import. Changes nothing on the platform.`;
+function recoverDescription({ sources }: DiscoverySummary): string {
+  return `Rebuild a lost or incomplete state. Finds the record of each manifest through ${joinNames([...sources, 'backups of the state'])}, shows the evidence, and asks before each import. Changes nothing on the platform.`;
 }

@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import { SHELLS } from '../completion/complete.ts';
 import type { CommandTable } from '../context.ts';
-import { jsonObject, parsePort, withPolicies } from '../flags.ts';
+import { parseJsonObject, parsePort, withPolicies } from '../flags.ts';
 
 const NAME = 'Name, as in { $secret: NAME }';
 
@@ -42,7 +42,7 @@ export const toolCommands = {
   },
   lsp: {
     summary: 'Serve an editor',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (command, perform) =>
       withPolicies(command)
         .description(
@@ -56,7 +56,7 @@ export const toolCommands = {
   },
   mcp: {
     summary: 'Serve an assistant',
-    takes: { ownRuns: true },
+    traits: { ownRuns: true },
     define: (command, perform) =>
       withPolicies(command)
         .description(
@@ -66,7 +66,7 @@ export const toolCommands = {
   },
   emulator: {
     summary: 'Run the platform on this machine',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(
@@ -78,12 +78,12 @@ export const toolCommands = {
         .option('--seed <text>', 'Generate the same ids and times in every run')
         .option('--api-key <key>', 'Accept only this key (default: any)')
         .option('--workspace-id <id>', 'Id of the workspace')
-        .option('--behaviour <json>', 'Choices the API leaves open, e.g. {"put":"replace"}', jsonObject)
+        .option('--behaviour <json>', 'Choices the API leaves open, e.g. {"put":"replace"}', parseJsonObject)
         .action(perform(async () => (await import('../actions/emulator.ts')).emulator)),
   },
   ci: {
     summary: 'Comment and find plans in a CI job',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (ci, perform) => {
       ci.description(
         'Comment and find plans in a job of GitHub Actions or GitLab CI, with the variables and the token of the job. The action and the template of voxform use it.',
@@ -107,7 +107,7 @@ export const toolCommands = {
   },
   completion: {
     summary: 'Print a shell completion script',
-    takes: { withoutProject: true },
+    traits: { withoutProject: true },
     define: (command, perform) =>
       command
         .description(

@@ -1,12 +1,12 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { Argument, type Command, type Option } from 'commander';
-import { isRepeatable, takesItems } from '../flags.ts';
+import { isRepeatable, splitsAtCommas } from '../flags.ts';
 import { normalisedArgs } from '../normalise-args.ts';
 import { type CompletionCursor, cursorIn } from './cursor.ts';
 import type { CompletionSources, CompletionWord } from './project-sources.ts';
 
-/** The candidates of a place: known words, or files or folders in the command's folder. */
+/** Known words, or the instruction to complete files or folders. */
 type Candidates = readonly CompletionWord[] | 'files' | 'folders';
 
 export interface Completion {
@@ -14,7 +14,7 @@ export interface Completion {
   readonly cursor: CompletionCursor;
 }
 
-/** The candidates for a command line. Its last word is incomplete. */
+/** Returns the candidates for the last word of a command line, which is incomplete. */
 export async function complete(
   program: Command,
   words: readonly string[],
@@ -26,14 +26,14 @@ export async function complete(
   if (typeof all === 'string') return { candidates: all, cursor };
   const { text, wanted } = cursor;
   const isValue = wanted.type === 'value';
-  const before = isValue && takesItems(wanted.of) ? text.slice(0, text.lastIndexOf(',') + 1) : '';
+  const before = isValue && splitsAtCommas(wanted.of) ? text.slice(0, text.lastIndexOf(',') + 1) : '';
   const lead = `${isValue ? wanted.lead : ''}${before}`;
-  const begun = text.slice(before.length);
-  const fitting = all.filter(({ value }) => value.startsWith(begun) && isPlain(value));
-  return { candidates: fitting.map((each) => ({ ...each, value: lead + each.value })), cursor };
+  const prefix = text.slice(before.length);
+  const matching = all.filter(({ value }) => value.startsWith(prefix) && isPlain(value));
+  return { candidates: matching.map((each) => ({ ...each, value: lead + each.value })), cursor };
 }
 
-/** True for a word without a meaning in any shell: words from files must not become commands. */
+/** Returns true for a word without characters that are special in a shell, because words from files must not become commands. */
 function isPlain(value: string): boolean {
   return /^[\w./@:,+=-]+$/.test(value);
 }
@@ -59,7 +59,7 @@ async function candidatesAt(
   }
 }
 
-/** Flags that were not given yet, and repeatable ones. */
+/** Returns the flags that the command line does not have yet, and the repeatable ones. */
 function flagsOf(command: Command, given: ReadonlyMap<string, string>): CompletionWord[] {
   const help = command.createHelp();
   const options = [...help.visibleOptions(command), ...help.visibleGlobalOptions(command)];
@@ -68,10 +68,10 @@ function flagsOf(command: Command, given: ReadonlyMap<string, string>): Completi
     .map(({ long, short, description }) => ({ value: long ?? short ?? '', description }));
 }
 
-type ValuesOf = keyof CompletionSources | 'files' | 'folders' | readonly string[];
+type ValueSource = keyof CompletionSources | 'files' | 'folders' | readonly string[];
 
-/** The candidates of an argument or a flag; by the name of the value in help if nothing more is known. */
-const valuesAt: Readonly<Record<string, ValuesOf>> = {
+/** The source of the values by command and argument, by flag, or by the name that the help gives the value. */
+const valueSources: Readonly<Record<string, ValueSource>> = {
   'state show address': 'managed',
   'state rm address': 'managed',
   'state mv from': 'managed',
@@ -104,31 +104,32 @@ function valuesOf(
   { command, operands }: Pick<CompletionCursor, 'command' | 'operands'>,
   sources: CompletionSources,
 ): Candidates | Promise<Candidates> {
-  const slot = of instanceof Argument ? of.name() : (/[<[]([^>\].]+)/.exec(of.flags)?.[1] ?? '');
+  const name = of instanceof Argument ? of.name() : (/[<[]([^>\].]+)/.exec(of.flags)?.[1] ?? '');
   const group = command.parent?.parent == null ? '' : `${command.parent.name()} `;
-  const place = of instanceof Argument ? `${group}${command.name()} ${slot}` : `${of.long}`;
-  const values = of.argChoices ?? valuesAt[place] ?? valuesAt[slot] ?? [];
+  const fullName = of instanceof Argument ? `${group}${command.name()} ${name}` : `${of.long}`;
+  const values = of.argChoices ?? valueSources[fullName] ?? valueSources[name] ?? [];
   if (typeof values !== 'string') return values.map((value) => ({ value, description: '' }));
   return values === 'files' || values === 'folders' ? values : sources[values](operands);
 }
 
 /*
- * The script of a shell, in `completions/`, passes every word to `voxform completion SHELL --complete` with a leading =, so that none is
- * empty or looks like a flag. It reads candidates, or :files, :folders and :stay.
+ * The scripts in `completions/` pass every word to `voxform completion SHELL --complete` with a leading =, so that none is empty or looks
+ * like a flag. They read candidates, or the instructions :files, :folders and :stay.
  */
 
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** An instruction to the shell's script in place of a candidate. */
+/** Instructs the script to complete files itself. */
 const FILES = ':files';
+/** Instructs the script to complete folders itself. */
 const FOLDERS = ':folders';
-/** No blank after the word: more will follow. */
+/** Instructs the script to add no space after the word, because the user will continue it. */
 const STAY = ':stay';
 
-/** The lines for the script of a shell: candidates with descriptions after a tab, or what the shell must complete itself. */
-export function answerFor(shell: Shell, { candidates, cursor }: Completion, cwd: string): string {
+/** Returns the lines for the script of a shell: candidates with their descriptions after a tab, or an instruction. */
+export function completionLines(shell: Shell, { candidates, cursor }: Completion, cwd: string): string {
   const lines =
     typeof candidates === 'string'
       ? pathLines(candidates, cursor, cwd)
@@ -136,21 +137,21 @@ export function answerFor(shell: Shell, { candidates, cursor }: Completion, cwd:
   return lines.map((each) => `${each}\n`).join('');
 }
 
-function pathLines(what: 'files' | 'folders', { flags, text }: CompletionCursor, cwd: string): string[] {
-  // With -C, the shell is in another folder and cannot complete files there.
-  if (!flags.has('--chdir')) return [what === 'files' ? FILES : FOLDERS];
+function pathLines(type: 'files' | 'folders', { flags, text }: CompletionCursor, cwd: string): string[] {
+  // With -C, the paths are relative to another folder than the shell's own, so voxform completes them.
+  if (!flags.has('--chdir')) return [type === 'files' ? FILES : FOLDERS];
   const parent = text.slice(0, text.lastIndexOf('/') + 1);
   const entries = readdirSync(path.resolve(cwd, parent), { withFileTypes: true });
-  const fitting = entries
-    .filter((entry) => entry.isDirectory() || what === 'files')
+  const matching = entries
+    .filter((entry) => entry.isDirectory() || type === 'files')
     .map((entry) => `${parent}${entry.name}${entry.isDirectory() ? '/' : ''}`)
     .filter((each) => each.startsWith(text) && /^[\w./@+-]+$/.test(each))
     .filter((each) => !each.slice(parent.length).startsWith('.') || text.length > parent.length);
-  const [only] = fitting;
-  return fitting.length === 1 && only?.endsWith('/') ? [only, STAY] : fitting;
+  const [first] = matching;
+  return matching.length === 1 && first?.endsWith('/') ? [first, STAY] : matching;
 }
 
-/** For bash, the text after = is a separate word. */
+/** Removes `--flag=` from a candidate for bash, because bash treats the text after = as a separate word. */
 function forShell(shell: Shell, value: string): string {
   return shell === 'bash' ? value.replace(/^--[^=]*=/, '') : value;
 }
@@ -160,8 +161,8 @@ function line(value: string, description: string): string {
   return words === '' ? value : `${value}\t${words}`;
 }
 
-/** The actual words: bash splits them at = and passes them with their quotes. */
-export function wordsFrom(shell: Shell, given: readonly string[]): string[] {
+/** Restores the words of the command line. Bash splits words at = and passes them with their quotes. */
+export function restoreWords(shell: Shell, given: readonly string[]): string[] {
   const words = given.map((word) => word.replace(/^=/, ''));
   if (shell !== 'bash') return words;
   const joined: string[] = [];

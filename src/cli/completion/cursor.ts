@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 
-/** The place at the end of an incomplete command line. */
+/** The kind of word that is expected at the end of an incomplete command line. */
 type CompletionWanted =
   | { readonly type: 'command' }
   | { readonly type: 'flag' }
@@ -13,29 +13,30 @@ type CompletionWanted =
   | { readonly type: 'nothing' };
 
 export interface CompletionCursor {
-  /** The deepest command of the preceding words. */
+  /** The command, or subcommand, that the preceding words select. */
   readonly command: Command;
   readonly wanted: CompletionWanted;
-  /** The existing part of the word, without the `lead`. */
+  /** The part of the last word that is already typed, without the `lead`. */
   readonly text: string;
   /** The preceding arguments of the command. */
   readonly operands: readonly string[];
-  /** The preceding flags with their latest values, by long name; empty for flags without a value. */
+  /** The latest value of each preceding flag, by long name. Flags without a value have an empty string. */
   readonly flags: ReadonlyMap<string, string>;
 }
 
-/** Reads the words of a command line like the parser, but refuses nothing. */
+/** Reads a command line as the parser does, but accepts invalid ones. The last word is incomplete. */
 export function cursorIn(program: Command, words: readonly string[]): CompletionCursor {
   const reader = new Reader(program);
   for (const word of words.slice(0, -1)) reader.take(word);
   return reader.at(words.at(-1) ?? '');
 }
 
-/** Follows the words of a command line like the parser. */
+/** Reads a command line word by word, as the parser does. */
 export class Reader {
   #command: Command;
   readonly #operands: string[] = [];
   readonly #flags = new Map<string, string>();
+  /** The preceding flag, if it expects a value. */
   #open: Option | undefined;
   #onlyOperands = false;
 
@@ -43,12 +44,12 @@ export class Reader {
     this.#command = program;
   }
 
-  /** The deepest command so far. */
+  /** The command, or subcommand, that the words so far select. */
   get command(): Command {
     return this.#command;
   }
 
-  /** True if this word is a flag, not the value of the preceding one. */
+  /** Returns true if the next word would be a flag, and not the value of the preceding flag. */
   readsFlag(word: string): boolean {
     const isFlag = word.startsWith('-') && word !== '-' && !this.#onlyOperands;
     return isFlag && (this.#open === undefined || this.#open.variadic);
@@ -92,7 +93,7 @@ export class Reader {
   #operand(word: string): void {
     const next = this.#operands.length === 0 ? commandNamed(this.#command, word) : undefined;
     if (next !== undefined) this.#command = next;
-    // Help of a command is completed like the command.
+    // `help` before a command does not change its completion.
     else if (word !== 'help' || this.#command.commands.length === 0) this.#operands.push(word);
   }
 
@@ -104,7 +105,7 @@ export class Reader {
     if (option === undefined && !word.startsWith('--')) this.#short(word.slice(1));
   }
 
-  /** `-qC dir` and `-Cdir`. */
+  /** Reads combined short flags such as `-qC dir` and `-Cdir`. */
   #short(letters: string): void {
     for (const [index, letter] of [...letters].entries()) {
       const option = this.optionOf(`-${letter}`);
@@ -119,7 +120,7 @@ export class Reader {
     }
   }
 
-  /** The flag with this long or short name, of the command or of its parents. */
+  /** Returns the flag with this long or short name, of the command or of its parents. */
   optionOf(name: string): Option | undefined {
     for (let command: Command | null = this.#command; command !== null; command = command.parent) {
       const found = command.options.find(({ long, short }) => name === long || name === short);

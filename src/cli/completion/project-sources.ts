@@ -7,7 +7,7 @@ import type { StateStore } from '../../state/store.ts';
 import { isObject } from '../../values/json.ts';
 import { packageFiles, VERSION } from '../../version.ts';
 
-/* A person waits for this code, so each part of voxform is loaded only if needed. */
+/* Completion must be fast, so each part of voxform is loaded only if needed. */
 
 export interface CompletionWord {
   readonly value: string;
@@ -17,28 +17,28 @@ export interface CompletionWord {
 export type CompletionSources = ReturnType<typeof projectSources>;
 
 /**
- * Words from the files of a project, including a local state. Nothing else is read. Each is empty without its file, and rejects if it
- * cannot be read.
+ * Creates the sources of words for completion. They read only the files of the project, including a local state. A source is empty if its
+ * file is missing, and rejects if the file cannot be read.
  */
 export function projectSources(context: RunContext) {
-  const managed = async () => [...(await stateOf(context)).resources.keys()].map(plain);
+  const managed = async () => [...(await stateOf(context)).resources.keys()].map(withoutDescription);
   const addresses = async () => {
     const known = new Map((await declared(context)).map((each) => [each.value, each]));
     for (const each of await managed().catch(() => [])) if (!known.has(each.value)) known.set(each.value, each);
     return [...known.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
   };
-  /** Addresses of the kind of a record type. */
+  /** Returns the managed addresses whose kind belongs to the record type. */
   const readable = async ([name = '']: readonly string[]) => {
     const { recordTypes } = await import('../../runs/record-types.ts');
-    const wanted = recordTypes.get(name)?.kind?.name ?? name;
-    return (await managed()).filter(({ value }) => kindOf(value) === wanted);
+    const kind = recordTypes.get(name)?.kind?.name ?? name;
+    return (await managed()).filter(({ value }) => kindOf(value) === kind);
   };
   return {
     addresses,
     managed,
     readable,
     agents: () => readable(['agents']),
-    pending: async () => [...(await stateOf(context)).pending.keys()].map(plain),
+    pending: async () => [...(await stateOf(context)).pending.keys()].map(withoutDescription),
     orphans: async () =>
       (await stateOf(context)).orphans
         .filter(({ closed }) => closed === undefined)
@@ -58,9 +58,9 @@ export function projectSources(context: RunContext) {
     },
     async callFields() {
       const { callFields } = await import('../../runs/call-selection.ts');
-      return callFields.map((field) => plain(`${field}=`));
+      return callFields.map((field) => withoutDescription(`${field}=`));
     },
-    schemas: async () => packageFiles('schemas').map((file) => plain(file.replace(/\.schema\.json$/, ''))),
+    schemas: async () => packageFiles('schemas').map((file) => withoutDescription(file.replace(/\.schema\.json$/, ''))),
     async topics() {
       const [{ kinds, lookups }, { topicsOf }] = await Promise.all([
         import('../../kinds/index.ts'),
@@ -74,11 +74,11 @@ export function projectSources(context: RunContext) {
   };
 }
 
-function plain(value: string): CompletionWord {
+function withoutDescription(value: string): CompletionWord {
   return { value, description: '' };
 }
 
-/** The project file without validation. */
+/** Returns the content of the project file, which may be invalid. */
 async function documentIn(folder: string): Promise<Readonly<Record<string, unknown>>> {
   const [{ projectFileIn }, { parseDocuments }] = await Promise.all([
     import('../../project/find-project.ts'),
@@ -91,10 +91,10 @@ async function documentIn(folder: string): Promise<Readonly<Record<string, unkno
 
 async function workspacesIn(folder: string): Promise<CompletionWord[]> {
   const { workspaces } = await documentIn(folder);
-  return isObject(workspaces) ? Object.keys(workspaces).map(plain) : [];
+  return isObject(workspaces) ? Object.keys(workspaces).map(withoutDescription) : [];
 }
 
-/** Rules that deny. Rules that warn need no waiver. */
+/** Returns the rules that can be waived: rules that only warn need no waiver. */
 async function waivableIn(folder: string): Promise<CompletionWord[]> {
   const { policies } = await documentIn(folder);
   return (Array.isArray(policies) ? policies : []).flatMap((policy: unknown) =>
@@ -112,7 +112,7 @@ async function stateOf(context: RunContext): Promise<State> {
   return readState(store, { workspaceId, fresh: { lineage: '', salt: '' } });
 }
 
-/** The local state. Throws without a project, and for a state elsewhere. */
+/** Opens the store of a local state. Throws if there is no project or if the state is not on this machine. */
 async function storeOf(context: RunContext): Promise<{ readonly store: StateStore; readonly workspaceId: string }> {
   const { cwd: here, projectFolder: cwd = here, env, workspace: name, now } = context;
   const [{ backendOf, createStore }, { loadProject }, { selectWorkspace }] = await Promise.all([
@@ -145,8 +145,8 @@ const KIND = /^["']?kind["']?\s*:\s*["']?([A-Za-z]+)/m;
 const NAME = /^([ \t]*)["']?name["']?\s*:\s*["']?([a-z0-9][a-z0-9-]*)/gm;
 
 /**
- * The addresses of a file of manifests, from its lines: completion in a project of 10,000 manifests must not wait for a parser, and a
- * file being edited may be invalid.
+ * Returns the addresses in a file of manifests. It matches lines and does not parse, because completion must be fast in a project of
+ * 10,000 manifests and must work while a file is invalid.
  */
 export function declaredIn(text: string): Address[] {
   const documents = text.trimStart().startsWith('{') ? [unindented(text)] : text.split(/^---.*$/m);
@@ -157,13 +157,13 @@ export function declaredIn(text: string): Address[] {
   });
 }
 
-/** The name with the least indentation, because a label may also be called name. */
+/** Returns the name with the least indentation, because a label may also be called name. */
 function nameIn(metadata: string): string | undefined {
   const found = [...metadata.matchAll(NAME)].map(([, indent = '', name = '']) => ({ indent, name }));
   return found.sort((a, b) => a.indent.length - b.indent.length)[0]?.name;
 }
 
-/** The lines of `metadata`, one per key. */
+/** Returns the content of `metadata` with one key per line. */
 function metadataOf(document: string): string {
   const start = /^["']?metadata["']?\s*:\s*?(?=\n|\S)/m.exec(document);
   if (start === null) return '';
@@ -178,7 +178,7 @@ function end(text: string, mark: RegExp): number {
   return at === -1 ? text.length : at;
 }
 
-/** JSON in the form of YAML's block style, for its first level. */
+/** Converts the first level of a JSON object to the form of YAML's block style. */
 function unindented(text: string): string {
   return text.replace(/^\s*\{/, '').replace(/^[ \t]+/gm, '');
 }

@@ -226,7 +226,7 @@ describe('voxform mcp', () => {
     await using workspace = await testWorkspace({ [FILE]: names.join('---\n') });
     await using assistant = await TestAssistant.open(workspace);
     const answer = await assistant.call('plan');
-    expect(JSON.parse(textIn(answer))).toMatchObject({ shortened: [expect.stringContaining('Lists are cut')] });
+    expect(JSON.parse(textIn(answer))).toMatchObject({ shortened: [expect.stringContaining('Lists are truncated')] });
     expect(textIn(answer).length).toBeLessThan(30_500);
     const hints = async (name: string, args: object) => String((await assistant.error(name, { ...args })).hint);
     expect(await hints('get', { type: 'numbers', from: '2026-01-01' })).toMatch(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { shortened, shorterLists, shorterTexts, withVisibleTexts } from '../../../src/cli/assistant/shorten.ts';
+import { shortenToFit, shorterLists, shorterStrings, withVisibleControls } from '../../../src/cli/assistant/shorten.ts';
 import type { Json } from '../../../src/values/json.ts';
 import { UNSAFE } from '../../../src/values/unsafe-text.ts';
 
@@ -10,9 +10,9 @@ const record = fc.record({ name: fc.string({ maxLength: 2000 }), tags: fc.array(
 it('leaves a result alone that fits, and says what it leaves out of others', () => {
   fc.assert(
     fc.property(fc.array(record, { maxLength: 60 }), fc.integer({ min: 500, max: 20_000 }), (records, most) => {
-      const fitting = shortened(
+      const fitting = shortenToFit(
         { records },
-        [...shorterTexts, ...shorterLists],
+        [...shorterStrings, ...shorterLists],
         ({ result }) => sizeOf(result) <= most,
       );
       if (sizeOf({ records }) <= most) expect(fitting).toEqual({ result: { records }, notes: [] });
@@ -25,19 +25,19 @@ it('leaves a result alone that fits, and says what it leaves out of others', () 
 });
 
 it('never cuts a text inside a character, and says how much is missing', () => {
-  const [text] = shorterTexts.map(({ shorten }) => shorten('😀'.repeat(2000)));
+  const [text] = shorterStrings.map(({ shorten }) => shorten('😀'.repeat(2000)));
   expect(text).toBe(`${'😀'.repeat(500)}… (3000 more characters)`);
-  const odd = shorterTexts.map(({ shorten }) => shorten(`x${'😀'.repeat(2000)}`));
+  const odd = shorterStrings.map(({ shorten }) => shorten(`x${'😀'.repeat(2000)}`));
   for (const each of odd) expect(String(each)).toMatch(/^x(😀)+… /u);
 });
 
 it('shows every control character, in keys too', () => {
   fc.assert(
     fc.property(fc.json({ stringUnit: 'binary', maxDepth: 2 }), (text) => {
-      const shown = JSON.stringify(withVisibleTexts(JSON.parse(text) as Json));
+      const shown = JSON.stringify(withVisibleControls(JSON.parse(text) as Json));
       expect(shown.match(UNSAFE)).toBeNull();
     }),
   );
-  expect(withVisibleTexts({ '\u202ea': '\u001b[2J\n\tb' })).toEqual({ '\\u202ea': '\\u001b[2J\n\tb' });
-  expect(withVisibleTexts(JSON.parse('{"__proto__":{"a":1}}'))).toEqual(JSON.parse('{"__proto__":{"a":1}}'));
+  expect(withVisibleControls({ '\u202ea': '\u001b[2J\n\tb' })).toEqual({ '\\u202ea': '\\u001b[2J\n\tb' });
+  expect(withVisibleControls(JSON.parse('{"__proto__":{"a":1}}'))).toEqual(JSON.parse('{"__proto__":{"a":1}}'));
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerFor, complete, SHELLS, wordsFrom } from '../../../src/cli/completion/complete.ts';
+import { complete, completionLines, restoreWords, SHELLS } from '../../../src/cli/completion/complete.ts';
 import { declaredIn, projectSources } from '../../../src/cli/completion/project-sources.ts';
 import { createProgram } from '../../../src/cli/program.ts';
 import { Redactor } from '../../../src/values/redactor.ts';
@@ -164,7 +164,7 @@ describe('what can follow on a command line', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 6 }), fc.constantFrom(...SHELLS), async (words, shell) => {
-        const read = wordsFrom(
+        const read = restoreWords(
           shell,
           words.map((each) => `=${each}`),
         );
@@ -186,13 +186,13 @@ describe('the words that a shell hands on', () => {
     },
     { shell: 'zsh', given: ['=--output=j', '='], words: ['--output=j', ''] },
   ] as const)('$shell: $given', ({ shell, given, words }) => {
-    expect(wordsFrom(shell, given)).toEqual(words);
+    expect(restoreWords(shell, given)).toEqual(words);
   });
 
   it('come back with what each shell replaces', async () => {
     const completed = await complete(program, ['plan', '--output=js'], (): never => undefined as never);
-    expect(answerFor('bash', completed, '/')).toBe('json\n');
-    expect(answerFor('fish', completed, '/')).toBe('--output=json\n');
+    expect(completionLines('bash', completed, '/')).toBe('json\n');
+    expect(completionLines('fish', completed, '/')).toBe('--output=json\n');
   });
 });
 
