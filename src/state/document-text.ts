@@ -14,16 +14,16 @@ import {
 } from './state-document.ts';
 import { LostState, MovedState, movedMark } from './state-errors.ts';
 
-/** The maximum size in bytes; a string of Node can have little more. */
+/** The maximum size of a state in bytes. The maximum length of a string in Node is only slightly higher. */
 export const LARGEST = 512_000_000;
 
-/* The text before the digest, the last key of the document. JSON strings contain no line breaks. */
+/* The text around the digest, which is the last key of the document. No JSON string contains it, because it has line breaks. */
 const BEFORE_DIGEST = ',\n  "write_digest": ';
 const AFTER_DIGEST = '\n}\n';
 const DIGEST = 'sha256:';
 const END_LENGTH = BEFORE_DIGEST.length + `"${DIGEST}"`.length + 64 + AFTER_DIGEST.length;
 
-/** The document as written: sorted keys, two spaces, a final newline, and the digest of everything before it. */
+/** Returns the document as written: sorted keys, two spaces, and at the end the digest of everything before it and a newline. */
 export function stateBytes(document: StoredDocument): Buffer {
   const content = contentOf(document);
   const length = Buffer.byteLength(content);
@@ -34,12 +34,12 @@ export function stateBytes(document: StoredDocument): Buffer {
   return bytes;
 }
 
-/** The digest that the document has when it is written. */
+/** Returns the digest that `stateBytes` writes for the document. */
 export function digestOf(document: StoredDocument): string {
   return digestAfter(Buffer.from(contentOf(document)));
 }
 
-/** True if the bytes are exactly those of `stateBytes`. The content of another layout may still be right. */
+/** True if the digest at the end matches the bytes before it. If not, the content may still be right, in another layout. */
 function isAsWritten(bytes: Uint8Array): boolean {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = all.lastIndexOf(BEFORE_DIGEST);
@@ -70,13 +70,13 @@ function digestAfter(content: Uint8Array): string {
   return `${DIGEST}${hash('sha256', content)}`;
 }
 
-/** The maximum depth: far deeper than manifests can nest, and safe for recursive functions. */
-const DEEPEST = 500;
+/** The maximum nesting: far deeper than manifests can nest, and safe for recursive functions. */
+const MAX_DEPTH = 500;
 
 /**
  * Parses the output of `stateBytes`.
- * @param name the name in messages, e.g. its path.
- * @param hint how to restore a damaged state.
+ * @param name the name of the state in messages, e.g. its path.
+ * @param hint explains how to restore a damaged state.
  * @throws LostState if it is damaged, or does not match its digest.
  * @throws MovedState if it is the mark of a moved state.
  * @throws UserError if a newer voxform wrote it.
@@ -92,7 +92,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: Advice): Store
   });
 }
 
-/** A `parseState` for repeated reads: it parses equal bytes once. */
+/** Returns a `parseState` for repeated reads: it does not parse the same bytes twice in a row. */
 export function parserWithMemory(): typeof parseState {
   let last: { readonly digest: string; readonly document: StoredDocument } | undefined;
   return (bytes, name, hint) => {
@@ -102,7 +102,7 @@ export function parserWithMemory(): typeof parseState {
   };
 }
 
-/** As `parseState`, without a check of the digest: the document may have been edited. */
+/** Like `parseState`, but does not check the digest: the document may have been edited. */
 export function parseEdited(bytes: Uint8Array, name: string, hint: Advice): StoredDocument {
   return withoutDigest(parseWritten(bytes, name, hint));
 }
@@ -142,16 +142,16 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   }
   const misplaced = misplacedKey(text);
   if (misplaced !== undefined) {
-    throw new LostState(`the state ${name} is damaged: ${clauseOf(misplaced)}`, {
+    throw new LostState(`the state ${name} is damaged: ${describeKey(misplaced)}`, {
       hint: advice`If you edited it, fix or undo that edit. Otherwise: ${hint}`,
     });
   }
-  if (isDeeperThan(value, DEEPEST)) throw damaged('it is nested too deeply');
+  if (isDeeperThan(value, MAX_DEPTH)) throw damaged('it is nested too deeply');
   const parsed = writtenDocument().safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  const place = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');
-  throw damaged(`at ${place}: ${issue?.message ?? 'unexpected content'}`);
+  const location = issue === undefined || issue.path.length === 0 ? 'the top level' : issue.path.join(' > ');
+  throw damaged(`at ${location}: ${issue?.message ?? 'unexpected content'}`);
 }
 
 function plain(document: StoredDocument): StateDocument {
@@ -159,7 +159,7 @@ function plain(document: StoredDocument): StateDocument {
   return document;
 }
 
-function clauseOf({ key, line, problem }: MisplacedKey): string {
+function describeKey({ key, line, problem }: MisplacedKey): string {
   return problem === 'twice'
     ? `line ${line} repeats the key ${JSON.stringify(key)}, and one of the two would be lost`
     : `line ${line} has the key ${JSON.stringify(key)}, whose content would be lost`;
@@ -177,11 +177,11 @@ interface MisplacedKey {
 }
 
 /**
- * The first key of a JSON text that its object has twice, or that is `__proto__` among the state's own entries. The text must be JSON. Adds
- * a quarter to the time of reading a state.
+ * Returns the first key that its object has twice, or that is `__proto__` in the outer `ENTRY_LEVELS` levels. The text must be valid JSON.
+ * Reading a state takes a quarter longer with this check.
  */
 export function misplacedKey(text: string): MisplacedKey | undefined {
-  /** The keys so far of each open object; undefined for an array. */
+  /** The keys of each open object so far; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;
   for (let at = 0; at < text.length; at++) {
@@ -227,7 +227,7 @@ export function misplacedKey(text: string): MisplacedKey | undefined {
   return undefined;
 }
 
-/** Position of the quote that ends the string which begins at `start`. */
+/** Returns the position of the quote that ends the string starting at `start`. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1);
@@ -241,6 +241,6 @@ function isEscaped(text: string, at: number): boolean {
 }
 
 function keyBetween(text: string, start: number, end: number): string {
-  const written = text.slice(start + 1, end);
-  return written.includes('\\') ? String(JSON.parse(`"${written}"`)) : written;
+  const escaped = text.slice(start + 1, end);
+  return escaped.includes('\\') ? String(JSON.parse(`"${escaped}"`)) : escaped;
 }

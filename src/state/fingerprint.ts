@@ -9,42 +9,42 @@ import { isSpecial, Join, Secret, specials, type Value } from '../values/value.t
 
 export type Fingerprints = ReturnType<typeof createFingerprints>;
 
-const cost = { N: 2 ** 14, r: 8, p: 1 } as const;
-const bytes = 24;
-const atOnce = 2;
+const COST = { N: 2 ** 14, r: 8, p: 1 } as const;
+const KEY_BYTES = 24;
+const MAX_CONCURRENT = 2;
 
-/** A key for the fingerprints of one state. */
+/** Creates the key for the fingerprints of one state. */
 export function newSalt(): string {
   return randomBytes(24).toString('base64url');
 }
 
 export function createFingerprints(salt: string) {
   const known = new Map<string, string>();
-  const underWay = new Map<string, Promise<void>>();
-  let free = atOnce;
+  const inFlight = new Map<string, Promise<void>>();
+  let free = MAX_CONCURRENT;
   const waiting: (() => void)[] = [];
 
   const compute = async (value: string): Promise<void> => {
     if (free > 0) free -= 1;
-    else await new Promise<void>((go) => waiting.push(go));
+    else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
       known.set(value, await slowHash(value, salt));
     } finally {
       const next = waiting.shift();
       if (next === undefined) free += 1;
       else next();
-      underWay.delete(value);
+      inFlight.delete(value);
     }
   };
 
   return {
-    /** Computes missing fingerprints: about 50 ms and 16 MiB each, two at once. */
+    /** Computes missing fingerprints, two at a time. Each takes about 50 ms and 16 MiB. */
     async prepare(values: Iterable<string>): Promise<void> {
       const needed: Promise<void>[] = [];
       for (const value of new Set(values)) {
         if (known.has(value)) continue;
-        const running = underWay.get(value) ?? compute(value);
-        underWay.set(value, running);
+        const running = inFlight.get(value) ?? compute(value);
+        inFlight.set(value, running);
         needed.push(running);
       }
       await Promise.all(needed);
@@ -59,9 +59,9 @@ export function createFingerprints(salt: string) {
 }
 
 /**
- * The stored form of a resolved value: a secret as `{ "$fingerprint": "…" }`, a join as `{ "$join": […], "separator":
- * "…" }`, and an object with a key of its own that begins with `$` as `{ "$literal": … }`. Different values have different
- * forms. Throws for a reference or a variable that has no value, and for a secret that was not prepared.
+ * Returns the stored form of a resolved value: a secret as `{ "$fingerprint": "…" }`, a join as `{ "$join": […], "separator": "…" }`, and
+ * an object whose own keys include one that begins with `$` as `{ "$literal": … }`. Different values have different forms.
+ * @throws Error for an unresolved reference or variable, and for a secret that was not prepared.
  */
 export function mask(value: Value, fingerprints: Fingerprints): Json {
   if (value instanceof Secret) return { $fingerprint: fingerprints.of(value.reveal()) };
@@ -70,20 +70,20 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
   }
   if (isSpecial(value)) throw new Error('a value without its references and variables cannot be recorded');
   const masked = mapParts<Value, Json>(value, (part) => mask(part, fingerprints));
-  const isLikeForm = isObject(masked) && Object.keys(masked).some((key) => key.startsWith('$'));
-  return isLikeForm ? { $literal: masked } : masked;
+  const isAmbiguous = isObject(masked) && Object.keys(masked).some((key) => key.startsWith('$'));
+  return isAmbiguous ? { $literal: masked } : masked;
 }
 
 /** True if a stored value contains a fingerprint: the value itself was secret. */
 export function isMasked(value: Json | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMasked);
   if (!isObject(value)) return false;
-  // The keys of a literal are the user's, whatever their names.
+  // The keys of a literal are the user's, even if they begin with `$`.
   if (isObject(value.$literal)) return Object.values(value.$literal as JsonObject).some(isMasked);
   return typeof value.$fingerprint === 'string' || Object.values(value).some(isMasked);
 }
 
-/** The secrets whose fingerprints `mask` will need. Throws for one that is not set. */
+/** Returns the secrets whose fingerprints `mask` needs. Throws for a secret that is not set. */
 export function secretTexts(value: Value): string[] {
   const texts = new Set<string>();
   for (const special of specials(value)) if (special instanceof Secret) texts.add(special.reveal());
@@ -92,7 +92,7 @@ export function secretTexts(value: Value): string[] {
 
 function slowHash(value: string, salt: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    scrypt(value, salt, bytes, cost, (error, key) => {
+    scrypt(value, salt, KEY_BYTES, COST, (error, key) => {
       if (error === null) resolve(key.toString('base64url'));
       else reject(error);
     });

@@ -11,12 +11,12 @@ import {
   type StateDocument,
 } from './state-document.ts';
 
-/** The entry before a pending write. */
+/** A pending write, with the entry before it. */
 type OpenWrite =
   | { readonly type: 'creating'; readonly before: PendingCreate | undefined }
   | { readonly type: 'updating'; readonly before: ResourceEntry | undefined };
 
-/** A state to which journal events are applied, each at a cost that does not grow with the state. Its maps are live. */
+/** A state to which journal events are applied. The cost of an event does not grow with the state. Each event changes the maps in place. */
 export class FoldedState implements State {
   readonly lineage: string;
   readonly salt: string;
@@ -56,18 +56,18 @@ export class FoldedState implements State {
     return this.#pending;
   }
 
-  /** In the order in which they were released. */
+  /** The orphans, in the order of their release. */
   get orphans(): readonly Orphan[] {
     this.#orphanList ??= [...this.#orphans.values()];
     return this.#orphanList;
   }
 
-  /** Must be called when a document with all events so far was written under this serial. */
+  /** Must be called after a document with all events so far was written with this serial. */
   committed(serial: number): void {
     this.#serial = serial;
   }
 
-  /** Never throws, whatever the order of the events. */
+  /** Never throws, even if the events are in an unexpected order. */
   apply({ event, at }: Pick<JournalEntry, 'event' | 'at'>): void {
     switch (event.type) {
       case 'creating':
@@ -89,7 +89,7 @@ export class FoldedState implements State {
         if (event.orphan !== undefined) this.#addOrphan(event.orphan);
         return;
       case 'closed':
-        // A record that is managed again, or unknown, is no orphan.
+        // A record that is not an orphan may be managed again.
         if (this.#orphans.has(idKey(event.orphan.kind, event.orphan.id))) this.#addOrphan(event.orphan);
         return;
       case 'renamed':
@@ -183,20 +183,20 @@ export class FoldedState implements State {
   }
 }
 
-/** The document with the entries applied in order. Neither is changed. */
+/** Returns the state of the document after the entries, applied in order. Changes neither. */
 export function fold(document: StateDocument, entries: Iterable<JournalEntry>): FoldedState {
   const state = new FoldedState(document);
   for (const entry of entries) state.apply(entry);
   return state;
 }
 
-/** Managed, pending and orphaned records together. */
+/** Returns the number of managed, pending and orphaned records. */
 export function recordCount(state: Pick<State, 'resources' | 'pending' | 'orphans'>): number {
   const { resources, pending, orphans } = state;
   return resources.size + pending.size + orphans.length;
 }
 
-/** The document of a workspace without a state. */
+/** Returns the document for a workspace that has no state yet. */
 export function emptyDocument(fresh: FreshState, workspaceId: string, version: string): StateDocument {
   return {
     format_version: STATE_FORMAT_VERSION,
@@ -212,10 +212,10 @@ export function emptyDocument(fresh: FreshState, workspaceId: string, version: s
   };
 }
 
-/** A placeholder that equals no fingerprint. */
+/** A placeholder for a fingerprint. It equals no actual fingerprint. */
 const SOME_SECRET = { $fingerprint: '' };
 
-/** The entry without these paths and the ones below them. */
+/** Removes these paths, and all paths below them, from an entry. */
 function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): ResourceEntry {
   const stays = (path: string): boolean => {
     for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
@@ -225,13 +225,13 @@ function withoutPaths(entry: ResourceEntry, paths: ReadonlySet<string>): Resourc
   };
   const keep = (leaves: ResourceEntry['recorded']): ResourceEntry['recorded'] =>
     Object.fromEntries(Object.entries(leaves).filter(([path]) => stays(path)));
-  // The record may still have the old secret: its path stays marked as secret, so that no output shows it.
+  // The record may still have the old secret: its path stays marked as secret, so that it is never printed.
   const secret = Object.keys(entry.recorded).filter((path) => !stays(path) && isMasked(entry.recorded[path]));
   const { not_applied: notApplied, ...rest } = entry;
-  const kept = notApplied?.filter(stays) ?? [];
+  const remaining = notApplied?.filter(stays) ?? [];
   return {
     ...rest,
-    ...(kept.length > 0 && { not_applied: kept }),
+    ...(remaining.length > 0 && { not_applied: remaining }),
     recorded: { ...keep(entry.recorded), ...Object.fromEntries(secret.map((path) => [path, SOME_SECRET])) },
     observed: keep(entry.observed),
     unobserved: [...entry.unobserved.filter(stays), ...secret].sort(),

@@ -1,12 +1,12 @@
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Orphan, StateDocument } from './state-document.ts';
 
-/** A record in a state, with the fields of its orphan if it is one. */
+/** A record in a state, with all fields of its entry if it is an orphan. */
 export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 
 export type StateContent = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
 
-/** All records in the document, managed or not. */
+/** Returns all records in the document, managed or not. */
 function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   return [
     ...Object.entries(resources).map(([address, { id }]) => ({ kind: kindOf(address), id, address })),
@@ -17,14 +17,14 @@ function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
   ];
 }
 
-/** Records of `before` that are missing from `after`. */
-interface Dropped {
+interface DroppedRecords {
   readonly ids: readonly HeldId[];
   /** Addresses of unknown creates. */
   readonly pending: readonly string[];
 }
 
-export function droppedBy(after: StateContent, before: StateContent): Dropped {
+/** Returns the records of `before` that are missing from `after`. */
+export function droppedBy(after: StateContent, before: StateContent): DroppedRecords {
   const known = new Set(heldIds(after).map(({ kind, id }) => idKey(kind, id)));
   const dropped = heldIds(before).filter(({ kind, id }) => !known.has(idKey(kind, id)));
   return {
@@ -35,13 +35,13 @@ export function droppedBy(after: StateContent, before: StateContent): Dropped {
   };
 }
 
-/** Records of another copy that are missing from the document: addresses, with their ids if known. */
+/** Returns the records of another copy that are missing from the document: addresses, with their ids if known. */
 export function missingFrom(document: StateContent, other: StateContent): string[] {
   const { ids, pending } = droppedBy(document, other);
   return [...ids.map(({ address, id }) => `${address} (${id})`), ...pending];
 }
 
-/** An id at two addresses of one kind: each would undo the changes of the other. */
+/** Returns an id that two addresses of one kind share, if any: each would undo the changes of the other. */
 export function sharedId({
   resources,
 }: Pick<StateContent, 'resources'>): { readonly id: string; readonly addresses: readonly string[] } | undefined {

@@ -9,47 +9,47 @@ import { LostState, RECOVER } from './state-errors.ts';
 
 interface JournalContent {
   readonly entries: readonly StoredEntry[];
-  /** Size of the complete lines in bytes; the rest was being written when the process died. */
+  /** Size of the complete lines in bytes. A process died while it wrote the rest. */
   readonly goodLength: number;
 }
 
 /** The text after the checksum of each line: `lineage` is the first key of an entry. */
 const OPENING = ' {"lineage":"';
 
-/** One line: a checksum and the JSON. */
+/** Returns the line for an entry: a checksum and the JSON. */
 export function journalLine(entry: StoredEntry): string {
   const json = JSON.stringify(entry);
   return `${checksum(json)} ${json}\n`;
 }
 
 /**
- * Parses the lines of `journalLine`. Ignores an incomplete last line: its append was never confirmed. An empty journal hides no create: its
- * writer died before the first append, which is synced before the first request.
- * @throws UserError naming the line, for any other damage, such as zeros.
+ * Parses the lines of `journalLine`. Ignores an incomplete last line: its append was never confirmed. If the journal is empty, no create
+ * was sent, because the first append is synced before the first request.
+ * @throws UserError that names the line, for any other damage, such as zeros.
  */
 export function parseJournal(bytes: Buffer, path: string): JournalContent {
   const entries: StoredEntry[] = [];
   let start = 0;
   while (start < bytes.length) {
     const end = bytes.indexOf(0x0a, start);
-    // A line that only lacks its last byte was written completely: that byte was the newline.
-    const isWhole = end !== -1 || contentOf(bytes.subarray(start, -1)) !== undefined;
-    if (!isWhole && isBeginning(bytes.subarray(start))) break;
+    // If the line is valid up to its last byte, it was written completely, and its newline was damaged later.
+    const isComplete = end !== -1 || contentOf(bytes.subarray(start, -1)) !== undefined;
+    if (!isComplete && isPartialLine(bytes.subarray(start))) break;
     const json = contentOf(bytes.subarray(start, end));
-    if (end === -1 || json === undefined) throw damage(path, entries.length + 1, isWhole ? undefined : start);
+    if (end === -1 || json === undefined) throw damageAt(path, entries.length + 1, isComplete ? undefined : start);
     entries.push(parseEntry(json, path, entries.length + 1));
     start = end + 1;
   }
   return { entries, goodLength: start };
 }
 
-/** All complete entries, whatever is between them. Never throws. */
+/** Returns all valid entries, and skips everything else. Never throws. */
 export function wholeEntries(bytes: Buffer): StoredEntry[] {
   const entries: StoredEntry[] = [];
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(0x0a, start);
     const end = newline === -1 ? bytes.length : newline;
-    // A damaged newline loses no entry.
+    // The newline of the last line may be damaged.
     const json = contentOf(bytes.subarray(start, end)) ?? contentOf(bytes.subarray(start, end - 1));
     if (json !== undefined) {
       const parsed = storedEntry().safeParse(JSON.parse(json));
@@ -60,26 +60,26 @@ export function wholeEntries(bytes: Buffer): StoredEntry[] {
   return entries;
 }
 
-/** The JSON of a line; undefined if the checksum does not match. */
+/** Returns the JSON of a line; undefined if the checksum does not match. */
 function contentOf(line: Buffer): string | undefined {
   const json = line.subarray(9);
-  const fits = line.length > 9 && line[8] === 0x20 && line.toString('latin1', 0, 8) === checksum(json);
-  return fits ? json.toString('utf8') : undefined;
+  const isValid = line.length > 9 && line[8] === 0x20 && line.toString('latin1', 0, 8) === checksum(json);
+  return isValid ? json.toString('utf8') : undefined;
 }
 
-/** True for the start of a line of `journalLine`, as an interrupted write leaves it. */
-function isBeginning(tail: Buffer): boolean {
+/** True for the start of a line of `journalLine`, which an interrupted write leaves. */
+function isPartialLine(tail: Buffer): boolean {
   let text: string;
   try {
-    // The cut may be inside a character.
+    // The line may end inside a character.
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(tail, { stream: true });
   } catch {
     return false;
   }
   const rest = text.slice(8);
-  const opens = OPENING.startsWith(rest) || rest.startsWith(OPENING);
+  const hasOpening = OPENING.startsWith(rest) || rest.startsWith(OPENING);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern searches for them.
-  return opens && /^[0-9a-f]*$/.test(text.slice(0, 8)) && !/[\0-\x1f]/.test(text);
+  return hasOpening && /^[0-9a-f]*$/.test(text.slice(0, 8)) && !/[\0-\x1f]/.test(text);
 }
 
 function parseEntry(json: string, path: string, line: number): StoredEntry {
@@ -91,14 +91,14 @@ function parseEntry(json: string, path: string, line: number): StoredEntry {
   );
 }
 
-/** @param tailStart the start of the damage, if it reaches the end of the file: a loss of power may have undone an append. */
-function damage(path: string, line: number, tailStart?: number): UserError {
-  const cut =
+/** @param tailStart the start of the damage, if it reaches the end of the file: a power failure may have undone an append. */
+function damageAt(path: string, line: number, tailStart?: number): UserError {
+  const truncation =
     tailStart === undefined
       ? ''
       : ` If no apply was running when the machine stopped, remove the damaged end: truncate -s ${tailStart} ${shellWord(path)}`;
   return new LostState(`${path}:${line}  the journal of the state is damaged`, {
-    hint: advice`Restore the journal from a backup. ${RECOVER}${cut}`,
+    hint: advice`Restore the journal from a backup. ${RECOVER}${truncation}`,
   });
 }
 
@@ -118,20 +118,20 @@ const journalEvent = lazily(() =>
     z.strictObject({ type: z.literal('creating'), address: z.string(), pending: pendingCreate() }),
     /** An update of these paths is about to be sent. Without a `saved` or `not-done` after it, their recorded values are unknown. */
     z.strictObject({ type: z.literal('updating'), address: z.string(), paths: z.array(z.string()) }),
-    /** The write certainly did not happen: the entry before it is restored. */
+    /** The write certainly did not happen: the previous entry is restored. */
     z.strictObject({ type: z.literal('not-done'), address: z.string() }),
     /**
-     * The current entry of the resource; ends a `creating` or `updating`, imports, or corrects the entry. A different id than before means
-     * that the earlier record was missing from the platform, unless `orphan` gives another reason.
+     * The new entry of the resource, after a create, an update, an import or a correction. If its id differs from the previous one, the
+     * previous record was missing from the platform, unless `orphan` gives another reason.
      */
     z.strictObject({
       type: z.literal('saved'),
       address: z.string(),
-      /** Without `recorded`, that of the pending create that it ends. */
+      /** Without `recorded`, the values of the pending create are used. */
       entry: resourceEntry().partial({ recorded: true }),
       orphan: orphan().optional(),
     }),
-    /** Released from management. */
+    /** The record was released. */
     z.strictObject({ type: z.literal('forgotten'), address: z.string(), orphan: orphan().optional() }),
     /** An orphan was closed. */
     z.strictObject({ type: z.literal('closed'), orphan: orphan() }),
@@ -145,24 +145,24 @@ const journalEvent = lazily(() =>
 
 export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
 
-const place = lazily(() => ({
+const position = lazily(() => ({
   lineage: z.string(),
-  /** Serial of the document that the event continues. */
+  /** Serial of the document to which the event applies. */
   serial: z.int(),
-  /** Starts at 1, without gaps. */
+  /** Starts at 1 and has no gaps. */
   sequence: z.int(),
   at: z.string().describe('ISO 8601.'),
 }));
 
-const journalEntry = lazyStrictObject(() => ({ ...place(), event: journalEvent() }));
+const journalEntry = lazyStrictObject(() => ({ ...position(), event: journalEvent() }));
 
 /** An entry whose event is encrypted. */
-const sealedEntry = lazyStrictObject(() => ({ ...place(), sealed: z.string() }));
+const sealedEntry = lazyStrictObject(() => ({ ...position(), sealed: z.string() }));
 
 const storedEntry = lazily(() => z.union([journalEntry(), sealedEntry()]));
 
 export type JournalEntry = Immutable<z.infer<ReturnType<typeof journalEntry>>>;
-/** An entry as it is stored. */
+/** An entry in its stored form: in plain text or sealed. */
 export type StoredEntry = JournalEntry | Immutable<z.infer<ReturnType<typeof sealedEntry>>>;
 
 /** @throws ZodError if the content is not an event. */

@@ -8,7 +8,7 @@ export const ciJob = lazily(() => z.strictObject({ name: z.string(), url: z.stri
 
 export type CiJob = Immutable<z.infer<ReturnType<typeof ciJob>>>;
 
-/** A lock in JSON. */
+/** The JSON form of a lock. */
 export const lockInfo = lazyObject(() => ({
   id: z.string().min(1),
   /** The command, e.g. `apply`. */
@@ -60,24 +60,24 @@ export function lockFor(
   };
 }
 
-/** `40 s` or `12 min`, for messages on locks. */
+/** Formats a duration for messages about locks, e.g. `40 s` or `12 min`. */
 export function spanText(seconds: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 }
 
-/** A holder, for messages. */
+/** Describes a holder for messages. */
 export function describedHolder(holder: LockInfo & { readonly silentSeconds?: number | undefined }): string {
   const { who, pid, job, since, operation, id, silentSeconds } = holder;
-  const where = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
-  const begun = since === '' ? '' : ` since ${since}`;
-  const seen = silentSeconds === undefined ? '' : `, last seen ${spanText(silentSeconds)} ago`;
-  return `${who}${where}${begun} for ${operation}, lock ${id}${seen}`;
+  const process = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
+  const start = since === '' ? '' : ` since ${since}`;
+  const heartbeat = silentSeconds === undefined ? '' : `, last seen ${spanText(silentSeconds)} ago`;
+  return `${who}${process}${start} for ${operation}, lock ${id}${heartbeat}`;
 }
 
-/** @param wait a sentence about the takeover by another run. */
-export function heldBy(holder: LockHolder, location: string, wait = ''): UserError {
+/** @param takeover a sentence about when other runs may take over the lock; starts with a space. */
+export function heldBy(holder: LockHolder, location: string, takeover = ''): UserError {
   return new UserError(`the state ${location} is locked by ${describedHolder(holder)}`, {
-    hint: `Wait for it with --lock-timeout 5m.${wait}`,
+    hint: `Wait for it with --lock-timeout 5m.${takeover}`,
     next: [{ action: 'unlock', id: holder.id }],
   });
 }
@@ -86,12 +86,12 @@ export function refuseWhenAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw new UserError('interrupted before the state was locked; nothing was written');
 }
 
-/** The minimum length of an id prefix. */
-const SHORTEST = 8;
+/** The minimum length of an abbreviated lock id. */
+const MIN_ID_LENGTH = 8;
 
 /**
- * The lock in force.
- * @throws UserError if there is none, or if its id does not begin with this one.
+ * Returns the current lock.
+ * @throws UserError if there is none, or if `id` is neither its id nor an abbreviation of it.
  */
 export function lockWithId<Lock extends LockInfo>(
   id: string,
@@ -99,7 +99,7 @@ export function lockWithId<Lock extends LockInfo>(
   { location, silentSeconds }: { readonly location: string; readonly silentSeconds?: number | undefined },
 ): Lock {
   if (holder === undefined) throw new UserError(`the state ${location} is not locked`);
-  if (id === holder.id || (id.length >= SHORTEST && holder.id.startsWith(id))) return holder;
+  if (id === holder.id || (id.length >= MIN_ID_LENGTH && holder.id.startsWith(id))) return holder;
   throw new UserError(`the lock of ${location} has the id ${holder.id}, not ${id}`, {
     hint: `It is held by ${describedHolder({ ...holder, silentSeconds })}.`,
   });

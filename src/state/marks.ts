@@ -18,7 +18,7 @@ const mark = z.object({
 /** The last write of a state that this machine has seen. It is stored apart from the state, because Git may restore an older one. */
 export type StateMark = Readonly<z.infer<typeof mark>>;
 
-/** True if another write has a higher serial than the document, or the same one. */
+/** True if `last` is another write than the document, with the same or a higher serial. */
 export function isSuperseded(
   { serial, write }: Pick<StateDocument, 'serial' | 'write'>,
   last: Pick<StateMark, 'serial' | 'write'>,
@@ -36,7 +36,7 @@ interface MarksOptions {
   debug(message: string): void;
 }
 
-/** Marks in files of the user. No call rejects: without marks, voxform only detects fewer mistakes. */
+/** Stores marks in files of the user. No call rejects: without marks, voxform only detects fewer mistakes. */
 export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   const platform = baseUrl || undefined;
   const fileOf = ({ lineage, workspace_id }: StateDocument): string =>
@@ -52,11 +52,11 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   const read = (document: StateDocument) => readFrom(fileOf(document));
   return {
     read,
-    /** The marks of all states of a workspace of this platform. */
+    /** Returns the marks of all states of a workspace on this platform. */
     async of(workspaceId: string): Promise<readonly StateMark[]> {
       const names = await readdir(folder).catch(() => []);
-      const beginning = `${partOf(workspaceId)}-`;
-      const own = names.filter((name) => name.startsWith(beginning) && name.endsWith('.json'));
+      const prefix = `${partOf(workspaceId)}-`;
+      const own = names.filter((name) => name.startsWith(prefix) && name.endsWith('.json'));
       const marks = await Promise.all(own.sort().map((name) => readFrom(path.join(folder, name))));
       const isOther = (base_url: string | undefined): boolean =>
         base_url !== undefined && platform !== undefined && base_url !== platform;
@@ -77,7 +77,7 @@ export function createMarks({ folder, baseUrl, debug }: MarksOptions) {
   };
 }
 
-/** Converts any text to a file name. */
+/** Converts a string to a part of a file name. */
 function partOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 24);
 }

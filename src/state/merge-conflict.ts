@@ -19,8 +19,8 @@ export function hasConflict(text: string): boolean {
 }
 
 /**
- * The error for a state with conflict markers. A backup has only the records of one side, and so has a side as Git has it, because Git
- * merged records of the other side into the lines around the conflict.
+ * Returns the error for a state with conflict markers. A backup and `git checkout --ours` have only the records of one side, but the lines
+ * around the conflict already contain records of both.
  * @param parse parses a side; throws if it is not a state.
  */
 export function mergeConflict(conflict: Conflict, parse: (text: string) => StateDocument): LostState {
@@ -54,39 +54,39 @@ function resolution(text: string, shellName: string, parse: (text: string) => St
     ...pending.map((address) => `${address} (unknown create)`),
   ];
   const base = /^\|{7}/m.test(text) ? '|||||||' : '=======';
-  return onLines([
+  return joinLines([
     'Do not restore a backup: it lacks the records of one side. Keep our side and import the records that only the other side has:',
     `  sed '/^<<<<<<< /d;/^${base}/,/^>>>>>>> /d' ${shellName} > ${shellName}.merged`,
     `  git checkout --ours ${shellName}`,
     advice`  ${command(`state push ${shellName}.merged`)}`,
-    ...bounded(imported.map(({ address, id }) => advice`  ${command(`import ${address} ${id}`)}`)),
+    ...truncated(imported.map(({ address, id }) => advice`  ${command(`import ${address} ${id}`)}`)),
     ...(others.length === 0
       ? []
       : [
           'The other side also has these. They cannot be imported; look them up in the dashboard:',
-          ...bounded(others.map((other) => `  ${other}`)),
+          ...truncated(others.map((other) => `  ${other}`)),
         ]),
   ]);
 }
 
 function fallback(shellName: string): Advice {
-  return onLines([
+  return joinLines([
     'Do not restore a backup: it lacks the records of one side. Take one side (--ours or --theirs) and compare it with the other before you apply:',
     `  git checkout --ours ${shellName}`,
     advice`For each missing record: ${command('import ADDRESS ID')}`,
   ]);
 }
 
-function onLines(lines: readonly Advice[]): Advice {
-  return lines.flatMap((line, place) => [place === 0 ? '' : '\n', line].flat());
+function joinLines(lines: readonly Advice[]): Advice {
+  return lines.flatMap((line, index) => [index === 0 ? '' : '\n', line].flat());
 }
 
-function bounded(lines: readonly Advice[]): Advice[] {
-  const more = lines.length - MAX_NAMES;
-  return more <= 0 ? [...lines] : [...lines.slice(0, MAX_NAMES), `  and ${more} more`];
+function truncated(lines: readonly Advice[]): Advice[] {
+  const omitted = lines.length - MAX_NAMES;
+  return omitted <= 0 ? [...lines] : [...lines.slice(0, MAX_NAMES), `  and ${omitted} more`];
 }
 
-/** Both sides of the file; undefined if the markers are out of order. */
+/** Returns both sides of the file; undefined if the markers are out of order. */
 function sidesOf(text: string): { readonly ours: string; readonly theirs: string } | undefined {
   const ours: string[] = [];
   const theirs: string[] = [];

@@ -15,7 +15,7 @@ interface Move {
   readonly session: Pick<SessionOptions, 'lock' | 'workspaceId' | 'version' | 'now' | 'allowOlder'>;
 }
 
-interface Moved {
+interface MoveResult {
   /** The number of managed records. */
   readonly records: number;
   readonly serial: number;
@@ -23,10 +23,10 @@ interface Moved {
 
 /**
  * Moves a state under both locks: merges the journal, writes the copy, verifies it, and leaves a mark in the old location. If the run dies,
- * either the old state stays in force or the next call continues with the copy.
+ * either the old state stays valid or the next call continues with the copy.
  * @throws UserError if there is nothing to move, or if the new location has another state.
  */
-export async function moveState({ from, to, session }: Move): Promise<Moved> {
+export async function moveState({ from, to, session }: Move): Promise<MoveResult> {
   return withLease(from, session.lock, async (source) => {
     const stored = await source.read();
     const document = documentIn(stored, from, session);
@@ -53,7 +53,7 @@ export async function moveState({ from, to, session }: Move): Promise<Moved> {
   });
 }
 
-/** The state to move, with its journal merged. */
+/** Returns the document to move, with its journal merged. */
 function documentIn(stored: StoredState, store: StateStore, { workspaceId, version }: Move['session']): StateDocument {
   const { document, journal } = stored;
   if (document === undefined) {
@@ -89,7 +89,7 @@ async function copied(
   return back;
 }
 
-/** A state that was moved away from the target may be moved back. */
+/** Returns the document at the target. A state that was moved away from there may be moved back. */
 async function currentOf(target: StateLease, document: StateDocument): Promise<StateDocument | undefined> {
   try {
     const stored = await target.read();
@@ -100,7 +100,7 @@ async function currentOf(target: StateLease, document: StateDocument): Promise<S
   }
 }
 
-/** True for the copy of an interrupted move, even if runs have changed it since: no record of the old state is missing from it. */
+/** True for the copy of an interrupted move, even if other runs have changed it since. It contains all records of the old state. */
 function isCopy(copy: StateDocument, document: StateDocument): boolean {
   if (copy.lineage !== document.lineage || copy.serial <= document.serial) return false;
   const { ids, pending } = droppedBy(copy, document);

@@ -19,7 +19,7 @@ interface Pushed {
 }
 
 /**
- * Replaces the state with a document; the earlier one is kept as a backup.
+ * Replaces the state with a document, and keeps the earlier state as a backup.
  * @returns undefined if the state was already the same.
  * @throws UserError if the document belongs to another workspace, contradicts itself, or is older than the state.
  */
@@ -68,7 +68,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     const pending = { ...lost?.pending, ...document.pending };
     const next = { ...document, orphans, pending, serial, voxform_version: session.version };
     await lease.commit({ ...next, write: randomUUID() }, current?.serial);
-    // The mark of a lost state may have a later serial: the pushed document must be above it.
+    // This machine may know a later serial of the lost state: the pushed document needs a higher one.
     const later = current === undefined ? (await lease.read()).newer?.serial : undefined;
     if (later !== undefined) await lease.commit({ ...next, serial: later + 1, write: randomUUID() }, serial);
     const unknown = Object.keys(lost?.pending ?? {});
@@ -81,7 +81,10 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
   });
 }
 
-/** @throws UserError if the document drops an unknown create, which could then be sent a second time. */
+/**
+ * Returns the records of the current state that are missing from the document.
+ * @throws UserError if the document drops an unknown create, which could then be sent a second time.
+ */
 function retainedFrom(current: StateDocument, options: PushOptions): readonly HeldId[] {
   const { ids, pending } = dropped(current, options);
   const [first] = pending;
@@ -97,7 +100,7 @@ function retainedFrom(current: StateDocument, options: PushOptions): readonly He
   return ids;
 }
 
-/** A push may restore a lost state. */
+/** Calls `beginning`, but ignores a lost state: a push may restore it. */
 async function restoring(beginning: SessionOptions['beginning']): Promise<void> {
   try {
     await beginning?.();
@@ -124,14 +127,14 @@ interface PushOptions {
   readonly document: StateDocument;
   /** The command that pushes with `--force`. */
   readonly forced: string;
-  /** True to replace a damaged state, or by an older document, one of another lineage, or one that lacks records. */
+  /** True to replace a damaged state, and to accept a document that is older, has another lineage or lacks records. */
   readonly force: boolean;
   readonly session: SessionOptions;
-  /** The natural key of a record, for the orphan list. */
+  /** Returns the natural key of a record, for the orphan list. */
   naturalKey(address: string, entry: ResourceEntry): string | undefined;
 }
 
-/** Records of the other content that are missing from the document. */
+/** Returns the records of the other content that are missing from the document, with their natural keys. */
 function dropped(other: StateContent, { document, naturalKey }: PushOptions): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
   const withKey = (held: HeldId): HeldId => {
@@ -149,9 +152,9 @@ interface QuarantinedState {
 }
 
 /**
- * Moves an unreadable state away, and keeps its records as far as they can be read.
- * @returns undefined if it can be read.
- * @throws LostState if it cannot be read, without `force`.
+ * Moves an unreadable state away, and finds the records in its backups.
+ * @returns undefined if the state is readable.
+ * @throws LostState if it is unreadable and `force` is false.
  */
 async function quarantineDamaged(store: StateStore, options: PushOptions): Promise<QuarantinedState | undefined> {
   const { document, forced, force, session } = options;

@@ -19,21 +19,21 @@ import type { StateStore } from './store.ts';
  * finds the file records them.
  */
 
-interface Unsaved {
+interface UnsavedEntries {
   /** Location of the state for messages. */
   readonly location: string;
   readonly entries: readonly JournalEntry[];
-  /** Id of the run that had the lock. */
+  /** Id of the run that held the lock. */
   readonly run: string;
 }
 
-/** An intent that was not stored was never followed by a request. */
+/** False for intents: no request is sent for an intent that was not stored. */
 const isOutcome = ({ event }: JournalEntry): boolean => event.type !== 'creating' && event.type !== 'updating';
 
-/** @returns a warning; undefined if nothing is lost. */
+/** Writes the outcomes among the entries to a rescue file. @returns a warning for the user; undefined if there are no outcomes. */
 export async function writeRescue(
   root: string,
-  { location, entries, run }: Unsaved,
+  { location, entries, run }: UnsavedEntries,
   seal: Seal,
 ): Promise<string | undefined> {
   const outcomes = entries.filter(isOutcome);
@@ -45,13 +45,13 @@ export async function writeRescue(
     const sealed = await Promise.all(outcomes.map((entry) => seal.sealedEntry(entry)));
     await writePrivate(path.join(root, file), sealed.map(journalLine).join(''));
   } catch (error) {
-    const why = errorMessage(error);
-    return `not recorded in the state ${location}, and ${file} cannot be written (${why})${known}`;
+    const reason = errorMessage(error);
+    return `not recorded in the state ${location}, and ${file} cannot be written (${reason})${known}`;
   }
   return `not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records it; elsewhere, run state rescue FILE`;
 }
 
-/** Keeps a damaged state before it is removed from its store. @returns the file, relative to the project. */
+/** Copies a damaged state to a file, before it is removed from its store. @returns the path relative to the project. */
 export async function writeQuarantine(
   root: string,
   {
@@ -83,14 +83,14 @@ interface WaitingRescue extends Rescue {
   readonly shown: string;
 }
 
-/** The rescue files of the project, or of the state with this lineage. */
+/** Returns the rescue files of the project; with a lineage, only those of that state. */
 export async function rescuesOf(root: string, lineage?: string): Promise<WaitingRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
   const names = (await readdir(folder).catch((): string[] => [])).filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
     names.sort().map(async (name): Promise<WaitingRescue[]> => {
       const file = path.join(folder, name);
-      // Another run may have just recorded it.
+      // Another run may have just recorded and removed it.
       const bytes = await readFile(file).catch((error: unknown) => {
         if (errorCode(error) !== 'ENOENT') throw unreadable(file, error);
       });
@@ -101,7 +101,7 @@ export async function rescuesOf(root: string, lineage?: string): Promise<Waiting
   return lineage === undefined ? all.flat() : all.flat().filter(isOurs);
 }
 
-/** @throws UserError if there is no such file. */
+/** @throws UserError if the file cannot be read. */
 export async function readRescue(file: string): Promise<Rescue> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw unreadable(file, error);
@@ -144,7 +144,7 @@ export async function recordOutcomes(
       const isFree = current === undefined && (!state.pending.has(address) || isFromBefore(state, address, at));
       if (isFree) await session.record(event);
       else {
-        // The address has, or may have, another record by now: this id becomes an orphan.
+        // The address has or may have another record now, so this id becomes an orphan.
         const kind = kindOf(address);
         const orphan = orphanOf(address, { id: entry.id, reason: 'replaced', since: at });
         await session.record({ type: 'forgotten', address: `${kind}/${entry.id}`, orphan });
@@ -155,7 +155,7 @@ export async function recordOutcomes(
   return records;
 }
 
-/** True if the outcome belongs to the unknown create, and not to an earlier one. */
+/** True if an outcome of this time belongs to the unknown create, and not to an earlier create of the address. */
 function isFromBefore({ pending }: State, address: string, at: string): boolean {
   const since = pending.get(address)?.since;
   return since !== undefined && Date.parse(since) <= Date.parse(at);

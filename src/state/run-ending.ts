@@ -15,7 +15,7 @@ export function endingAfter(
   return { result, error: recordedMessage(error) };
 }
 
-/** The changes of an event, for the history. The event is not in the state yet. */
+/** Returns the changes by an event, for the history. The event must not be applied to the state yet. */
 export function changeOf(event: JournalEvent, { resources }: State): RunResources {
   const results = (action: string, address: string, id = resources.get(address)?.id): RunResources => [
     { address, action, id: id ?? null, paths: [], result: 'done' },
@@ -36,7 +36,7 @@ export function changeOf(event: JournalEvent, { resources }: State): RunResource
   }
 }
 
-/** The run that left the journal; undefined if the history contains its end, or does not contain the run. */
+/** Returns the dead run that left the journal; undefined if the history contains its end, or does not contain the run. */
 export async function deadRunOf(
   store: Pick<StateStore, 'history'>,
   { info }: Pick<StateLease, 'info'>,
@@ -52,7 +52,7 @@ export async function deadRunOf(
   return { id: writer.run, ended: new Date(last.at), outcome: { result: 'died', resources } };
 }
 
-/** The outcome of each resource in the journal, in order; pending ones last. */
+/** Returns the outcomes in the journal, in order; those of pending writes are last. */
 function resourcesIn(document: StateDocument, journal: StoredState['journal']): RunResources {
   const state = fold(document, []);
   const results: RunResources[number][] = [];

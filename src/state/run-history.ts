@@ -4,7 +4,7 @@ import { type Immutable, isObject, parsedJson } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
 
-/* Each run that takes the lock writes a line when it starts and one when it ends. No line contains a value of a field. */
+/* Each run that takes the lock writes a line when it starts and one when it ends. No line contains the value of a field. */
 
 export const runResults = ['done', 'failed', 'refused', 'interrupted', 'died'] as const;
 
@@ -112,7 +112,7 @@ export function unlockLine({ id }: Pick<LockInfo, 'id'>, who: string): string {
   return JSON.stringify({ run: id, unlocked_by: who } satisfies z.infer<ReturnType<typeof unlocking>>);
 }
 
-interface HowEnded {
+interface EndingOptions {
   readonly outcome: RunEnding;
   readonly redact: ((text: string) => string) | undefined;
 }
@@ -120,7 +120,7 @@ interface HowEnded {
 export function endingLine(
   { id }: Pick<LockInfo, 'id'>,
   ended: Date,
-  { outcome: { resources, ...outcome }, redact = (text) => text }: HowEnded,
+  { outcome: { resources, ...outcome }, redact = (text) => text }: EndingOptions,
 ): string {
   const listed = resources && withinBound(resources);
   const more = (resources?.length ?? 0) - (listed?.length ?? 0);
@@ -132,34 +132,34 @@ export function endingLine(
     ...(more > 0 && { more }),
   };
   return JSON.stringify(line, (key, value) =>
-    key === 'error' && typeof value === 'string' ? redact(value).slice(0, MAX_ERROR) : value,
+    key === 'error' && typeof value === 'string' ? redact(value).slice(0, MAX_ERROR_LENGTH) : value,
   );
 }
 
-const MAX_ERROR = 2_000;
-/** The maximum size in characters, so that a run with many resources leaves room for others. */
-const MAX_RESOURCES = 100_000;
+const MAX_ERROR_LENGTH = 2_000;
+/** The maximum length of the resources of one run in JSON, so that a run with many resources leaves room for other runs. */
+const MAX_RESOURCES_LENGTH = 100_000;
 
-/** If not all resources fit, unknown ones come first, then failed ones. */
+/** Returns the resources that fit. If some do not fit, unknown ones are kept first, then failed ones. */
 function withinBound(resources: RunResources): RunResources {
   const order = { unknown: 0, failed: 1, skipped: 2, done: 3 } as const;
-  let left = MAX_RESOURCES;
+  let remaining = MAX_RESOURCES_LENGTH;
   const isWithin = (each: RunResources[number]): boolean => {
-    left -= JSON.stringify(each).length;
-    return left >= 0;
+    remaining -= JSON.stringify(each).length;
+    return remaining >= 0;
   };
-  return JSON.stringify(resources).length <= MAX_RESOURCES
+  return JSON.stringify(resources).length <= MAX_RESOURCES_LENGTH
     ? resources
     : resources.toSorted((a, b) => order[a.result] - order[b.result]).filter(isWithin);
 }
 
-/** The id of the run of a line; empty for a line that cannot be read. */
+/** Returns the run id of a line; empty if the line cannot be parsed. */
 export function runOf(line: string): string {
   const value = parsedJson(line);
   return isObject(value) && typeof value.run === 'string' ? value.run : '';
 }
 
-/** The runs, the oldest first. Lines that cannot be read are skipped. */
+/** Returns the runs, oldest first. Skips lines that cannot be parsed. */
 export function runsIn(lines: Iterable<string>): RunRecord[] {
   const runs = new Map<string, RunRecord>();
   for (const line of lines) {
@@ -173,10 +173,10 @@ export function runsIn(lines: Iterable<string>): RunRecord[] {
   return [...runs.values()];
 }
 
-/** Bytes of the history; beyond that, the oldest half is dropped. */
+/** The maximum size of the history. If a line exceeds it, the oldest half is dropped. */
 export const MAX_HISTORY = 1_000_000;
 
-/** The newest complete lines that fit into half of that. */
+/** Returns the newest complete lines, up to half of `MAX_HISTORY`. */
 export function newestLines(text: string): string {
   return text.length <= MAX_HISTORY / 2 ? text : text.slice(text.indexOf('\n', text.length - MAX_HISTORY / 2) + 1);
 }

@@ -36,7 +36,7 @@ export type SealSettings = Readonly<z.infer<ReturnType<typeof sealSettings>>>;
 interface LineKey {
   readonly key: KeyObject;
   readonly wrapped: string;
-  /** Lines encrypted so far: the nonce of the next one. A nonce must not be used twice with one key. */
+  /** Number of lines encrypted so far. It is the nonce of the next line: a nonce must not be used twice with one key. */
   lines: number;
 }
 
@@ -44,16 +44,16 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Documents that were decrypted before: a loop reads the same one again and again. */
+/** The decrypted documents. A loop reads the same document many times. */
 const opened = new WeakMap<SealedDocument, Promise<StateDocument>>();
 
 /**
- * Encrypts a state before it leaves this process, and decrypts it. Documents are age files. Lines are encrypted with a key of their writer,
- * which each line carries as an age file, because age needs a millisecond for each.
+ * Encrypts a state before it leaves this process, and decrypts it. Documents are age files. Lines are encrypted with a key that their
+ * writer generates, because age takes a millisecond for each line; each line contains this key as an age file.
  */
 export class Seal {
   readonly #settings: SealSettings | undefined;
-  /** True to read a state which is not as the settings say, in order to convert it. */
+  /** True to read a plain state although the settings require a sealed one, in order to convert it. */
   readonly #converts: boolean;
   readonly #isOff: boolean;
   #lineKey: Promise<LineKey> | undefined;
@@ -61,7 +61,7 @@ export class Seal {
 
   /**
    * @param settings absent for a state in plain text.
-   * @param convertTo reads sealed and plain states, and writes that form.
+   * @param convertTo the form to write. If present, both forms are read.
    */
   constructor(settings: SealSettings | undefined, convertTo?: 'sealed' | 'plain') {
     this.#settings = settings;
@@ -69,7 +69,7 @@ export class Seal {
     this.#isOff = settings === undefined || convertTo === 'plain';
   }
 
-  /** The document as it is stored. */
+  /** Returns the document in its stored form. */
   async sealed(document: StateDocument): Promise<StoredDocument> {
     if (this.#isOff) return document;
     const { lineage, serial, workspace_id, write, voxform_version } = document;
@@ -78,14 +78,15 @@ export class Seal {
     return {
       format_version: SEALED_FORMAT_VERSION,
       ...envelope,
-      // A tenth of the bytes to encrypt and to store: encrypted text cannot be compressed any more, by Git for example.
+      // Compression reduces the size to a tenth. Encrypted text can no longer be compressed, e.g. by Git.
       sealed: await this.file(zlib().gzipSync(stateBytes(document), { level: 1 })),
     };
   }
 
   /**
+   * Returns the document in plain text.
    * @param location of the state, for messages.
-   * @throws UserError if it is not sealed as the settings say, or the identity does not open it.
+   * @throws UserError if its form contradicts the settings, or the identity cannot decrypt it.
    */
   opened(document: StoredDocument, location: string): Promise<StateDocument> | StateDocument {
     if (!isSealed(document)) {
@@ -108,25 +109,25 @@ export class Seal {
     return known;
   }
 
-  /** A document whatever the settings say, such as a backup. */
+  /** Returns the document of a backup, which may be in plain text although the settings require a sealed state. */
   openedCopy(document: StoredDocument, source: string): Promise<StateDocument> | StateDocument {
     return isSealed(document) ? this.opened(document, source) : document;
   }
 
-  /** The content as an age file in ASCII armor; in plain text if the state is. */
+  /** Encrypts the content to an age file in ASCII armor. Returns it as text if the state is in plain text. */
   async file(content: string | Uint8Array): Promise<string> {
     const bytes = Buffer.from(content);
     return this.#isOff ? bytes.toString() : armored(await this.#encrypt(bytes));
   }
 
-  /** The content of a file; it is decrypted if it is an age file in ASCII armor. */
+  /** Returns the content of a file. Decrypts an age file in ASCII armor. */
   async openedFile(bytes: Buffer, name: string): Promise<Buffer> {
     return isAgeFile(bytes) ? this.#decrypt(unarmored(bytes.toString('latin1')), name) : bytes;
   }
 
   async #open(document: SealedDocument, location: string): Promise<StateDocument> {
     const content = await this.#decrypt(unarmored(document.sealed), `the state ${location}`, document.recipients);
-    const bytes = inflated(content, location);
+    const bytes = decompressed(content, location);
     const inside = parseState(bytes, location, '');
     const isSame = (['lineage', 'serial', 'workspace_id', 'write'] as const).every(
       (key) => inside[key] === document[key],
@@ -141,15 +142,15 @@ export class Seal {
 
   async sealedEntry(entry: JournalEntry): Promise<StoredEntry> {
     if (this.#isOff) return entry;
-    const { event, ...place } = entry;
-    return { ...place, sealed: await this.sealedText(JSON.stringify(event), placeText(place)) };
+    const { event, ...position } = entry;
+    return { ...position, sealed: await this.sealedText(JSON.stringify(event), positionText(position)) };
   }
 
   async openedEntry(entry: StoredEntry, location: string): Promise<JournalEntry> {
     if (!('sealed' in entry)) return entry;
-    const { sealed, ...place } = entry;
+    const { sealed, ...position } = entry;
     try {
-      return { ...place, event: parseEvent(await this.openedText(sealed, placeText(place))) };
+      return { ...position, event: parseEvent(await this.openedText(sealed, positionText(position))) };
     } catch (error) {
       if (error instanceof UserError) throw error;
       throw new LostState(`the journal of the state ${location} is damaged: an entry cannot be decrypted`, {
@@ -159,21 +160,21 @@ export class Seal {
     }
   }
 
-  /** @param place of the text, which must be the same to decrypt it. */
-  async sealedText(text: string, place: string): Promise<string> {
+  /** @param position of the text, which is needed to decrypt it, so that a line cannot be moved. */
+  async sealedText(text: string, position: string): Promise<string> {
     if (this.#isOff) return text;
     this.#lineKey ??= this.#newLineKey();
     const lineKey = await this.#lineKey;
     const { key, wrapped } = lineKey;
     const nonce = Buffer.alloc(NONCE_BYTES);
     nonce.writeUIntBE(lineKey.lines++, NONCE_BYTES - 6, 6);
-    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(place));
+    const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(position));
     const bytes = [nonce, cipher.update(Buffer.from(text)), cipher.final(), cipher.getAuthTag()];
     return `${wrapped}.${Buffer.concat(bytes).toString('base64')}`;
   }
 
-  /** @throws if the text was changed, or is of another place. */
-  async openedText(sealed: string, place: string): Promise<string> {
+  /** @throws if the text was changed, or was encrypted with another position. */
+  async openedText(sealed: string, position: string): Promise<string> {
     const [wrapped = '', text = ''] = sealed.split('.');
     const known =
       this.#lineKeys.get(wrapped) ?? this.#decrypt(Buffer.from(wrapped, 'base64'), 'its journal and history');
@@ -181,7 +182,7 @@ export class Seal {
     const bytes = Buffer.from(text, 'base64');
     const tagAt = bytes.length - TAG_BYTES;
     const decipher = createDecipheriv(CIPHER, await known, bytes.subarray(0, NONCE_BYTES))
-      .setAAD(Buffer.from(place))
+      .setAAD(Buffer.from(position))
       .setAuthTag(bytes.subarray(tagAt));
     return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, tagAt)), decipher.final()]).toString();
   }
@@ -198,7 +199,7 @@ export class Seal {
     return Buffer.from(await encrypter.encrypt(bytes));
   }
 
-  async #decrypt(bytes: Uint8Array, what: string, recipients?: readonly string[]): Promise<Buffer> {
+  async #decrypt(bytes: Uint8Array, name: string, recipients?: readonly string[]): Promise<Buffer> {
     const { Decrypter } = await import('age-encryption');
     const { identity } = this.#required();
     const keys = revealed('seal.identity', identity).match(/^AGE-SECRET-KEY-1\w+/gm) ?? [];
@@ -216,7 +217,7 @@ export class Seal {
       return Buffer.from(await decrypter.decrypt(bytes));
     } catch (cause) {
       const sealedFor = recipients === undefined ? '' : `: it is sealed for ${recipients.join(', ')}`;
-      throw new UserError(`${identity.name} cannot decrypt ${what}${sealedFor}`, {
+      throw new UserError(`${identity.name} cannot decrypt ${name}${sealedFor}`, {
         hint: `Set ${identity.name} to the identity of one of its recipients. If the state was edited, restore it from a backup.`,
         cause,
       });
@@ -233,18 +234,18 @@ export class Seal {
   }
 }
 
-/** A key for files of this machine that hold values of the state; undefined while the identity is not known. */
+/** Returns a key for local files that contain values of the state; undefined if the identity is not set. */
 export function fileKey({ identity }: SealSettings): Buffer | undefined {
   return identity.isSet ? Buffer.from(hkdfSync('sha256', identity.reveal(), '', 'voxform files', 32)) : undefined;
 }
 
-/** A line of the history as it is stored. @param run its id, which stays readable. */
+/** Returns a line of the history in its stored form. @param run the id of its run, which stays readable. */
 export async function sealedLine(line: string, run: string, seal: Seal = noSeal): Promise<string> {
   const sealed = await seal.sealedText(line, run);
   return sealed === line ? line : JSON.stringify({ run, sealed });
 }
 
-/** The lines of a history; damaged ones are skipped. @throws UserError without the identity. */
+/** Decrypts the lines of a history. Skips damaged ones. @throws UserError if the identity is not set. */
 export async function openedLines(lines: readonly string[], seal: Seal): Promise<string[]> {
   const opened: string[] = [];
   for (const line of lines) {
@@ -262,7 +263,7 @@ export async function openedLines(lines: readonly string[], seal: Seal): Promise
   return opened;
 }
 
-/** For states in plain text. */
+/** The seal of states in plain text. */
 export const noSeal = new Seal(undefined);
 
 /** Loaded only for sealed states. */
@@ -270,8 +271,8 @@ function zlib() {
   return process.getBuiltinModule('node:zlib');
 }
 
-/** @throws LostState if the content is not what `sealed` compresses. */
-function inflated(content: Buffer, location: string): Buffer {
+/** @throws LostState if the content cannot be decompressed. */
+function decompressed(content: Buffer, location: string): Buffer {
   try {
     return zlib().gunzipSync(content, { maxOutputLength: LARGEST });
   } catch (cause) {
@@ -282,13 +283,13 @@ function inflated(content: Buffer, location: string): Buffer {
   }
 }
 
-function placeText({ lineage, serial, sequence, at }: Omit<JournalEntry, 'event'>): string {
+function positionText({ lineage, serial, sequence, at }: Omit<JournalEntry, 'event'>): string {
   return `${lineage} ${serial} ${sequence} ${at}`;
 }
 
 const BEGIN = '-----BEGIN AGE ENCRYPTED FILE-----\n';
-/** Characters in a line of the armor. */
-const LINE = 64;
+/** The number of characters in a line of the armor. */
+const LINE_LENGTH = 64;
 const END = '\n-----END AGE ENCRYPTED FILE-----\n';
 
 export function isAgeFile(bytes: Buffer): boolean {
@@ -297,9 +298,9 @@ export function isAgeFile(bytes: Buffer): boolean {
 
 function armored(bytes: Buffer): string {
   const text = Buffer.from(bytes.toString('base64'), 'latin1');
-  const lines = Buffer.alloc(text.length + Math.ceil(text.length / LINE) - 1, '\n');
-  for (let start = 0, at = 0; start < text.length; start += LINE, at += LINE + 1) {
-    lines.set(text.subarray(start, start + LINE), at);
+  const lines = Buffer.alloc(text.length + Math.ceil(text.length / LINE_LENGTH) - 1, '\n');
+  for (let start = 0, at = 0; start < text.length; start += LINE_LENGTH, at += LINE_LENGTH + 1) {
+    lines.set(text.subarray(start, start + LINE_LENGTH), at);
   }
   return BEGIN + lines.toString('latin1') + END;
 }

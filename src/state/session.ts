@@ -28,14 +28,14 @@ export interface SessionOptions {
 interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
   /** Called for a state that is older than the last known one. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
-  /** Ends the read. */
+  /** Aborts the read. */
   readonly until?: AbortSignal | undefined;
   /** Called if another run holds the lock. */
   readonly onHolder?: ((holder: LockHolder) => void) | undefined;
 }
 
 /**
- * The current state, for commands that only read. Takes no lock and changes nothing.
+ * Reads the current state, for commands that only read. Takes no lock and changes nothing.
  * @throws UserError if the state cannot be read, or belongs to another workspace.
  */
 export async function readState(
@@ -53,7 +53,8 @@ export async function readState(
 
 /**
  * Takes the lock and reads the state. The journal of a dead run is merged into the document at once.
- * @throws UserError as `StateStore` does, and if the state belongs to another workspace or is an older one. The lock is then free again.
+ * @throws UserError as `StateStore` does, and if the state belongs to another workspace or is older than the last known one. The lock is
+ * then released.
  */
 export async function openSession(store: StateStore, options: SessionOptions): Promise<StateSession> {
   const lease = await store.lock(options.lock);
@@ -90,7 +91,8 @@ export class StateSession {
   readonly #lease: StateLease;
   readonly #state: FoldedState;
   readonly #options: OpenOptions;
-  #begun: Promise<void> | undefined;
+  /** Stores the first document of a new state. */
+  #firstCommit: Promise<void> | undefined;
   /** Settles when everything recorded so far is in the state; never rejects. */
   #tail: Promise<void> = Promise.resolve();
   #sequence = 0;
@@ -147,7 +149,7 @@ export class StateSession {
   }
 
   /**
-   * Resolves when the event would survive a loss of power; `state` shows it from then on. If it rejects, the event may be lost and the
+   * Resolves when the event would survive a power failure; `state` then includes it. If it rejects, the event may be lost and the
    * session is broken: every later call rejects too, and the caller must write nothing more to the platform.
    */
   record(event: JournalEvent): Promise<void> {
@@ -172,7 +174,7 @@ export class StateSession {
     return done;
   }
 
-  /** Sets how the run ends, for the history; later calls add to it. The recorded changes are the default for its resources. */
+  /** Adds to the outcome of the run in the history. If the outcome has no resources, the history lists the recorded changes. */
   note(outcome: Partial<RunEnding>): void {
     const { resources: before = [] } = this.#outcome;
     const resources = outcome.resources && [...before, ...outcome.resources];
@@ -180,15 +182,15 @@ export class StateSession {
   }
 
   /**
-   * Stores the state, its backups and its history again, sealed or in plain text as the store writes them.
-   * @returns the paths of backups that cannot be read, which stay as they are.
+   * Rewrites the state, its backups and its history, sealed or in plain text as the store is configured.
+   * @returns the paths of unreadable backups, which stay unchanged.
    */
   async convert(): Promise<readonly string[]> {
     await this.#tail;
     const { next, version } = this.#options;
-    const unread = await this.#lease.convert(documentOf(this.#state, next, version), this.#state.serial);
+    const unreadable = await this.#lease.convert(documentOf(this.#state, next, version), this.#state.serial);
     this.#state.committed(next);
-    return unread;
+    return unreadable;
   }
 
   /**
@@ -213,10 +215,10 @@ export class StateSession {
   }
 
   async #append(event: JournalEvent): Promise<string> {
-    // Lineage and salt must be stored before anything refers to them; a session that records nothing writes nothing.
+    // Lineage and salt must be stored before any entry refers to them. A session that records nothing writes nothing.
     if (this.#options.isNew) {
-      this.#begun ??= this.#lease.commit(documentOf(this.#state, 0, this.#options.version), undefined);
-      await this.#begun;
+      this.#firstCommit ??= this.#lease.commit(documentOf(this.#state, 0, this.#options.version), undefined);
+      await this.#firstCommit;
     }
     this.#sequence += 1;
     const at = this.#options.now().toISOString();
@@ -242,7 +244,7 @@ export class StateSession {
     }
   }
 
-  /** A broken lease stores nothing more, but writes ids that still arrive to a rescue file. */
+  /** A broken lease stores no more entries, but writes their ids to a rescue file. */
   async #recordLost(event: JournalEvent, error: unknown): Promise<void> {
     await this.#append(event).catch(() => undefined);
     throw error;
@@ -252,12 +254,12 @@ export class StateSession {
 /** The maximum number of renewals for one write: a store that needs more is too slow. */
 const MAX_RENEWALS = 3;
 
-/** The document for another write. */
+/** Returns the document for the next write. */
 function documentOf(state: FoldedState, serial: number, version: string): StateDocument {
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
-/** The event without the values of the create that it ends: the journal and the memory would hold them twice. */
+/** Removes values that the pending create already has from an event, so that the journal and the memory do not hold them twice. */
 function withoutRepetition(event: JournalEvent, { pending }: State): JournalEvent {
   if (event.type !== 'saved') return event;
   const { recorded, ...entry } = event.entry;
@@ -265,7 +267,7 @@ function withoutRepetition(event: JournalEvent, { pending }: State): JournalEven
   return isRepeated ? { ...event, entry } : event;
 }
 
-/** Rejects events that would drop an id or an unknown create. */
+/** Returns the reason why an event is invalid: it would drop an id or an unknown create. */
 function problemWith(event: JournalEvent, state: State): string | undefined {
   if (event.type === 'creating' && state.pending.has(event.address)) {
     return `${event.address} has an unknown create: it must be resolved before another is sent`;
@@ -316,7 +318,7 @@ export async function withLease<T>(
   }
 }
 
-/** The error for a state that is older than the last known one; undefined if it is not. */
+/** Returns the error for a state that is older than the last known one; undefined if it is not older. */
 function olderIn({ document, newer }: StoredState, location: string): UserError | undefined {
   return document && newer && olderState(location, document, newer);
 }

@@ -5,12 +5,12 @@ import type { Immutable, Json } from '../values/json.ts';
 import { lazily } from '../values/lazily.ts';
 
 /*
- * The state of one workspace. It holds no secret: a secret value is stored as `{ "$fingerprint": "…" }`.
+ * The state of one workspace. It contains no secrets: a secret value is stored as `{ "$fingerprint": "…" }`.
  */
 
 export const STATE_FORMAT_VERSION = 2;
 
-/** Accepts any value: it was parsed from JSON. */
+/** Values by path. Any value is accepted, because it was parsed from JSON. */
 const leaves = lazily(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
 export const resourceEntry = lazily(() =>
@@ -104,7 +104,9 @@ const formerDocument = lazily(() =>
     .extend({ format_version: z.literal(1) }),
 );
 
-/** The format of a sealed state. An earlier version of voxform reports that an upgrade is needed, not that the state is damaged. */
+/**
+ * The format of a sealed state. It has its own number, so that earlier versions of voxform ask for an upgrade instead of reporting damage.
+ */
 export const SEALED_FORMAT_VERSION = 3;
 
 /** An encrypted state. Fields outside `sealed` stay readable without the private key. */
@@ -137,7 +139,7 @@ export type ClosingReason = (typeof closingReasons)[number];
 export type WrittenDocument = Immutable<z.infer<ReturnType<typeof writtenDocument>>>;
 export type StateDocument = Omit<Immutable<z.infer<ReturnType<typeof stateDocument>>>, 'write_digest'>;
 export type SealedDocument = Omit<Immutable<z.infer<ReturnType<typeof sealedDocument>>>, 'write_digest'>;
-/** A document as it is stored. */
+/** A document in its stored form: in plain text or sealed. */
 export type StoredDocument = StateDocument | SealedDocument;
 
 export function isSealed(document: StoredDocument): document is SealedDocument {

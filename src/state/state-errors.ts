@@ -5,12 +5,12 @@ import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 import type { StateDocument } from './state-document.ts';
 
-/** The state cannot be used: only a copy or `voxform recover` brings its records back. */
+/** The state is damaged or missing. Only a copy of it or `voxform recover` can restore its records. */
 export class LostState extends UserError {
   override readonly name = 'LostState';
 }
 
-/** The end of the hint of every such error. */
+/** The last sentence of the hint of each of these errors. */
 export const RECOVER = advice`Without a backup: ${command('recover')} finds as many records as possible.`;
 
 /** Another run or a person ended the lock: this run must write nothing more. */
@@ -24,7 +24,7 @@ export class LostLock extends UserError {
   }
 }
 
-/** A later write than the state, or another write with the same serial. */
+/** A later write than that of the state, or another write with the same serial. */
 export interface NewerState {
   readonly serial: number;
   /** Path of a copy, quoted for a shell; undefined if there is none. */
@@ -33,10 +33,10 @@ export interface NewerState {
   readonly missing: readonly string[];
 }
 
-/** The maximum number of names in a message. */
-const SHOWN = 10;
+/** The maximum number of records in a message. */
+const MAX_NAMES = 10;
 
-/** The error for commands that write; its message is the warning for commands that read. */
+/** Returns the error of commands that write. Its message is the warning of commands that only read. */
 export function olderState(location: string, { serial }: StateDocument, newer: NewerState): UserError {
   const { copy, missing } = newer;
   const other = copy === undefined ? 'the last state written on this machine' : copy;
@@ -44,8 +44,8 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
     newer.serial > serial
       ? `is older than ${other} (serial ${newer.serial})`
       : `differs from ${other}, which has the same serial`;
-  const more = missing.length > SHOWN ? ` and ${missing.length - SHOWN} more` : '';
-  const lacks = missing.length === 0 ? '' : `. Missing from it: ${missing.slice(0, SHOWN).join(', ')}${more}`;
+  const omitted = missing.length > MAX_NAMES ? ` and ${missing.length - MAX_NAMES} more` : '';
+  const lacks = missing.length === 0 ? '' : `. Missing from it: ${missing.slice(0, MAX_NAMES).join(', ')}${omitted}`;
   return new UserError(
     `the state ${location} (serial ${serial}) ${compared}${lacks}. Applying it may create duplicates`,
     {
@@ -58,7 +58,7 @@ export function olderState(location: string, { serial }: StateDocument, newer: N
   );
 }
 
-/** Replaces a moved state. Earlier versions of voxform treat it as a damaged state, so they write nothing either. */
+/** The content of the old location after a move. Earlier versions of voxform report it as damaged, so they do not write to it either. */
 export const movedMark = lazyObject(() => ({
   /** The new location, for messages. */
   moved_to: z.string().min(1),
@@ -80,7 +80,7 @@ export class MovedState extends UserError {
   /** @param name the old location, for messages. */
   constructor(name: string, mark: MovedMark) {
     const { moved_to: to } = mark;
-    // Other locations need settings, which a mark does not contain.
+    // A location that is not a path needs settings, which the mark does not contain.
     const isPath = !/[ :]/.test(to);
     super(`the state ${name} was moved to ${mark.moved_to} on ${mark.moved_at}`, {
       hint: `Point \`state\` of the workspace in voxform.yaml at ${to}.`,

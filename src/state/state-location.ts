@@ -8,7 +8,7 @@ import type { StateStore } from './store.ts';
 
 type BackendName = keyof typeof backends;
 
-/** The location of a workspace's state: the backend, and its settings for this workspace. */
+/** The location of a workspace's state: the backend and its settings for this workspace. */
 export type StateLocation = {
   [Name in BackendName]: {
     readonly backend: Name;
@@ -29,7 +29,7 @@ function schemaOf(name: BackendName) {
   });
 }
 
-/** `state` in the project file. */
+/** The schema of `state` in the project file. */
 export const stateSchema = lazily(
   () =>
     (others.length === 0
@@ -46,7 +46,7 @@ export interface StateSettings {
   readonly [setting: string]: unknown;
 }
 
-/** @param settings checked by `stateSchema`; absent if the project file has none. */
+/** @param settings were checked by `stateSchema`; absent if the project file has none. */
 export function placeOf(
   { backend = first, seal, ...settings }: StateSettings | undefined = {},
   owner: StateOwner,
@@ -58,7 +58,7 @@ export function isBackend(name: string): name is BackendName {
   return Object.hasOwn(backends, name);
 }
 
-/** The backend of a location. */
+/** Returns the backend of a location. */
 export function backendOf({ backend }: { readonly backend: BackendName }): StateBackend {
   return backends[backend];
 }
@@ -68,12 +68,14 @@ export function isSameState(a: StateLocation, b: StateLocation): boolean {
   return a.backend === b.backend && backendOf(a).keyOf(a) === backendOf(b).keyOf(b);
 }
 
-/** Opens the store of a location, without any access yet. */
+/** Creates the store of a location. Accesses nothing yet. */
 export function createStore(place: StateLocation, user: StoreUser): StateStore {
   return createStateStore(backendOf(place).open(place, user), user);
 }
 
-/** Finds a state of a workspace in the storage of a location, under any name; undefined if it cannot be searched. */
+/**
+ * Returns a function that finds a state of a workspace in the storage of a location, under any name; undefined if it cannot be searched.
+ */
 export function searchAt(place: StateLocation, user: StoreUser): StateStore['elsewhere'] {
   // With an empty name, no state is excluded from the search.
   return createStore({ ...place, [backendOf(place).locationSetting]: '' } as StateLocation, user).elsewhere;

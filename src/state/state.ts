@@ -15,12 +15,12 @@ export interface State {
   readonly orphans: readonly Orphan[];
 }
 
-/** By kind and id: the addresses of all managed records. */
+/** Returns the address of each managed record, by `idKey` of its kind and id. */
 export function managedRecords({ resources }: Pick<State, 'resources'>): Map<string, Address> {
   return new Map([...resources].map(([address, { id }]) => [idKey(kindOf(address), id), address]));
 }
 
-/** The orphans that are not closed. */
+/** Returns the orphans that are not closed. */
 export function openOrphans({ orphans }: Pick<State, 'orphans'>): readonly Orphan[] {
   return orphans.filter(({ closed }) => closed === undefined);
 }

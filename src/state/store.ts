@@ -12,41 +12,43 @@ import type { MovedMark, NewerState } from './state-errors.ts';
 export interface StateStore {
   /** Location for messages, e.g. `.voxform/staging.state.json`. */
   readonly location: string;
-  /** The setting with the location, for messages, e.g. `state.path`. */
+  /** Name of the setting that determines the location, for messages, e.g. `state.path`. */
   readonly setting: string;
-  /** Takes no lock and changes nothing. @param until ends the read. */
-  read(until?: AbortSignal): Promise<StoredState>;
+  /** Takes no lock and changes nothing. @param signal aborts the read. */
+  read(signal?: AbortSignal): Promise<StoredState>;
   /**
-   * Waits up to `timeoutSeconds` for its holder.
-   * @throws UserError naming the holder, since when it holds the lock, from where, and the id for `state unlock`.
+   * Takes the lock. Waits up to `timeoutSeconds` while another run holds it.
+   * @throws UserError that describes the holder and contains the lock id for `state unlock`.
    */
   lock(request: LockRequest): Promise<StateLease>;
-  /** Copies of this state and of quarantined ones, the newest first, as far as they can be read. Takes no lock and changes nothing. */
+  /** Returns the readable copies of this state and of quarantined states, newest first. Takes no lock and changes nothing. */
   backups(): Promise<readonly StateBackup[]>;
-  /** The holder of the lock, for commands that take none; undefined if it is free. */
+  /** Returns the holder of the lock, for commands that do not take it; undefined if the lock is free or may be taken over. */
   holder(): Promise<LockHolder | undefined>;
-  /** Ends the lock of another run. Throws `UserError` unless `id` is that of the lock in force. */
+  /** Removes the lock of another run. @throws UserError unless `id` identifies the current lock. */
   unlock(id: string): Promise<LockHolder>;
-  /** Another state of the workspace in the same storage, so that no second one is created; absent if the storage cannot be searched. */
+  /**
+   * Finds another state of the workspace in the same storage, so that no second one is created. Absent if the storage cannot be searched.
+   */
   elsewhere?(workspaceId: string): Promise<StateElsewhere | undefined>;
-  /** The runs that took the lock, the oldest first; older ones may have been dropped. Takes no lock. */
+  /** Returns the runs that took the lock, oldest first. The oldest ones may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;
-  /** An entry of a rescue file, decrypted. */
+  /** Decrypts an entry of a rescue file. */
   opened(entry: StoredEntry): Promise<JournalEntry>;
 }
 
 export interface StateElsewhere {
-  /** For messages. */
+  /** Location for messages. */
   readonly location: string;
   /** The argument for `state move --from`. */
   readonly from: string;
-  /** Undefined if it cannot be read. */
+  /** Number of its records; undefined if the state cannot be read. */
   readonly records: number | undefined;
 }
 
-/** The readable part of a copy. */
+/** The content of a backup. */
 export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orphans'> {
-  /** Source for messages. */
+  /** Path or description of the source, for messages. */
   readonly source: string;
   /** Undefined if unknown. */
   readonly workspaceId: string | undefined;
@@ -55,17 +57,17 @@ export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orph
 }
 
 export interface StoredState {
-  /** Undefined when there has never been one. */
+  /** Undefined if there is no state yet. */
   readonly document: StateDocument | undefined;
   /** The entries since the last write of the document, in order. */
   readonly journal: readonly JournalEntry[];
-  /** A later write than the document; undefined if none is known. */
+  /** A later write than that of the document, if one is known. */
   readonly newer?: NewerState | undefined;
   /** The other run that holds the lock, if any. */
   readonly holder?: LockHolder | undefined;
 }
 
-/** The permission to change the state, until `release`. */
+/** The exclusive permission to change the state, until `release`. */
 export interface StateLease {
   readonly info: LockInfo;
   /** True while the last renewal of the lock is at most half of the takeover time ago. */
@@ -76,7 +78,7 @@ export interface StateLease {
    */
   renew(): Promise<void>;
   read(): Promise<StoredState>;
-  /** Resolves when the entry would survive a loss of power. Calls may overlap; entries keep the order of the calls. */
+  /** Resolves when the entry would survive a power failure. Calls may overlap; entries keep the order of the calls. */
   append(entry: JournalEntry): Promise<void>;
   /**
    * Replaces the document, and empties the journal, if the stored serial is still `expectedSerial` (undefined: no document
@@ -85,26 +87,26 @@ export interface StateLease {
    */
   commit(document: StateDocument, expectedSerial: number | undefined, died?: DeadRun): Promise<void>;
   /**
-   * As `commit`, also of a document that is the same, and stores history and backups in the form of this store: sealed or in plain text.
-   * @returns the backups that cannot be read, which stay as they are.
+   * Commits the document even if it is unchanged, and rewrites the history and the backups: all sealed, or all in plain text.
+   * @returns the unreadable backups, which stay unchanged.
    */
   convert(document: StateDocument, expectedSerial: number): Promise<readonly string[]>;
   /**
-   * Moves a state that `read` rejects with `LostState` away, so that a new one can be created.
-   * @returns its new location; undefined if there was nothing.
+   * Moves a state away if `read` throws `LostState` for it, so that a new one can be created.
+   * @returns its new location; undefined if there was nothing to move.
    */
   quarantine(): Promise<string | undefined>;
-  /** Replaces the document with the mark's serial, if its journal is empty: `read` throws `MovedState` from then on. */
+  /** Replaces the document, which must have the serial of the mark and an empty journal. `read` then throws `MovedState`. */
   leaveMark(mark: MovedMark): Promise<void>;
   /** Commits the document of the ending, if any, records how the run ended, and releases the lock in any case. */
   release(ending?: Ending): Promise<void>;
 }
 
-/** Stored with the end of a run, in one write if the store can. */
+/** The end of a run, stored in one write if the store can. */
 export interface Ending {
   /** The arguments of `commit`. */
   readonly commit?: { readonly document: StateDocument; readonly expectedSerial: number | undefined } | undefined;
-  /** For the history; default: `done`. */
+  /** The outcome for the history; default: `done`. */
   readonly outcome?: RunEnding | undefined;
 }
 
@@ -119,6 +121,6 @@ export interface LockRequest {
   readonly isStep?: boolean | undefined;
   /** Called once if the lock is held, and when the lock of a dead holder is taken over. */
   notice(message: string): void;
-  /** Called with ids that could not be stored. */
+  /** Called if ids could not be stored, or the lock could not be released. */
   warn(message: string): void;
 }

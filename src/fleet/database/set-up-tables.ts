@@ -1,5 +1,5 @@
 import { UserError } from '../../problems/user-error.ts';
-import { OLDEST_SERVER, TABLES as STATE_TABLES } from '../../state/backends/postgres/schema-sql.ts';
+import { MIN_SERVER, TABLES as STATE_TABLES } from '../../state/backends/postgres/schema-sql.ts';
 import type { FleetDatabase, FleetStatements } from './fleet-database.ts';
 import { FLEET_SCHEMA, FLEET_TABLES, grants, type SchemaStep, schemaSteps } from './fleet-tables.ts';
 
@@ -69,9 +69,9 @@ async function versionIn(
   );
   const taken = row?.taken as string[];
   const hasSchema = row?.has_schema === true;
-  if (Number(row?.server) < OLDEST_SERVER.version) {
+  if (Number(row?.server) < MIN_SERVER.version) {
     throw new UserError(
-      `the database of the fleet, ${location}, is PostgreSQL ${row?.server_name}; voxform needs ${OLDEST_SERVER.name} or later`,
+      `the database of the fleet, ${location}, is PostgreSQL ${row?.server_name}; voxform needs ${MIN_SERVER.name} or later`,
       { hint: 'Upgrade the server, or use another database.' },
     );
   }

@@ -6,33 +6,30 @@ import type { Marks } from '../marks.ts';
 import type { Seal } from '../seal.ts';
 import type { ObjectStore } from './object-store/object-store.ts';
 
-/**
- * A backend for states. Only `index.ts` names it. A `Place` is the location of one workspace's state according to the settings, as plain
- * data.
- */
+/** A backend for states. Only `index.ts` refers to it. A `Place` is the location of one workspace's state, as plain data. */
 export interface StateBackend<Settings extends object = object, Place extends object = object> {
-  /** The settings in `state` of the project file, besides `backend`. */
+  /** The schema of the settings in `state` of the project file, without `backend`. */
   settings(): z.ZodObject;
   /** Description of `backend` in the JSON Schema. */
   readonly description: string;
   /** The setting that distinguishes the states of two workspaces. */
   readonly locationSetting: string;
-  /** Determines the location. Must not access anything. */
+  /** Returns the location that the settings specify. Must not access anything. */
   place(settings: Settings, owner: StateOwner): Place;
-  /** Equal for two locations of the same state. */
+  /** Returns a key that is equal for all locations of the same state. */
   keyOf(place: Place): string;
-  /** Location of the state for messages. */
+  /** Returns the location for messages. */
   locationOf(place: Place, root: string): string;
-  /** Absolute path of the state; absent if it is not on this machine. */
+  /** Returns the absolute path of the state; absent if the backend does not use local files. */
   fileOf?(place: Place): string;
-  /** A folder of this machine that a setting names, as an absolute path: a fetched project may not choose it freely. */
+  /** Returns the absolute path of a local folder that a setting names, if any. A fetched project may not choose it freely. */
   folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
-  /** Must not access anything yet, and load large packages only when the store is used. */
+  /** Opens the store. Must not access anything yet, and must load large packages only when the store is used. */
   open(place: Place, user: StoreUser): ObjectStore;
-  /** Reads the settings of this machine that the store uses; absent if there are none. Must not access the store. */
+  /** Reads the settings of this machine that the store needs; absent if it needs none. Must not access the store. */
   prepare?(place: Place, user: StoreUser): Promise<void>;
   /**
-   * The SQL that an administrator runs first; absent if no preparation is needed. Must not access anything.
+   * Returns the SQL that an administrator runs first; absent if no preparation is needed. Must not access anything.
    * @throws UserError if required settings are missing.
    */
   setUp?(place: Place): string;
@@ -49,11 +46,11 @@ export interface StateOwner {
 
 /** The user of a state: a process with its project. */
 export interface StoreUser extends LockUser {
-  /** Absolute path of the project folder; messages name states by their path from there. */
+  /** Absolute path of the project folder. Messages name states by their path relative to it. */
   readonly root: string;
-  /** Redacts texts of the history. */
+  /** Redacts secrets in the history. */
   redact?: ((text: string) => string) | undefined;
-  /** The last writes that this machine has seen. */
+  /** The last writes that this machine knows. */
   readonly marks?: Marks | undefined;
   /** Aborted when the run is interrupted. */
   readonly stop?: AbortSignal | undefined;
@@ -61,12 +58,12 @@ export interface StoreUser extends LockUser {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Absolute path of the folder for caches; without it, nothing is cached between runs. */
   readonly cacheFolder?: string | undefined;
-  /** The proxy and the additional certificates for an address. */
+  /** Returns the proxy and the additional certificates for an address. */
   network?: ((address: string) => Network) | undefined;
   debug?: ((message: string) => void) | undefined;
   warn?: ((message: string) => void) | undefined;
   failPoint?: ((name: FailPoint) => void) | undefined;
-  /** Reads settings of this machine, or returns them as they were first read; absent to read them each time. */
+  /** Reads settings of this machine the first time, and later returns the first result. Absent to read them each time. */
   once?: (<T>(name: string, read: () => Promise<T>) => Promise<T>) | undefined;
   /** Parses the state for reads without a lock; default: `parseState`. */
   readonly parse?: typeof parseState | undefined;

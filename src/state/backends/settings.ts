@@ -3,13 +3,13 @@ import { settingForms } from '../../manifests/schema-fields.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { Secret } from '../../values/value.ts';
 
-interface About {
+interface SettingDescription {
   readonly description: string;
   readonly examples: readonly unknown[];
 }
 
-/** A setting that is a secret: `{ $secret: NAME }` or `{ $env: NAME }`, never text. */
-export function secretSetting(name: string, about: About): z.ZodType<Secret> {
+/** Returns the schema of a secret setting: `{ $secret: NAME }` or `{ $env: NAME }`, never plain text. */
+export function secretSetting(name: string, about: SettingDescription): z.ZodType<Secret> {
   return z
     .instanceof(Secret, {
       error: `${name} must not be in the file as text; use { $secret: NAME } or { $env: NAME }`,
@@ -18,15 +18,15 @@ export function secretSetting(name: string, about: About): z.ZodType<Secret> {
     .register(settingForms, { forms: ['$secret', '$env'] });
 }
 
-/** A setting that may hold a secret, such as an address: text, `{ $secret: NAME }` or `{ $env: NAME }`. */
-export function secretTextSetting(text: z.ZodType<string>, about: About): z.ZodType<Secret | string> {
+/** Returns the schema of a setting that may contain a secret, such as an address: text, `{ $secret: NAME }` or `{ $env: NAME }`. */
+export function secretTextSetting(text: z.ZodType<string>, about: SettingDescription): z.ZodType<Secret | string> {
   return z
     .union([text, z.instanceof(Secret)])
     .meta({ ...about, examples: [...about.examples] })
     .register(settingForms, { forms: ['text', '$secret', '$env'] });
 }
 
-/** @throws UserError for a secret that is not set. @param hintFor takes the name of the secret. */
+/** Returns the text of a setting. @param hintFor takes the name of the secret. @throws UserError for a secret that is not set. */
 export function requiredText(setting: string, value: Secret | string, hintFor?: (name: string) => string): string {
   if (typeof value === 'string') return value;
   if (value.isSet) return value.reveal();
@@ -34,7 +34,7 @@ export function requiredText(setting: string, value: Secret | string, hintFor?: 
   throw new UserError(`${setting} needs ${name}, which is not set`, hintFor && { hint: hintFor(name) });
 }
 
-/** The text of a setting of `state`. @throws UserError for a secret that is not set. */
+/** Returns the text of a setting of `state`. @throws UserError for a secret that is not set. */
 export function revealed(setting: string, value: Secret | string): string {
   return requiredText(
     `state.${setting}`,
@@ -43,12 +43,12 @@ export function revealed(setting: string, value: Secret | string): string {
   );
 }
 
-/** The setting as in the project file. Text must not contain a password. */
+/** Returns the setting as it is written in the project file. Text must not contain a password. */
 export function settingText(value: Secret | string): string {
   return value instanceof Secret ? `{ $secret: ${value.name} }` : JSON.stringify(value);
 }
 
-/** Settings in one line, as `state move --from` takes them. Other values than texts, secrets and booleans are left out. */
+/** Formats settings in one line, for `state move --from`. Omits values other than strings, secrets and booleans. */
 export function flowMapping(settings: Readonly<Record<string, unknown>>): string {
   const parts = Object.entries(settings).flatMap(([name, value]) => {
     if (typeof value === 'boolean') return [`${name}: ${value}`];
@@ -61,7 +61,7 @@ export function withWorkspace(text: string, workspace: string): string {
   return text.replaceAll('{workspace}', () => workspace);
 }
 
-/** True for an http or https URL without user name, password and fragment. */
+/** True for an http or https URL without a user name, a password or a fragment. */
 export function isPlainAddress(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === '';

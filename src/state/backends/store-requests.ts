@@ -7,8 +7,8 @@ import { errorCode } from '../../problems/error-code.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { StoreUser } from './backend.ts';
 
-const TIMEOUT = 25_000;
-const LARGEST_BODY = 256 * 1024 * 1024;
+const TIMEOUT_MS = 25_000;
+const MAX_BODY_BYTES = 256 * 1024 * 1024;
 
 interface RequestsOptions {
   /** Location of the state for messages. */
@@ -25,31 +25,32 @@ interface StoreRequest {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** Text or bytes; anything else counts as none, because the types of the SDKs allow more. */
+  /** Text or bytes. Other values, which the types of the SDKs allow, are ignored. */
   readonly body: unknown;
   readonly signal: unknown;
 }
 
 type StoreResponse = AttemptResult & { readonly type: 'answer' };
 
-/** Sends the requests of a store, also those of an SDK, as all others are sent: through the proxy, with the additional certificates. */
+/** Sends the requests of a store or its SDK like all others: through the proxy and with the additional certificates. */
 export class StoreRequests {
   readonly #options: RequestsOptions;
   readonly #timeoutMilliseconds: number;
   readonly #web: WebClient;
-  readonly #answered = new Set<string>();
+  /** The hosts that have responded. Failures to reach them are temporary. */
+  readonly #reachedHosts = new Set<string>();
 
   constructor(options: RequestsOptions) {
     this.#options = options;
-    this.#timeoutMilliseconds = options.timeoutMilliseconds ?? TIMEOUT;
+    this.#timeoutMilliseconds = options.timeoutMilliseconds ?? TIMEOUT_MS;
     this.#web = new WebClient({
       connections: 4,
       timeoutMilliseconds: this.#timeoutMilliseconds,
-      maxBodyBytes: LARGEST_BODY,
+      maxBodyBytes: MAX_BODY_BYTES,
     });
   }
 
-  /** @throws UserError if another attempt cannot help. Error without an answer. */
+  /** @throws UserError if a retry cannot help; Error if there was no response. */
   async send({ method, url, headers, body, signal }: StoreRequest): Promise<StoreResponse> {
     const { user } = this.#options;
     const network = user.network?.(url.href) ?? {};
@@ -63,7 +64,7 @@ export class StoreRequests {
     });
     user.debug?.(`state: ${method} ${url.origin}${url.pathname} ${result.status ?? 'no answer'}`);
     if (result.type === 'failure') throw this.#failure(result, url.host, network);
-    this.#answered.add(url.host);
+    this.#reachedHosts.add(url.host);
     if (result.status === 407 && network.proxy !== undefined) {
       throw new UserError(proxyRefusal(network.proxy, { status: 407, target: url.host }));
     }
@@ -72,25 +73,25 @@ export class StoreRequests {
 
   #failure(result: AttemptResult & { type: 'failure' }, host: string, { proxy }: Network): Error {
     const { location, setting, redact = (text) => text } = this.#options;
-    const limits = { timeoutSeconds: this.#timeoutMilliseconds / 1000, maxBodyBytes: LARGEST_BODY, redact };
-    const why = failureWords({ host, proxy, ...limits }, result);
+    const limits = { timeoutSeconds: this.#timeoutMilliseconds / 1000, maxBodyBytes: MAX_BODY_BYTES, redact };
+    const reason = failureWords({ host, proxy, ...limits }, result);
     const code = errorCode(result.error);
     const isPermanent =
       result.reason === 'too-large' ||
       isLasting(result.error) ||
-      (!this.#answered.has(host) && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
+      (!this.#reachedHosts.has(host) && (code === 'ENOTFOUND' || isClosedLocalPort(host, result)));
     return isPermanent
-      ? new UserError(`cannot reach the state ${location}: ${why}`, {
+      ? new UserError(`cannot reach the state ${location}: ${reason}`, {
           ...(code === 'ENOTFOUND' && { hint: `Correct the host in ${setting}.` }),
         })
-      : new Error(why);
+      : new Error(reason);
   }
 }
 
-/** The headers that an SDK expects. */
+/** Returns the headers in the form that an SDK expects. */
 export function textHeaders({ headers }: StoreResponse): Record<string, string> {
-  const texts = Object.entries(headers).flatMap(([name, value]) =>
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)]],
   );
-  return Object.fromEntries(texts);
+  return Object.fromEntries(entries);
 }

@@ -12,15 +12,15 @@ import { revealed } from '../settings.ts';
 import { StoreRequests, textHeaders } from '../store-requests.ts';
 import type { AzureLocation } from './azure-settings.ts';
 
-const NEEDED = 'The identity needs the role "Storage Blob Data Contributor" on the container.';
+const REQUIRED_ROLE = 'The identity needs the role "Storage Blob Data Contributor" on the container.';
 
 /** @throws UserError if the settings or the credentials are incomplete. */
 export async function openContainer(place: AzureLocation, location: string, user: StoreUser): Promise<Bucket> {
   const { connection_string: connectionString, sas_token: sasToken, container, isFetched } = place;
   const { AnonymousCredential, ContainerClient } = await import('@azure/storage-blob');
-  // No retries of the SDK: those of the state store check first whether a write was stored.
+  // The SDK must not retry: the retries of the state store check first whether a write was stored.
   const client = httpClient(location, user);
-  // The types lack `httpClient`, but the client passes it on to its pipeline.
+  // The type lacks `httpClient`, but the client passes it on to its pipeline.
   const options = {
     httpClient: client as unknown as StoragePipelineOptions['httpClient'],
     retryOptions: { maxTries: 1 },
@@ -117,7 +117,7 @@ class AzureContainer implements Bucket {
     if (siblings === undefined) return [];
     try {
       const pages = this.#client.listBlobsByHierarchy('/', { prefix: siblings.before, abortSignal }).byPage();
-      // The first page of 5,000 suffices: fewer are compared.
+      // The first page, with 5,000 keys, has more than are searched.
       const { value } = await pages.next();
       const folders = (value?.segment.blobPrefixes ?? []).map(({ name }: { readonly name: string }) => name);
       return keysIn(folders, siblings).filter((each) => each !== key);
@@ -142,7 +142,7 @@ class AzureContainer implements Bucket {
     if (error instanceof UserError) return error;
     const { statusCode: status, name = '' } = error as { statusCode?: number; name?: string };
     const code = codeOf(error);
-    const why = [status, code].filter((each) => each !== undefined).join(' ');
+    const reason = [status, code].filter((each) => each !== undefined).join(' ');
     if (/Credential|Authentication/.test(name)) {
       return new UserError(`no Azure credentials for the state ${this.#location}: ${firstLine(error)}`, {
         hint: 'Sign in with az login, or set state.connection_string or state.sas_token.',
@@ -156,16 +156,16 @@ class AzureContainer implements Bucket {
       });
     }
     if (status === 401 || code === 'AuthenticationFailed') {
-      return new UserError(`Azure rejected the credentials of the state ${this.#location} (${why})`, {
+      return new UserError(`Azure rejected the credentials of the state ${this.#location} (${reason})`, {
         hint: 'Check state.connection_string or state.sas_token, or sign in with az login.',
       });
     }
     if (status === 403) {
-      return new UserError(`no permission for the state ${this.#location} (${why})`, { hint: NEEDED });
+      return new UserError(`no permission for the state ${this.#location} (${reason})`, { hint: REQUIRED_ROLE });
     }
-    if (status === 429 || status === 503) return new Busy(`Azure answered ${why}`, undefined);
-    if (status >= 500 || status === 408 || status === 409) return new Error(`Azure answered ${why}`);
-    return new UserError(`Azure refused a request for the state ${this.#location} (${why})`, {
+    if (status === 429 || status === 503) return new Busy(`Azure answered ${reason}`, undefined);
+    if (status >= 500 || status === 408 || status === 409) return new Error(`Azure answered ${reason}`);
+    return new UserError(`Azure refused a request for the state ${this.#location} (${reason})`, {
       hint: 'Check state.account, state.container and state.endpoint.',
     });
   }
@@ -187,23 +187,24 @@ function httpClient(location: string, user: Pick<StoreUser, 'network' | 'debug'>
   const requests = new StoreRequests({ location, setting: 'state.endpoint', user });
   return {
     async sendRequest(request) {
-      const { method, url, body: sent, abortSignal: signal, streamResponseStatusCodes: streamed } = request;
+      const { method, url, body: requestBody, abortSignal: signal, streamResponseStatusCodes: streamed } = request;
       const headers = sdkHeaders(request.headers);
-      const answer = await requests.send({ method, url: new URL(url), headers, body: sent, signal });
-      const { status, body } = answer;
-      const received = textHeaders(answer);
+      const response = await requests.send({ method, url: new URL(url), headers, body: requestBody, signal });
+      const { status, body } = response;
+      const responseHeaders = textHeaders(response);
+      // The SDK uses infinity for "all statuses".
       const isStreamed = streamed?.has(status) === true || streamed?.has(Number.POSITIVE_INFINITY) === true;
       return {
         request,
         status,
-        headers: Object.assign(createHttpHeaders(received), { toJson: () => received }),
+        headers: Object.assign(createHttpHeaders(responseHeaders), { toJson: () => responseHeaders }),
         ...(isStreamed ? { readableStreamBody: Readable.from([body]) } : { bodyAsText: body.toString() }),
       };
     },
   };
 }
 
-/** The storage client still uses an older type of headers. */
+/** Converts the headers of a request. The storage client still uses an older type of headers. */
 function sdkHeaders(headers: object): Record<string, string> {
   const { toJSON, toJson } = headers as Record<string, (() => Record<string, string>) | undefined>;
   return (toJson ?? toJSON)?.call(headers) ?? {};

@@ -24,19 +24,22 @@ import type { Bucket, BucketPlace, PutCondition } from './bucket.ts';
 /** In milliseconds. A machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
-/** The number of characters of journal or history in the head. More become an object. */
+/** The maximum number of characters of journal or history in the head. More are moved to an object. */
 const MAX_END = 32 * 1024;
 const MAX_HISTORY_OBJECTS = 64;
 const MAX_EARLIER = 10;
-/** The number of times that the state may change while it is read. */
-const ROUNDS = 4;
+/** The maximum number of attempts to read the state while it changes. */
+const MAX_READS = 4;
 
-/** The number of states of other workspaces that a first state is compared with. */
+/** The maximum number of states of other workspaces that are searched before a first state is created. */
 const MAX_SIBLINGS = 200;
 
-const HOUR = 3_600_000;
-/** An object that the head does not name may be part of a write under way, or be wanted by a reader of the last head. */
-const KEPT = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+/**
+ * The minimum age for removal. A newer object that the head does not name may belong to a write in flight, or to the last head for a
+ * reader.
+ */
+const MIN_UNUSED_MS = 24 * HOUR_MS;
 
 interface BucketStoreOptions<Place extends BucketPlace> {
   /** The name of the backend in the project file. */
@@ -47,22 +50,22 @@ interface BucketStoreOptions<Place extends BucketPlace> {
   open(place: Place, location: string): Promise<Bucket>;
 }
 
-interface Known {
+interface CachedState {
   readonly head: Head;
   readonly content: StoredContent;
 }
 
 /**
- * A state in a bucket. Only the head is ever replaced, and only if it is unchanged. The document and older lines of journal and history are
- * objects that never change. A write takes two requests at most, except for the first and for a conversion.
+ * A state in a bucket. Only the head is ever replaced, and only if it is unchanged. The document and the older lines of the journal and the
+ * history are objects that never change. A write takes at most two requests, except the first one, a conversion and a cleanup.
  */
 export function createBucketStore<Place extends BucketPlace>(options: BucketStoreOptions<Place>): ObjectStore {
   const { name: backendName, backend, place, user, open } = options;
   const location = backend.locationOf(place, user.root);
   const setting = `state.${backend.locationSetting}`;
   let opened: Promise<Bucket> | undefined;
-  let known: Known | undefined;
-  /** The objects that the last head names. */
+  let known: CachedState | undefined;
+  /** The objects of the last head, by name. */
   let objects = new Map<string, Uint8Array>();
 
   const bucketOf = (): Promise<Bucket> => {
@@ -78,7 +81,7 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
   const object = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
     objects.get(name) ?? (await (await bucketOf()).get(name, signal))?.bytes;
 
-  /** The objects with these names. @throws LostState if one is missing, and the head still names it. */
+  /** Returns the objects; undefined if the head has changed. @throws LostState if an object is missing although the head names it. */
   const objectsOf = async (
     names: readonly string[],
     tag: string,
@@ -99,8 +102,8 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
     return found;
   };
 
-  const readKnown = async (signal: AbortSignal): Promise<Known | undefined> => {
-    for (let round = 1; round <= ROUNDS; round++) {
+  const readKnown = async (signal: AbortSignal): Promise<CachedState | undefined> => {
+    for (let attempt = 1; attempt <= MAX_READS; attempt++) {
       const stored = await (await bucketOf()).get(HEAD, signal);
       if (stored === undefined) return undefined;
       const { bytes, tag } = stored;
@@ -127,7 +130,7 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
     throw new Error('the state changes all the time');
   };
 
-  /** The head that the content is from; undefined before the first write. */
+  /** Returns the head of the content; undefined before the first write. */
   const headOf = async (held: StoredContent, signal: AbortSignal): Promise<Head | undefined> => {
     if (known !== undefined && known.content.revision === held.revision) return known.head;
     const now = await readKnown(signal);
@@ -135,15 +138,15 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
     return now?.head;
   };
 
-  /** Removes objects that the head does not name, and that are older than that many milliseconds. */
-  const clean = async (head: Head, kept: number, signal: AbortSignal): Promise<void> => {
+  /** Removes objects that the head does not name and that are older than `minAge` milliseconds. */
+  const clean = async (head: Head, minAge: number, signal: AbortSignal): Promise<void> => {
     const bucket = await bucketOf();
     const listed = await bucket.list(signal);
     const now = listed.find(({ name }) => name === HEAD)?.modified.getTime();
     if (now === undefined) return;
     const used = new Set([HEAD, head.state, ...head.journal, ...head.history]);
     for (const { name, modified } of listed) {
-      if (!used.has(name) && isOurs(name) && now - modified.getTime() > kept) await bucket.remove(name, signal);
+      if (!used.has(name) && isOurs(name) && now - modified.getTime() > minAge) await bucket.remove(name, signal);
     }
   };
 
@@ -156,10 +159,9 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
     },
     async write(change, held, signal) {
       const bucket = await bucketOf();
-      const before = await headOf(held, signal);
-      const base = before ?? newHead(await probe(bucket, location, signal), user.now());
+      const base = (await headOf(held, signal)) ?? newHead(await probe(bucket, location, signal), user.now());
       const { head, added } = nextHead(base, change);
-      const isCleaning = change.lock === null && user.now().getTime() - Date.parse(base.cleaned) > HOUR;
+      const isCleaning = change.lock === null && user.now().getTime() - Date.parse(base.cleaned) > HOUR_MS;
       if (isCleaning) head.cleaned = user.now().toISOString();
       for (const [name, bytes] of added) await bucket.put(name, bytes, signal);
       const condition =
@@ -167,7 +169,7 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
       const bytes = Buffer.from(`${JSON.stringify(head, null, 2)}\n`);
       const tag = await bucket.put(HEAD, bytes, signal, condition).catch(async (error) => {
         if (!(error instanceof WriteConflict)) throw error;
-        // Some stores refuse one of two writes that overlap although the other one fails too.
+        // Some stores refuse one of two overlapping writes even if the other one fails.
         const isUnchanged = (await readKnown(signal))?.content.revision === held.revision;
         throw isUnchanged ? new Error('the store refused a write, but nothing has changed') : error;
       });
@@ -175,21 +177,21 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
       known = { head, content };
       for (const [name, bytes] of added) objects.set(name, bytes);
       if (change.converted !== undefined) {
-        await clean(head, -HOUR, signal).catch((error) =>
+        await clean(head, -HOUR_MS, signal).catch((error) =>
           user.warn?.(`earlier objects of ${location} are still there in their old form: ${errorMessage(error)}`),
         );
       } else if (isCleaning) {
-        await clean(head, KEPT, signal).catch((error) => user.debug?.(`${location}: ${errorMessage(error)}`));
+        await clean(head, MIN_UNUSED_MS, signal).catch((error) => user.debug?.(`${location}: ${errorMessage(error)}`));
       }
       return content;
     },
     async history(signal) {
-      for (let round = 1; round <= ROUNDS; round++) {
-        const now = await readKnown(signal);
-        if (now === undefined) return [];
-        const parts = await objectsOf(now.head.history, now.content.revision ?? '', signal);
+      for (let attempt = 1; attempt <= MAX_READS; attempt++) {
+        const current = await readKnown(signal);
+        if (current === undefined) return [];
+        const parts = await objectsOf(current.head.history, current.content.revision ?? '', signal);
         if (parts === undefined) continue;
-        const text = Buffer.concat([...parts, Buffer.from(now.head.history_end)]).toString();
+        const text = Buffer.concat([...parts, Buffer.from(current.head.history_end)]).toString();
         return text.split('\n').filter((line) => line !== '');
       }
       throw new Error('the state changes all the time');
@@ -228,7 +230,7 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
   };
 }
 
-/** None if they may not be listed: the state of a workspace may have a bucket policy of its own. */
+/** Returns the keys of other workspaces. If access to them is denied, warns and returns none: each state may have its own access policy. */
 async function siblingKeys(
   bucket: Bucket,
   { location, user }: { readonly location: string; readonly user: StoreUser },
@@ -247,7 +249,7 @@ function isOurs(name: string): boolean {
   return /^[0-9a-f-]{36}\.(?:state|journal|history|probe)$/.test(name);
 }
 
-/** The head after the change, and the objects that it names in addition. */
+/** Returns the head after the change, and the new objects that it names. */
 function nextHead(before: Head, change: Change): { head: Head; added: ReadonlyMap<string, Uint8Array> } {
   const { write, state, document, journal, lock, history, converted } = change;
   const head: Head = { ...before, write };
@@ -298,22 +300,22 @@ const head = lazily(() =>
     /** `Change.write` of the last write. */
     write: z.string(),
     lock: storedLock().nullable(),
-    /** Of the document, for people; null for the mark of a state that was moved. */
+    /** Lineage and serial of the document, for readers of the file; null for the mark of a moved state. */
     lineage: z.string().nullable(),
     serial: z.number().nullable(),
-    /** Of the document. Earlier versions did not write it. */
+    /** The workspace id of the document. Earlier versions did not write it. */
     workspace_id: z.string().nullish(),
-    /** The object with the document; null without one. */
+    /** Name of the object with the document; null if there is no document. */
     state: part('state').nullable(),
-    /** The objects with the journal, and its last lines. */
+    /** Names of the objects with the journal. Its last lines are in `journal_end`. */
     journal: z.array(part('journal')),
     journal_end: z.string(),
-    /** The same of the history. */
+    /** Names of the objects with the history. Its last lines are in `history_end`. */
     history: z.array(part('history')),
     history_end: z.string(),
     /** True for a store that compares tags only without quotes. */
     bare_tags: z.boolean(),
-    /** The time when objects without use were last removed, ISO 8601. */
+    /** The time when unused objects were last removed, in ISO 8601. */
     cleaned: z.string(),
   }),
 );
@@ -337,12 +339,12 @@ function newHead(bareTags: boolean, now: Date): Head {
   };
 }
 
-/** Undefined if it is not the head of a state. */
+/** Returns the head of a state; undefined if the bytes are something else. */
 function headIn(bytes: Uint8Array): Head | undefined {
   return head().safeParse(parsedJson(Buffer.from(bytes).toString())).data;
 }
 
-/** @throws UserError if it is not the head of a state. */
+/** @throws UserError if the bytes are not the head of a state. */
 function parseHead(bytes: Uint8Array, { location, setting }: Pick<ObjectStore, 'location' | 'setting'>): Head {
   const found = headIn(bytes);
   if (found !== undefined) return found;
@@ -352,14 +354,14 @@ function parseHead(bytes: Uint8Array, { location, setting }: Pick<ObjectStore, '
 }
 
 /**
- * Checks with an object of its own that the store honours conditions: without them, two runs could both hold the lock.
+ * Checks with a temporary object that the store honors conditions. Without conditions, two runs could both hold the lock.
  * @returns true if the store compares tags only without quotes.
  * @throws UserError if the store ignores a condition.
  */
 async function probe(bucket: Bucket, location: string, signal: AbortSignal): Promise<boolean> {
   const name = `${randomUUID()}.probe`;
   let count = 0;
-  /** @returns the new tag; undefined if the condition does not hold. */
+  /** @returns the new tag; undefined if the condition is not met. */
   const put = async (condition: PutCondition): Promise<string | undefined> => {
     count += 1;
     try {

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import { about } from '../../../values/described.ts';
 import { isPlainAddress } from '../settings.ts';
 
-/** The objects of one state in a bucket of S3 or a container of Azure. The interface of a driver. Names are relative to the state's key. */
+/** The objects of one state in an S3 bucket or an Azure container. Each driver implements it. Names are relative to the state's key. */
 export interface Bucket {
-  /** @returns undefined if there is no such object. */
+  /** @returns undefined if the object does not exist. */
   get(name: string, signal: AbortSignal): Promise<BucketObject | undefined>;
   /**
    * @returns the tag of the stored object.
-   * @throws WriteConflict if the condition does not hold. After other errors than UserError, the object may be stored.
+   * @throws WriteConflict if the condition is not met. After errors other than UserError, the object may be stored.
    */
   put(name: string, bytes: Uint8Array, signal: AbortSignal, condition?: PutCondition): Promise<string>;
   list(signal: AbortSignal): Promise<readonly ListedObject[]>;
-  /** The keys of the states of other workspaces. */
+  /** Returns the keys of the states of other workspaces. */
   siblings(signal: AbortSignal): Promise<readonly string[]>;
-  /** Also succeeds without such an object. */
+  /** Succeeds even if the object does not exist. */
   remove(name: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -26,20 +26,20 @@ interface BucketObject {
 
 interface ListedObject {
   readonly name: string;
-  /** By the clock of the server. */
+  /** The time of the last change, measured by the clock of the server. */
   readonly modified: Date;
 }
 
-/** Absent: any. Otherwise the object must have that tag, or must not exist. */
+/** The condition of a write: the object must have that tag, or must not exist. */
 export type PutCondition =
   | { readonly isAbsent: true }
   | {
       readonly tag: string;
-      /** Some stores compare tags only without quotes. */
+      /** True for a store that compares tags only without quotes. */
       readonly isBare?: boolean | undefined;
     };
 
-/** The value of `If-Match` for a tag. */
+/** Returns the value of `If-Match` for a tag. */
 export function matchOf({ tag, isBare }: { readonly tag: string; readonly isBare?: boolean | undefined }): string {
   return isBare === true ? tag : `"${tag}"`;
 }
@@ -48,7 +48,7 @@ export function withoutQuotes(tag: string): string {
   return tag.replace(/^"|"$/g, '');
 }
 
-/** The setting that the objects of a state are below. */
+/** Returns the schema of the setting with the common prefix of the objects of a state. */
 export function objectKey(description: string) {
   return z
     .string()
@@ -57,7 +57,7 @@ export function objectKey(description: string) {
     .meta(about(description, 'voices/{workspace}'));
 }
 
-/** The address of a store. */
+/** Returns the schema of the address of a store. */
 export function storeEndpoint(description: string, example: string) {
   return z
     .string()
@@ -67,7 +67,7 @@ export function storeEndpoint(description: string, example: string) {
     .meta(about(description, example));
 }
 
-/** The keys of all workspaces: `{workspace}` is between these texts. Absent if the setting does not contain it exactly once. */
+/** The parts of a key before and after `{workspace}`. */
 interface Siblings {
   readonly before: string;
   readonly after: string;
@@ -75,19 +75,21 @@ interface Siblings {
 
 /** The settings of a state in a bucket, and what follows from its project. */
 export interface BucketPlace {
+  /** Undefined if the keys of other workspaces are unknown. */
   readonly siblings: Siblings | undefined;
   /** True if the project was fetched: it may not use the credentials of the machine. */
   readonly isFetched: boolean;
 }
 
+/** Returns undefined unless the setting contains `{workspace}` exactly once. */
 export function siblingsOf(setting: string): Siblings | undefined {
   const [before = '', after, ...more] = setting.split('{workspace}');
   return after === undefined || more.length > 0 ? undefined : { before, after };
 }
 
 /**
- * The keys of states, from the folders that begin with `before`.
- * @param folders with a slash at the end, e.g. `voices/staging/` for `voices/{workspace}`.
+ * Returns the keys of states in these folders.
+ * @param folders have a slash at the end, e.g. `voices/staging/` for `voices/{workspace}`.
  */
 export function keysIn(folders: readonly string[], { before, after }: Siblings): string[] {
   const end = after.split('/')[0] ?? '';

@@ -9,7 +9,7 @@ import { createGitStore } from './git-store.ts';
 import { RefAccess } from './ref-access.ts';
 
 const REF = 'refs/voxform/{workspace}';
-/** Branches or tags with other contents. */
+/** Patterns that would also match branches or tags without a state. */
 const ALL_REFS = /^refs\/((heads|tags)\/)?\*$/;
 
 const settings = lazyStrictObject(() => ({

@@ -16,9 +16,9 @@ import { UserError } from '../../../problems/user-error.ts';
 import { revealed } from '../settings.ts';
 import { type GitLocation, isRemoteName, shownRemote } from './git-settings.ts';
 
-/** The repository with the state, and how git reaches it. */
+/** The repository with the state, and the parameters with which git connects to it. */
 export interface GitRemote {
-  /** The argument for git; an address is only in the environment. */
+  /** The name of the remote as an argument for git. Its address is only in the environment. */
   readonly name: string;
   readonly env: ProcessEnvironment;
   /** The folder for relative addresses. */
@@ -30,12 +30,12 @@ export interface GitRemote {
 /** The name for a remote that the settings give as an address. */
 const STATE_REMOTE = 'voxform-state';
 
-/** Settings of the user's repository that git needs to reach the remote in the same way. */
+/** Settings of the user's repository that git needs to connect to the remote in the same way. */
 const CONNECTION_SETTINGS =
   /^(url\..*\.(insteadof|pushinsteadof)|http\..*|credential\..*|core\.(sshcommand|askpass|gitproxy)|ssh\..*|protocol\..*)$/s;
 const REMOTE_SETTINGS = ['url', 'pushurl', 'proxy', 'proxyauthmethod', 'uploadpack', 'receivepack'];
 
-/** No signatures, prompts, additional refs or maintenance. */
+/** Disables signatures, prompts, additional refs and maintenance. */
 const SETTINGS: readonly GitSetting[] = [
   ...ISOLATION_SETTINGS,
   ['gc.auto', '0'],
@@ -48,7 +48,7 @@ const SETTINGS: readonly GitSetting[] = [
   ['fetch.fsckObjects', 'false'],
 ];
 
-interface FindRemote {
+interface FindOptions {
   readonly env: ProcessEnvironment;
   readonly signal: AbortSignal;
   /** False to refuse a repository whose own settings name programs. */
@@ -56,10 +56,10 @@ interface FindRemote {
 }
 
 /**
- * Finds the remote. Reads only settings.
+ * Finds the remote. Reads only git's settings.
  * @throws UserError if there is no such remote, or it may not be used.
  */
-export async function findRemote(place: GitLocation, { env, signal, ownPrograms }: FindRemote): Promise<GitRemote> {
+export async function findRemote(place: GitLocation, { env, signal, ownPrograms }: FindOptions): Promise<GitRemote> {
   const own = folderEnvironment(env);
   const root = place.source === undefined ? place.root : existingFolder(place.root);
   const list = ['config', '--list', '-z', '--includes'];
@@ -72,70 +72,72 @@ export async function findRemote(place: GitLocation, { env, signal, ownPrograms 
   const all = settingsIn(inside.out);
   if (!ownPrograms) await refusePrograms({ env: own, cwd: root, signal });
   const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
-  const { name, address, settings } = addressed(place, { all, cwd, complaint: shortError(top.complaint) });
-  const reaching = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
+  const { name, address, settings } = resolveRemote(place, { all, cwd, complaint: shortError(top.complaint) });
+  const connection = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
   const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
   return {
     name,
     address,
     cwd,
     env: {
-      ...gitEnvironment(env, [...reaching, ...settings, ...SETTINGS]),
+      ...gitEnvironment(env, [...connection, ...settings, ...SETTINGS]),
       ...(env.GIT_ASKPASS && { GIT_ASKPASS: env.GIT_ASKPASS }),
       ...(!hasSsh && { GIT_SSH_COMMAND: 'ssh -o BatchMode=yes' }),
     },
   };
 }
 
-/** Settings of a repository with programs that reach a remote. */
+/** Settings of a repository that name programs for connections to a remote. */
 const PROGRAMS =
   /^(core\.(sshcommand|askpass|gitproxy)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack))$/s;
 
-/** Refuses programs that the repository itself names, in contrast to the user's configuration. @throws UserError */
+/** @throws UserError if the settings of the repository itself, rather than those of the user, name programs. */
 async function refusePrograms(call: GitCall): Promise<void> {
   const { code, out, complaint } = await runGit(['config', '--list', '-z', '--includes', '--show-scope'], call);
   if (code !== 0) throw new UserError(`git config: ${shortError(complaint)}`);
-  const words = out.toString().split('\0');
-  const named = words.flatMap((scope, index) => {
-    const [name = ''] = words[index + 1]?.split('\n') ?? [];
+  // The scope and the setting alternate.
+  const fields = out.toString().split('\0');
+  const programSettings = fields.flatMap((scope, index) => {
+    const [name = ''] = fields[index + 1]?.split('\n') ?? [];
     return index % 2 === 0 && /^(local|worktree)$/.test(scope) && PROGRAMS.test(name) ? [name] : [];
   });
-  if (named.length === 0) return;
+  if (programSettings.length === 0) return;
   throw new UserError(
-    `the settings of this Git repository name a program, which does not run here: ${named.join(', ')}`,
+    `the settings of this Git repository name a program, which does not run here: ${programSettings.join(', ')}`,
     {
       hint: 'An assistant could change the program. Move the setting to the configuration of the user: git config --global',
     },
   );
 }
 
-/** The folder, or its nearest existing parent: a fetched project may have no folder on this machine. */
+/** Returns the folder or its nearest existing parent: a fetched project may have no folder on this machine. */
 function existingFolder(folder: string): string {
-  const around = path.dirname(folder);
-  return existsSync(folder) || around === folder ? folder : existingFolder(around);
+  const parent = path.dirname(folder);
+  return existsSync(folder) || parent === folder ? folder : existingFolder(parent);
 }
 
 interface Repository {
   readonly all: readonly GitSetting[];
   readonly cwd: string;
-  /** The reason why there is no repository. */
+  /** Git's message if there is no repository. */
   readonly complaint: string;
 }
 
-function addressed(
+/** Returns the name, the address and the settings of the remote. */
+function resolveRemote(
   place: GitLocation,
   { all, cwd, complaint }: Repository,
 ): Pick<GitRemote, 'name' | 'address'> & { readonly settings: readonly GitSetting[] } {
-  const written = revealed('remote', place.remote);
-  const isSource = place.source !== undefined && written === 'origin';
-  const remote = isSource ? place.source : written;
-  const of = (variable: string): string[] =>
+  const configured = revealed('remote', place.remote);
+  const isSource = place.source !== undefined && configured === 'origin';
+  const remote = isSource ? place.source : configured;
+  const valuesOf = (variable: string): string[] =>
     all.filter(([key]) => key === `remote.${remote}.${variable}`).map(([, value]) => value);
-  const [url, ...further] = of('url');
+  const [url, ...otherUrls] = valuesOf('url');
   const shown = shownRemote(place);
   if (url !== undefined && place.source === undefined) {
-    const pushed = of('pushurl');
-    if ((pushed.length || 1 + further.length) > 1) {
+    const pushUrls = valuesOf('pushurl');
+    if ((pushUrls.length || 1 + otherUrls.length) > 1) {
       throw new UserError(`the remote ${shown} has several addresses to push to, but a state has one location`, {
         hint: 'Name one address: state.remote.',
       });
@@ -146,7 +148,7 @@ function addressed(
       });
     }
     const settings = all.filter(([key]) => REMOTE_SETTINGS.some((each) => key === `remote.${remote}.${each}`));
-    return { name: remote, address: normal(url, cwd), settings };
+    return { name: remote, address: normalAddress(url, cwd), settings };
   }
   if (place.source !== undefined && !isSource && isRemoteName(remote)) {
     throw new UserError(`state.remote: a project from --git has only the remote origin, not ${remote}`, {
@@ -154,9 +156,9 @@ function addressed(
     });
   }
   if (isRemoteName(remote)) throw noSuchRemote(remote, place.root, { all, cwd, complaint });
-  const { url: address, shown: bare } = parseGitAddress(remote, { cwd: place.root, option: 'state.remote' });
+  const { url: address, shown: printable } = parseGitAddress(remote, { cwd: place.root, option: 'state.remote' });
   const full = remote.includes('://') ? remote : address;
-  return { name: STATE_REMOTE, address: bare, settings: [[`remote.${STATE_REMOTE}.url`, full]] };
+  return { name: STATE_REMOTE, address: printable, settings: [[`remote.${STATE_REMOTE}.url`, full]] };
 }
 
 function noSuchRemote(remote: string, root: string, { all, complaint }: Repository): UserError {
@@ -172,8 +174,8 @@ function noSuchRemote(remote: string, root: string, { all, complaint }: Reposito
   });
 }
 
-/** The address in a normal form, without a password. */
-function normal(url: string, cwd: string): string {
+/** Returns the address in a normal form, without a password. */
+function normalAddress(url: string, cwd: string): string {
   const parsed = attempt(() => parseGitAddress(url, { cwd, option: 'state.remote' }));
   return parsed?.shown ?? url.replace(/\/\/[^/]*@/, '//');
 }
@@ -189,14 +191,14 @@ function settingsIn(listed: Buffer): GitSetting[] {
     });
 }
 
-/** The settings that git does not find itself: a duplicate header would be sent twice. */
-function without(all: readonly GitSetting[], had: readonly GitSetting[]): GitSetting[] {
-  const left = new Map<string, number>();
+/** Removes the settings that git finds itself. A duplicate header, for example, would be sent twice. */
+function without(all: readonly GitSetting[], known: readonly GitSetting[]): GitSetting[] {
+  const counts = new Map<string, number>();
   const keyOf = ([name, value]: GitSetting): string => `${name}\n${value}`;
-  for (const each of had) left.set(keyOf(each), (left.get(keyOf(each)) ?? 0) + 1);
+  for (const each of known) counts.set(keyOf(each), (counts.get(keyOf(each)) ?? 0) + 1);
   return all.filter((each) => {
-    const count = left.get(keyOf(each)) ?? 0;
-    left.set(keyOf(each), count - 1);
+    const count = counts.get(keyOf(each)) ?? 0;
+    counts.set(keyOf(each), count - 1);
     return count <= 0;
   });
 }

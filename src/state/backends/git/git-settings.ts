@@ -11,9 +11,9 @@ export interface GitLocation {
   readonly ref: string;
   /** Pattern of the refs of other workspaces, in addition to the default ones. */
   readonly siblings?: string | undefined;
-  /** Absolute path of a folder in the repository whose remotes and settings apply. Relative paths start there. */
+  /** Absolute path of a folder in the repository whose remotes and settings apply. Relative paths are relative to it. */
   readonly root: string;
-  /** Address of the repository that the project was fetched from, the only `origin` then. */
+  /** Address of the repository that the project was fetched from. If present, it is `origin`, and there are no other remotes. */
   readonly source?: string | undefined;
 }
 
@@ -27,24 +27,24 @@ export function hasPassword(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:\/\/[^/]*:[^/]*@/i.test(text);
 }
 
-/** The remote for messages, without passwords. */
+/** Returns the remote for messages, without passwords. */
 export function shownRemote({ remote }: Pick<GitLocation, 'remote'>): string {
   if (remote instanceof Secret) return `the repository in ${remote.name}`;
   return remote.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1');
 }
 
-/** The remote as it follows the words "the remote". */
+/** Returns the remote in the form that follows the words "the remote". */
 export function namedRemote({ remote }: Pick<GitLocation, 'remote'>): string {
   return remote instanceof Secret ? `in ${remote.name}` : shownRemote({ remote });
 }
 
-/** Equal for all spellings of one remote, as far as known without running git. */
+/** Returns a key that is equal for all spellings of one remote, as far as they can be compared without running git. */
 export function remoteKey({ remote, root }: GitLocation): string {
   const text = textOf(remote);
   return text === undefined ? shownRemote({ remote }) : (pathIn(text, root) ?? text);
 }
 
-/** The path of a local remote; undefined for a name and for other machines. */
+/** Returns the path of a local remote; undefined for a name, and for an address on another machine. */
 export function remotePath({ remote, root }: GitLocation): string | undefined {
   const text = textOf(remote);
   return text === undefined ? undefined : pathIn(text, root);

@@ -22,20 +22,20 @@ import { type GitLocation, shownRemote } from './git-settings.ts';
 import { RefAccess } from './ref-access.ts';
 import { commitStream, HISTORY, isOurs, journalFiles, journalIndex, LOCK, STATE, writeOf } from './state-commit.ts';
 
-/** A push takes up to several seconds, so heartbeats are rare; and a machine's clock may be wrong by two minutes. */
+/** In milliseconds. Heartbeats are rare, because a push takes up to several seconds. A machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 3_000 };
 
-/** The refs of all workspaces without `state.ref`. */
+/** The pattern of the refs of workspaces without `state.ref`. */
 const DEFAULT_REFS = 'refs/voxform/*';
 
 const MAX_EARLIER = 10;
-/** The number of commits to search for earlier documents: a run makes one for each write. */
+/** The number of commits to search for earlier documents. A run creates one commit for each write. */
 const EARLIER_COMMITS = 1_000;
 
-/** The number of times that the ref may move while it is read. */
-const ROUNDS = 4;
+/** The maximum number of attempts to read the ref while it moves. */
+const MAX_READS = 4;
 
-/** Ignores refs that hold no state. */
+/** Ignores refs without a state. */
 function ignoreForeign(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
@@ -50,8 +50,8 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
     silentSeconds: silenceOf(content.lock, user.now()),
   });
 
-  const foreign = (what: string): UserError =>
-    new UserError(`${ref} of ${shownRemote(place)} is not a state of voxform: ${what}`, {
+  const foreign = (content: string): UserError =>
+    new UserError(`${ref} of ${shownRemote(place)} is not a state of voxform: ${content}`, {
       hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
     });
 
@@ -66,7 +66,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
   };
 
   /**
-   * Undefined if some objects are not in the cache.
+   * Returns the content of a commit; undefined if some objects are not in the cache.
    * @throws UserError if the content is not a state.
    */
   const contentAt = async (tip: string, signal: AbortSignal): Promise<StoredContent | undefined> => {
@@ -103,7 +103,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
   };
 
   const read = async (signal: AbortSignal): Promise<StoredContent> => {
-    for (let round = 1; round <= ROUNDS; round++) {
+    for (let attempt = 1; attempt <= MAX_READS; attempt++) {
       const tip = await access.tip(signal);
       if (tip === undefined) return NO_CONTENT;
       if (tip === last.revision) return withSilence(last);
@@ -112,29 +112,30 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
         last = content;
         return content;
       }
-      // The objects are not fetched yet, or damaged.
-      if (round > 1) await access.renew();
+      // The objects are not fetched yet, or they are damaged.
+      if (attempt > 1) await access.renew();
       await access.fetch(1, signal);
     }
     throw new Error('the ref moves all the time');
   };
 
-  /** Undefined if the commit is not in the cache. */
+  /** Returns the history in a commit; undefined if the commit is not in the cache. */
   const historyAt = async (commit: string, signal: AbortSignal): Promise<string | undefined> => {
-    const [at, history] = (await access.objects([commit, `${commit}:${HISTORY}`], signal)) ?? [];
-    return at && (history?.bytes.toString() ?? '');
+    const [found, history] = (await access.objects([commit, `${commit}:${HISTORY}`], signal)) ?? [];
+    return found && (history?.bytes.toString() ?? '');
   };
 
+  /** Returns the files that the change adds, replaces or removes; undefined if the parent commit is not in the cache. */
   const filesOf = async (change: Change, held: StoredContent, signal: AbortSignal) => {
     const { state, lock, journal, history, converted } = change;
     const files = new Map<string, Uint8Array | null>();
     if (state !== undefined) files.set(STATE, state);
     if (lock !== undefined) files.set(LOCK, lock && Buffer.from(`${JSON.stringify(lock, null, 2)}\n`));
-    const had = journalFiles(held.journal);
-    if (journal === null) for (const name of had.keys()) files.set(name, null);
+    const current = journalFiles(held.journal);
+    if (journal === null) for (const name of current.keys()) files.set(name, null);
     if (journal) {
       const all = journalFiles(Buffer.concat([held.journal, journal]));
-      for (const [name, bytes] of [...all].slice(Math.max(0, had.size - 1))) files.set(name, bytes);
+      for (const [name, bytes] of [...all].slice(Math.max(0, current.size - 1))) files.set(name, bytes);
     }
     if (converted !== undefined) files.set(HISTORY, Buffer.from(converted.history.map((line) => `${line}\n`).join('')));
     if (history !== undefined) {
@@ -145,7 +146,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
     return files;
   };
 
-  /** Creates the commit in the cache. Undefined if its parent is missing. */
+  /** Creates the commit in the cache. Returns its id; undefined if its parent is missing. */
   const commit = async (change: Change, held: StoredContent, signal: AbortSignal): Promise<string | undefined> => {
     const files = await filesOf(change, held, signal);
     if (files === undefined) return undefined;
@@ -169,15 +170,15 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
     timing: TIMING,
     read,
     async write(change, held, signal) {
-      let made = await commit(change, held, signal);
-      if (made === undefined) {
+      let created = await commit(change, held, signal);
+      if (created === undefined) {
         await access.renew();
         if (held.revision !== undefined) await access.fetch(1, signal);
-        made = await commit(change, held, signal);
+        created = await commit(change, held, signal);
       }
-      if (made === undefined) throw new Error('git cannot make a commit on top of the last one');
-      await access.push(made, held.revision, signal);
-      return changed(held, change, made);
+      if (created === undefined) throw new Error('git cannot make a commit on top of the last one');
+      await access.push(created, held.revision, signal);
+      return changed(held, change, created);
     },
     async history(signal) {
       const { revision } = await read(signal);
@@ -189,8 +190,8 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
       const patterns = [DEFAULT_REFS, ...(place.siblings === undefined ? [] : [place.siblings])];
       const found = [...(await access.list(patterns, signal))].filter(([name]) => name !== ref && name !== 'HEAD');
       const tips = found.map(([, tip]) => tip);
-      const had = await access.objects(tips, signal);
-      const missing = found.flatMap(([name], index) => (had?.[index] === undefined ? [name] : []));
+      const cached = await access.objects(tips, signal);
+      const missing = found.flatMap(([name], index) => (cached?.[index] === undefined ? [name] : []));
       if (missing.length > 0) await access.fetch(1, signal, missing);
       const states =
         (await access.objects(

@@ -9,18 +9,18 @@ import type { GitRemote } from './git-remote.ts';
 
 type ObjectFormat = 'sha1' | 'sha256';
 
-/* Above these limits the objects are dropped and fetched again: git itself would keep them for two weeks. */
+/* Above these limits, the objects are dropped and fetched again. Git's own cleanup would keep them for two weeks. */
 const MAX_PACK_FILES = 80;
 const MAX_LOOSE_OBJECTS = 6_700;
 const MAX_BYTES = 256_000_000;
 const MAX_SHALLOW_BYTES = 64_000;
 
-/** One of 256 folders of objects is a sample of all, as in git. */
+/** Git distributes objects over 256 folders. As in git, one of them is a sample of all. */
 const SAMPLE = { folder: '17', of: 256 };
 
 /**
- * A separate bare repository for the objects of one remote, so that the user's repository stays unchanged. The remote has all of its
- * objects, so it may be deleted at any time.
+ * A separate bare repository for the objects of one remote, so that the user's repository stays unchanged. It may be deleted at any time,
+ * because the remote has all of its objects.
  */
 export class ObjectCache {
   readonly #remote: GitRemote;
@@ -61,26 +61,26 @@ export class ObjectCache {
     const folder = path.join(base, `${key}.${this.#format}`);
     if (await isLarge(folder)) await discard(folder);
     await removeStaleFiles(folder);
-    if (await isThere(folder)) return folder;
+    if (await isRepository(folder)) return folder;
     await mkdir(base, { recursive: true, mode: 0o700 });
-    const fresh = `${folder}.new-${randomUUID()}`;
+    const draft = `${folder}.new-${randomUUID()}`;
     const { code, complaint } = await runGit(
-      ['init', '--quiet', '--bare', '--template=', `--object-format=${this.#format}`, '--', fresh],
+      ['init', '--quiet', '--bare', '--template=', `--object-format=${this.#format}`, '--', draft],
       { env, signal },
     );
     if (code !== 0) throw new UserError(`git init: ${shortError(complaint)}`);
     try {
-      await rename(fresh, folder);
+      await rename(draft, folder);
     } catch (error) {
-      // Another run was first.
-      await rm(fresh, { recursive: true, force: true });
-      if (!(await isThere(folder))) throw error;
+      // Another run may have created the folder first.
+      await rm(draft, { recursive: true, force: true });
+      if (!(await isRepository(folder))) throw error;
     }
     return folder;
   }
 }
 
-async function isThere(folder: string): Promise<boolean> {
+async function isRepository(folder: string): Promise<boolean> {
   return (await sizeOf(path.join(folder, 'HEAD'))) !== undefined;
 }
 
@@ -109,17 +109,17 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return (await stat(file).catch(() => undefined))?.size;
 }
 
-/** Atomic for later users, also while it is in use. */
+/** Removes the folder atomically for later users, even while it is in use. */
 async function discard(folder: string): Promise<void> {
-  const away = `${folder}.old-${randomUUID()}`;
-  const isGone = await rename(folder, away).then(
+  const renamed = `${folder}.old-${randomUUID()}`;
+  const isMissing = await rename(folder, renamed).then(
     () => false,
     () => true,
   );
-  if (!isGone) await rm(away, { recursive: true, force: true });
+  if (!isMissing) await rm(renamed, { recursive: true, force: true });
 }
 
-/** Only this user may write to it: objects of others must not become the state. */
+/** Returns a folder that only this user can write to, because objects of other users must not become the state. */
 async function temporaryFolder(): Promise<string> {
   const uid = process.getuid?.();
   const folder = path.join(tmpdir(), `voxform-${uid ?? 'cache'}`);

@@ -14,7 +14,7 @@ const DAMAGE =
 
 type AccessUser = Pick<StoreUser, 'env' | 'cacheFolder' | 'redact' | 'once'>;
 
-/** One ref of a remote, its sibling refs, and the fetched objects. Each method runs one or two git commands. */
+/** Reads and writes one ref of a remote, its sibling refs, and the fetched objects. Each method runs at most a few git commands. */
 export class RefAccess {
   readonly #place: GitLocation;
   readonly #user: AccessUser;
@@ -31,25 +31,27 @@ export class RefAccess {
 
   /** Finds the remote. */
   async prepare(signal: AbortSignal): Promise<void> {
-    await this.#reach(signal);
+    await this.#findRemote(signal);
   }
 
+  /** Returns the commit of the ref; undefined if the ref does not exist. */
   async tip(signal: AbortSignal): Promise<string | undefined> {
     const { ref } = this.#place;
     return (await this.list([ref], signal)).get(ref);
   }
 
+  /** Returns the commit of each ref that matches, and that of HEAD. */
   async list(patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
-    const remote = await this.#reach(signal);
-    const { code, out, complaint } = await installed(
+    const remote = await this.#findRemote(signal);
+    const { code, out, complaint } = await requireGit(
       runGit(['ls-remote', '--', remote.name, ...patterns, 'HEAD'], {
-        // Runs outside the user's repository, whose settings would apply twice.
+        // Runs outside the user's repository, because its settings would otherwise apply twice.
         env: { ...remote.env, GIT_DIR: '/nonexistent' },
         cwd: remote.cwd,
         signal,
       }),
     );
-    if (code !== 0) throw refusalOf(complaint, this.#asked);
+    if (code !== 0) throw refusalOf(complaint, this.#context);
     this.#isReached = true;
     const refs = out
       .toString()
@@ -61,28 +63,28 @@ export class RefAccess {
   }
 
   async fetch(depth: number, signal: AbortSignal, refs: readonly string[] = [this.#place.ref]): Promise<void> {
-    const { name } = await this.#reach(signal);
+    const { name } = await this.#findRemote(signal);
     const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-progress'];
     const { code, complaint } = await this.git(['fetch', `--depth=${depth}`, ...options, '--', name, ...refs], signal);
     const isDamaged = code !== 0 && DAMAGE.test(complaint);
     const isRemoteDamaged = isDamaged && this.#foundDamage;
     this.#foundDamage = isDamaged;
     if (code === 0) return;
-    if (isRemoteDamaged) throw damageOf(complaint, this.#asked);
+    if (isRemoteDamaged) throw damageOf(complaint, this.#context);
     if (isDamaged) await this.renew();
-    throw refusalOf(complaint, this.#asked);
+    throw refusalOf(complaint, this.#context);
   }
 
   /**
    * Moves the ref to a commit in the cache.
-   * @param before its current commit; undefined for a new ref.
+   * @param before the current commit of the ref; undefined for a new ref.
    * @throws as `ObjectStore.write` does.
    */
   async push(commit: string, before: string | undefined, signal: AbortSignal): Promise<void> {
-    const { name } = await this.#reach(signal);
+    const { name } = await this.#findRemote(signal);
     const { ref } = this.#place;
     const options = ['--porcelain', '--no-progress', '--no-verify', '--no-signed', '--no-follow-tags'];
-    // A fast-forward in any case: the lease requires that the ref is at the parent of this commit.
+    // This is always a fast-forward, because the lease requires that the ref is at the parent of this commit.
     const lease = `--force-with-lease=${ref}:${before ?? ''}`;
     const { code, out, complaint } = await this.git(
       ['push', ...options, lease, '--', name, `${commit}:${ref}`],
@@ -90,10 +92,10 @@ export class RefAccess {
     );
     if (code === 0) return;
     if (DAMAGE.test(complaint)) await this.renew();
-    throw pushRefusalOf(out.toString(), complaint, this.#asked);
+    throw pushRefusalOf(out.toString(), complaint, this.#context);
   }
 
-  /** Undefined if the cache is damaged. */
+  /** Reads objects from the cache; an object is undefined if it is missing. Returns undefined if the cache is damaged. */
   async objects(names: readonly string[], signal: AbortSignal): Promise<(GitObject | undefined)[] | undefined> {
     if (names.length === 0) return [];
     const input = [Buffer.from(names.map((name) => `${name}\n`).join(''))];
@@ -104,7 +106,7 @@ export class RefAccess {
   /** Runs git in the cache. Must be called after `tip`. */
   async git(args: readonly string[], signal: AbortSignal, input?: readonly Uint8Array[]): Promise<GitResult> {
     if (this.#cache === undefined) throw new Error('the ref was not looked up yet');
-    return installed(this.#cache.git(args, signal, input));
+    return requireGit(this.#cache.git(args, signal, input));
   }
 
   /** The number of digits of an object id. */
@@ -117,22 +119,23 @@ export class RefAccess {
     await this.#cache?.renew();
   }
 
-  get #asked(): RemoteContext {
+  get #context(): RemoteContext {
     const { ref } = this.#place;
     const { redact = (text) => text } = this.#user;
     return { ref, remote: namedRemote(this.#place), isFirst: !this.#isReached, redact };
   }
 
-  async #reach(signal: AbortSignal): Promise<GitRemote> {
+  async #findRemote(signal: AbortSignal): Promise<GitRemote> {
     const { env = {}, once } = this.#user;
     const options = { env, signal, ownPrograms: once === undefined };
-    const find = () => installed(findRemote(this.#place, options));
+    const find = () => requireGit(findRemote(this.#place, options));
     this.#remote ??= await (once?.(`remote ${remoteKey(this.#place)}`, find) ?? find());
     return this.#remote;
   }
 }
 
-async function installed<T>(result: Promise<T>): Promise<T> {
+/** @throws UserError if git is not installed. */
+async function requireGit<T>(result: Promise<T>): Promise<T> {
   try {
     return await result;
   } catch (error) {

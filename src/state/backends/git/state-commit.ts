@@ -6,20 +6,22 @@ export const STATE = 'state.json';
 export const LOCK = 'lock.json';
 export const HISTORY = 'history.jsonl';
 
-/** The size in bytes after which the journal continues in another file, so that a write costs the same in long runs. Part of the format. */
-const JOURNAL_FILE = 256_000;
+/**
+ * The size in bytes after which the journal continues in another file, so that the cost of a write is bounded. It is part of the format.
+ */
+const JOURNAL_FILE_BYTES = 256_000;
 
 function journalName(index: number): string {
   return index === 0 ? 'journal.jsonl' : `journal-${index}.jsonl`;
 }
 
-/** The index of a journal file from its name in the tree; undefined for other files. */
+/** Returns the index of a journal file, from its name in the tree; undefined for other files. */
 export function journalIndex(name: string): number | undefined {
   const found = /^journal(?:-([1-9]\d{0,8}))?\.jsonl$/.exec(name);
   return found === null ? undefined : Number(found[1] ?? 0);
 }
 
-/** The journal by file. A line belongs to the file of its first byte, so that added lines change only the last files. */
+/** Divides the journal into files. The first byte of a line determines its file, so that appended lines change only the last files. */
 export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   let start = 0;
@@ -27,7 +29,7 @@ export function journalFiles(journal: Uint8Array): Map<string, Uint8Array> {
   for (let at = 0; at < journal.length; ) {
     const end = journal.indexOf(0x0a, at);
     const next = end === -1 ? journal.length : end + 1;
-    if (Math.floor(at / JOURNAL_FILE) > Math.floor(start / JOURNAL_FILE)) {
+    if (Math.floor(at / JOURNAL_FILE_BYTES) > Math.floor(start / JOURNAL_FILE_BYTES)) {
       files.set(journalName(index), journal.subarray(start, at));
       index += 1;
       start = at;
@@ -49,11 +51,11 @@ interface NewCommit extends Pick<Change, 'write' | 'summary'> {
 
 const AUTHOR = 'voxform <voxform@localhost>';
 
-/** The input of `git fast-import`, which prints the commit and creates no ref. */
+/** Returns the input for `git fast-import`, which prints the commit and creates no ref. */
 export function commitStream(commit: NewCommit): Uint8Array[] {
   const { parent, at, files, write, summary, isBranch, idDigits } = commit;
   const ref = `refs/new/${write}`;
-  // Hosts that build every branch skip this commit.
+  // Makes hosts that build every branch skip this commit.
   const body = isBranch ? '[skip ci]\n\n' : '';
   const message = Buffer.from(`${summary.replaceAll(/\s+/g, ' ')}\n\n${body}Write: ${write}\n`);
   const changes = [...files].flatMap(([name, bytes]) =>
@@ -71,7 +73,7 @@ export function commitStream(commit: NewCommit): Uint8Array[] {
   ];
 }
 
-/** `Change.write` of a commit in git's format; undefined for a foreign commit. */
+/** Returns `Change.write` of a commit in git's format; undefined for a commit of another program. */
 export function writeOf(commit: Buffer): string | undefined {
   return /\n\n[\s\S]*\nWrite: (\S+)\s*$/.exec(commit.toString())?.[1];
 }
@@ -81,7 +83,7 @@ export interface GitObject {
   readonly bytes: Buffer;
 }
 
-/** The output of `git cat-file --batch`, in the order of the request; undefined for a missing object. */
+/** Parses the output of `git cat-file --batch`. Returns the objects in the order of the request; undefined for a missing object. */
 export function objectsIn(printed: Buffer): (GitObject | undefined)[] {
   const objects: (GitObject | undefined)[] = [];
   for (let at = 0; at < printed.length; ) {

@@ -5,7 +5,7 @@ import { isPlainAddress, secretSetting, secretTextSetting, withWorkspace } from 
 import { httpStore } from './http-store.ts';
 import type { HttpLocation } from './server-lock.ts';
 
-const WHERE = 'with {workspace} for the name of the workspace';
+const WORKSPACE_HINT = 'with {workspace} for the name of the workspace';
 
 function address(description: string) {
   return z
@@ -25,11 +25,11 @@ function method(description: string, example: string) {
 }
 
 const settings = lazyStrictObject(() => ({
-  address: address(`Address of the state, ${WHERE}.`),
+  address: address(`Address of the state, ${WORKSPACE_HINT}.`),
   update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
-  lock_address: address(`Address of the lock, ${WHERE}; default: address, with /lock at its end.`).optional(),
+  lock_address: address(`Address of the lock, ${WORKSPACE_HINT}; default: address, with /lock at its end.`).optional(),
   lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
-  unlock_address: address(`Address that unlocks, ${WHERE}; default: that of the lock.`).optional(),
+  unlock_address: address(`Address that unlocks, ${WORKSPACE_HINT}; default: that of the lock.`).optional(),
   unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
   username: secretTextSetting(z.string().min(1), {
     description: 'User name, also as { $secret: NAME } or { $env: NAME }.',
@@ -47,7 +47,7 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocati
   locationSetting: 'address',
   place({ username, password, ...settings }, { workspace }) {
     const address = withWorkspace(settings.address, workspace);
-    const lockAddress = withWorkspace(settings.lock_address ?? lockOf(address), workspace);
+    const lockAddress = withWorkspace(settings.lock_address ?? lockAddressOf(address), workspace);
     return {
       address,
       updateMethod: settings.update_method ?? 'POST',
@@ -61,14 +61,14 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocati
   },
   keyOf: ({ address }) => new URL(address).href,
   locationOf({ address }) {
-    // The query may hold a token.
+    // The query may contain a token.
     const { origin, pathname } = new URL(address);
     return origin + pathname;
   },
   open: (place, user) => httpStore({ place, location: http.locationOf(place, user.root), user }),
 };
 
-function lockOf(address: string): string {
+function lockAddressOf(address: string): string {
   const url = new URL(address);
   url.pathname = `${url.pathname.replace(/\/+$/, '')}/lock`;
   return url.href;

@@ -16,8 +16,8 @@ import { StateServer } from './state-server.ts';
 /** In milliseconds. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
 
-/** The time in milliseconds for which a version that was read under the lock counts as current: such a server checks only locks. */
-const FRESH = 30_000;
+/** The time for which a version that was read under the lock is considered current, on a server that checks only locks. */
+const MAX_AGE_MS = 30_000;
 
 interface HttpStoreOptions {
   readonly place: HttpLocation;
@@ -28,9 +28,9 @@ interface HttpStoreOptions {
 }
 
 /**
- * A state on a server with Terraform's http protocol. GitLab accepts each serial once, so that one of several writes on the same version
- * wins. Other servers accept any write with the id of the lock: the version is read again before it is replaced, unless it was just read
- * under the same lock.
+ * A state on a server with Terraform's http protocol. GitLab accepts each serial only once, so that one of several writes on top of the
+ * same version wins. Other servers accept any write with the id of the lock. For them, the version is read again before it is replaced,
+ * unless it was just read under the same lock.
  */
 export function httpStore(options: HttpStoreOptions): ObjectStore {
   const { place, location, user } = options;
@@ -45,39 +45,39 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
 
   const read = async (signal: AbortSignal): Promise<StateVersion> => {
     const { status, body, reason } = await server.ask('GET', place.address, { signal });
-    // The error page of a gateway during a restart must not count as an empty state, which would lead to a second one.
-    const isGateways = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
-    if (status >= 500 || isGateways) throw new Error(`its server answered ${reason}`);
+    // The error page of a gateway during a restart must not be taken for a missing state, because a second state would be created.
+    const isGatewayError = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
+    if (status >= 500 || isGatewayError) throw new Error(`its server answered ${reason}`);
     if (status > 204 && status !== 404) {
       throw new UserError(`cannot read the state ${location}: ${reason}`, { hint: 'Check state.address.' });
     }
-    const isNone = status === 404 || status === 204 || body.length === 0;
-    const version = isNone ? noVersion() : parseVersion(body, location, user.now());
+    const isMissing = status === 404 || status === 204 || body.length === 0;
+    const version = isMissing ? noVersion() : parseVersion(body, location, user.now());
     keep(version);
     return version;
   };
 
-  /** Writes without a response. On a server that checks no serial, they may still arrive and undo later ones. */
-  const late = new Set<string>();
+  /** Writes without a response. If the server does not check serials, they may still arrive and undo later ones. */
+  const unconfirmed = new Set<string>();
 
-  /** The version of the held content, cached or from the server. */
+  /** Returns the version of the held content, from the cache or the server. */
   const versionOf = async (held: StoredContent, signal: AbortSignal): Promise<StateVersion> => {
-    const isFresh = late.size === 0 && Math.abs(user.now().getTime() - knownAt) < FRESH;
+    const isFresh = unconfirmed.size === 0 && Math.abs(user.now().getTime() - knownAt) < MAX_AGE_MS;
     const last = known?.held.revision === held.revision ? known : undefined;
     if (isFresh && last !== undefined) return last;
     const version = await read(signal);
     if (version.held.revision === held.revision) return version;
-    if (last !== undefined && late.has(version.held.write ?? '')) return last;
+    if (last !== undefined && unconfirmed.has(version.held.write ?? '')) return last;
     throw new WriteConflict();
   };
 
-  /** The error of a refused write: a write conflict if there is one. */
+  /** Returns the error for a refused write: a write conflict if another run wrote or locked the state, else `error`. */
   const refusal = async (
     error: Error,
     { held, holder, signal }: { held: StoredContent; holder: StoredLock | undefined; signal: AbortSignal },
   ): Promise<Error> => {
     if ((await read(signal)).held.revision !== held.revision) return new WriteConflict();
-    // A restart of the server or a forced unlock may have ended our lock: it is requested again.
+    // A restart of the server or a forced unlock may have removed our lock, so request it again.
     const other = holder && (await lock.holderAfter(holder, signal));
     return other === undefined ? error : new WriteConflict();
   };
@@ -93,13 +93,13 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
       const address = holder === undefined ? place.address : withId(place.address, holder.id);
       const body = bodyOf(version, user.version);
       known = undefined;
-      const isRepeated = late.has(change.write);
-      late.add(change.write);
+      const isRepeated = unconfirmed.has(change.write);
+      unconfirmed.add(change.write);
       const { status, reason } = await server.ask(place.updateMethod, address, { body, signal });
-      if (status < 500 && !isRepeated) late.delete(change.write);
+      if (status < 500 && !isRepeated) unconfirmed.delete(change.write);
       if (status >= 300) {
         const message = `the server of the state ${location} refused a write: ${reason}`;
-        // GitLab answers 500 without the lock.
+        // GitLab responds with 500 if this run does not hold the lock.
         const error = isTemporary(status) ? new Error(message) : new UserError(message);
         throw await refusal(error, { held, holder, signal });
       }
@@ -116,7 +116,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
       leave: (id, signal) => lock.leave(id, signal),
     },
     history: async (signal) => (await read(signal)).history,
-    // Earlier versions are only in the server's own interface.
+    // The protocol gives no access to earlier versions.
     earlier: async () => [],
   };
 }

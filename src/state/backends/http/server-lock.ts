@@ -3,16 +3,16 @@ import { UserError } from '../../../problems/user-error.ts';
 import { isObject, parsedJson } from '../../../values/json.ts';
 import type { Secret } from '../../../values/value.ts';
 import type { Gate, GateHolder, StoredLock } from '../object-store/object-store.ts';
-import type { StateAnswer, StateServer } from './state-server.ts';
+import type { StateResponse, StateServer } from './state-server.ts';
 
-/** The number of refused unlock requests after which this is an error. */
+/** The number of refused unlock requests for one lock that are tolerated. */
 const MAX_REFUSALS = 3;
 
 export class ServerLock implements Gate {
   readonly #server: StateServer;
   readonly #place: HttpLocation;
   readonly #location: string;
-  /** The body of each lock, as sent or received. */
+  /** The body of each lock by its id, as sent or received. */
   readonly #known = new Map<string, object>();
   readonly #refusals = new Map<string, number>();
 
@@ -22,7 +22,7 @@ export class ServerLock implements Gate {
     this.#location = location;
   }
 
-  /** @throws UserError also if the server does not lock. */
+  /** @throws UserError if the server rejects the request, or grants two locks. */
   async enter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const info = infoOf(lock);
     this.#known.set(lock.id, info);
@@ -32,7 +32,7 @@ export class ServerLock implements Gate {
     return undefined;
   }
 
-  /** Requests the lock. @returns its other holder, if any. */
+  /** Requests the lock. @returns the holder if another run holds it. */
   async holderAfter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined> {
     const holder = await this.#ask(infoOf(lock), signal);
     return holder?.id === lock.id ? undefined : holder;
@@ -41,23 +41,24 @@ export class ServerLock implements Gate {
   async leave(id: string, signal: AbortSignal): Promise<void> {
     const { unlockAddress, unlockMethod } = this.#place;
     const body = Buffer.from(JSON.stringify(this.#known.get(id) ?? { ...EMPTY_LOCK, ID: id }));
-    // Without an id, some servers end any lock.
+    // If the request has no id, some servers remove any lock.
     const address = id === UNKNOWN ? unlockAddress : withId(unlockAddress, id);
     const refusals = this.#refusals.get(id) ?? 0;
     const { status, reason } = await this.#server.ask(unlockMethod, address, { body, signal });
     if (status < 300) return;
     this.#refusals.set(id, refusals + 1);
-    // The lock has ended, or belongs to another run by now: the next request shows it. Some servers fail to end a lock twice.
-    const isMethod = status === 405 || status === 501;
-    if (!isMethod && status < 500 && refusals < MAX_REFUSALS) return;
+    // The lock may already be released, or another run may hold it: the next request for the lock detects both. Some servers respond with
+    // 5xx to a second unlock request.
+    const isWrongMethod = status === 405 || status === 501;
+    if (!isWrongMethod && status < 500 && refusals < MAX_REFUSALS) return;
     const message = `cannot end the lock ${id} of the state ${this.#location}: ${reason}`;
-    if (status >= 500 && !isMethod && refusals < MAX_REFUSALS) throw new Error(message);
+    if (status >= 500 && !isWrongMethod && refusals < MAX_REFUSALS) throw new Error(message);
     throw new UserError(message, {
       hint: 'Check state.unlock_address and state.unlock_method (GitLab: DELETE).',
     });
   }
 
-  /** Requests a second lock, which must be refused: a server that grants it does not lock. */
+  /** Requests a second lock. A server that grants it does not lock at all. */
   async #probe(info: LockBody, signal: AbortSignal): Promise<void> {
     const second = { ...info, ID: randomUUID() };
     if ((await this.#ask(second, signal)) !== undefined) return;
@@ -70,10 +71,10 @@ export class ServerLock implements Gate {
   async #ask(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
     const { lockAddress, lockMethod } = this.#place;
     const body = Buffer.from(JSON.stringify(info));
-    const answer = await this.#server.ask(lockMethod, lockAddress, { body, signal });
-    if (answer.status < 300) return undefined;
-    if (answer.status === 409 || answer.status === 423) return this.#holderIn(answer);
-    const { status, reason } = answer;
+    const response = await this.#server.ask(lockMethod, lockAddress, { body, signal });
+    const { status, reason } = response;
+    if (status < 300) return undefined;
+    if (status === 409 || status === 423) return this.#holderIn(response);
     if (status === 404 || status === 405 || status === 501) {
       throw this.#lockError(`${lockMethod} was answered with ${reason}`);
     }
@@ -81,31 +82,31 @@ export class ServerLock implements Gate {
     throw status >= 500 ? new Error(message) : new UserError(message);
   }
 
-  #holderIn({ body }: StateAnswer): GateHolder {
+  #holderIn({ body }: StateResponse): GateHolder {
     const text = body.toString('utf8').trim();
     const value = parsedJson(text);
     const info = isObject(value) ? value : {};
     const id = [info.ID, text].find((each) => typeof each === 'string' && /^[\w.:-]{1,255}$/.test(each));
     if (typeof id !== 'string') return { id: UNKNOWN };
-    // GitLab answers with the operation and the info of the request.
+    // The response may lack the fields of a lock. GitLab returns the operation and the info of this request.
     if (!this.#known.has(id)) this.#known.set(id, { ...EMPTY_LOCK, ...info, ID: id });
     return { id, ...(typeof info.Who === 'string' && info.Who !== '' && { who: info.Who }) };
   }
 
-  #lockError(why: string): UserError {
-    return new UserError(`the server of the state ${this.#location} does not lock it: ${why}`, {
+  #lockError(reason: string): UserError {
+    return new UserError(`the server of the state ${this.#location} does not lock it: ${reason}`, {
       hint: 'Nothing was written. Check state.address, lock_address, lock_method and unlock_method; for GitLab: lock_method: POST, unlock_method: DELETE.',
     });
   }
 }
 
-/** The id of a lock whose server does not report it. */
+/** The id for a lock if the server does not report its id. */
 const UNKNOWN = 'unknown';
 
 const EMPTY_LOCK = { ID: '', Operation: '', Info: '', Who: '', Version: '', Created: '', Path: '' };
 type LockBody = typeof EMPTY_LOCK;
 
-/** The lock in Terraform's format. */
+/** Converts a lock to Terraform's format. */
 function infoOf({ id, operation, who, job, since, voxform_version }: StoredLock): LockBody {
   return {
     ID: id,

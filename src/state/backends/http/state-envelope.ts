@@ -7,9 +7,9 @@ import { changed } from '../object-store/change.ts';
 import { type Change, NO_CONTENT, type StoredContent, silenceOf, storedLock } from '../object-store/object-store.ts';
 
 /*
- * The body on a state server: a Terraform state of version 4 without resources, because some servers accept nothing else. They count
- * versions by `serial`, and require `lineage`, `resources` and `outputs`. Terraform cannot parse its `terraform_version`, and so refuses it
- * instead of replacing it.
+ * The body on a state server: a Terraform state of version 4 without resources, because some servers accept nothing else. These servers
+ * count versions by `serial`, and require `lineage`, `resources` and `outputs`. Terraform cannot parse this `terraform_version`, so it
+ * refuses the state instead of replacing it.
  */
 
 const FORMAT = 1;
@@ -18,7 +18,7 @@ const content = lazyStrictObject(() => ({
   format: z.literal(FORMAT),
   written_by: z.string(),
   write: z.string().min(1),
-  // The state is a string, because its digest covers its bytes.
+  // The state is a string to preserve its bytes, because the digest depends on them.
   state: z.string().nullable(),
   journal: z.string(),
   lock: storedLock().nullable(),
@@ -44,7 +44,7 @@ export function noVersion(): StateVersion {
   return { serial: 0, lineage: randomUUID(), history: [], held: NO_CONTENT };
 }
 
-/** @throws UserError if the body is not ours, or from a newer voxform. */
+/** @throws UserError if another program or a newer voxform wrote the body. */
 export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
   const value = parsedJson(body.toString());
   if (!isObject(value)) throw foreign(`${location} is not JSON`);
@@ -80,7 +80,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
   return { serial: data.serial, lineage: data.lineage, history, held };
 }
 
-/** The version after a change. */
+/** Returns the version after a change. */
 export function nextVersion({ serial, lineage, history, held }: StateVersion, change: Change): StateVersion {
   return {
     serial: serial + 1,
@@ -116,10 +116,10 @@ export function bodyOf({ serial, lineage, history, held }: StateVersion, written
   );
 }
 
-/** The maximum size of the history in characters; every write sends all of it. */
+/** The maximum length of the history. Every write sends all of it. */
 const MAX_HISTORY = 128 * 1024;
 
-/** The last lines that fit. A run with very many resources keeps its line without its resources. */
+/** Returns the last lines that fit. Removes the resources from the last line if they take more than half of the maximum. */
 function newest(lines: readonly string[]): readonly string[] {
   const last = lines.at(-1) ?? '{}';
   const all = last.length > MAX_HISTORY / 2 ? lines.with(-1, withoutResources(last)) : lines;

@@ -21,7 +21,7 @@ interface StateServerOptions {
   readonly timeoutMilliseconds?: number | undefined;
 }
 
-export interface StateAnswer {
+export interface StateResponse {
   readonly status: number;
   readonly body: Buffer;
   /** Status and reason of a response, for messages, e.g. `409 State is locked`. */
@@ -30,7 +30,7 @@ export interface StateAnswer {
 
 const MAX_REDIRECTS = 3;
 
-/** Sends the requests of one store, and separates responses, temporary failures and configuration errors. */
+/** Sends the requests of one store, and distinguishes responses, temporary failures and configuration errors. */
 export class StateServer {
   readonly #options: StateServerOptions;
   readonly #redactor = new Redactor();
@@ -43,15 +43,15 @@ export class StateServer {
   }
 
   /**
-   * Returns any response to this request, e.g. a 404 or a 409.
-   * @throws UserError for rejected credentials, redirects and untrusted certificates. Error for temporary failures: 408, 429, 503, and a
-   * lost answer, after which the write may have been executed.
+   * Sends a request. Returns responses with error statuses too, e.g. 404 and 409.
+   * @throws UserError for rejected credentials, redirects and untrusted certificates; Error for temporary failures: 408, 429, 503, and a
+   * missing response, after which the write may have been executed.
    */
   async ask(
     method: string,
     address: string,
     { body, signal }: { body?: Buffer; signal: AbortSignal },
-  ): Promise<StateAnswer> {
+  ): Promise<StateResponse> {
     let url = new URL(address);
     for (let redirects = 0; ; redirects++) {
       const authorization = this.#credentials(url);
@@ -60,15 +60,15 @@ export class StateServer {
       const { status } = result;
       const target = status >= 300 && status < 400 ? targetOf(result.headers.location, url) : undefined;
       if (target !== undefined && target.origin === url.origin && method === 'GET') {
-        if (redirects === MAX_REDIRECTS) throw this.#wrong(`redirects ${MAX_REDIRECTS} times and more`);
+        if (redirects === MAX_REDIRECTS) throw this.#addressError(`redirects ${MAX_REDIRECTS} times and more`);
         url = target;
         continue;
       }
       const { code, detail } = readErrorBody(result.body, this.#redactor.redact);
       const reason = isSuccess(status) ? String(status) : [status, detail ?? code].filter(Boolean).join(' ');
       if (status >= 300 && status < 400) {
-        const where = target === undefined ? '' : ` to ${target.origin}`;
-        throw this.#wrong(`redirects ${method} requests${where} (${status})`);
+        const destination = target === undefined ? '' : ` to ${target.origin}`;
+        throw this.#addressError(`redirects ${method} requests${destination} (${status})`);
       }
       if (isSuccess(status) && looksLikeMarkup(result.body.toString('utf8', 0, 200))) {
         throw new UserError(`${url.host} answered ${method} with a web page, not as a state server`, {
@@ -102,9 +102,9 @@ export class StateServer {
   #refuse(status: number, reason: string): void {
     const { location, username, password } = this.#options;
     if (status === 401) {
-      const isNone = username === undefined && password === undefined;
+      const hasNone = username === undefined && password === undefined;
       throw new UserError(
-        `the state ${location} ${isNone ? 'requires a user name and a password' : 'rejected the user name or the password'} (${reason})`,
+        `the state ${location} ${hasNone ? 'requires a user name and a password' : 'rejected the user name or the password'} (${reason})`,
         { hint: 'Check state.username and state.password.' },
       );
     }
@@ -120,8 +120,8 @@ export class StateServer {
     }
   }
 
-  #wrong(what: string): UserError {
-    return new UserError(`the state ${this.#options.location} ${what}`, {
+  #addressError(problem: string): UserError {
+    return new UserError(`the state ${this.#options.location} ${problem}`, {
       hint: 'Set state.address, lock_address and unlock_address to the final addresses.',
     });
   }

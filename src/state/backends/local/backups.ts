@@ -23,19 +23,19 @@ interface FoundFile {
   readonly modified: number;
 }
 
-interface Dated extends StateBackup, FoundFile {
+interface DatedBackup extends StateBackup, FoundFile {
   readonly lineage: string;
-  /** Serial of a document; a journal has half a step more than the document that it continues. */
+  /** The serial of a document. A journal has the serial of its document plus 0.5. */
   readonly step: number;
 }
 
 /**
- * The content of the files beside a state and of quarantined states, newest first: by serial if serials can be compared, because a file may
- * have been copied at any time. Unreadable files are skipped.
+ * Reads the document, the journal and the backups of a state, and quarantined states, newest first. Files of one lineage are compared by
+ * serial, because a file may have been copied at any time. Unreadable files are skipped.
  */
 export async function readBackups(files: Files, path: string, seal: Seal | undefined): Promise<StateBackup[]> {
   const documents: { readonly from: FoundFile; readonly document: StateDocument }[] = [];
-  const dated: Dated[] = [];
+  const dated: DatedBackup[] = [];
   const [journals, others] = await filesOf(files, path);
   for (const from of others) {
     const document = await documentIn(files, from.source, seal);
@@ -46,8 +46,8 @@ export async function readBackups(files: Files, path: string, seal: Seal | undef
   }
   for (const from of journals) {
     const bytes = (await readIfThere(files, from.source).catch(() => undefined)) ?? Buffer.alloc(0);
-    const written = Map.groupBy(wholeEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
-    for (const journal of written.values()) {
+    const byDocument = Map.groupBy(wholeEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
+    for (const journal of byDocument.values()) {
       const { lineage = '', serial = 0 } = journal[0] ?? {};
       const opened = await openedContent({ document: undefined, journal }, from.source, seal).catch(() => undefined);
       if (opened === undefined) continue;
@@ -75,7 +75,7 @@ export async function readBackups(files: Files, path: string, seal: Seal | undef
 function contentOf(
   document: StateDocument,
   entries: readonly JournalEntry[] = [],
-): Pick<Dated, 'resources' | 'pending' | 'orphans' | 'lineage'> {
+): Pick<DatedBackup, 'resources' | 'pending' | 'orphans' | 'lineage'> {
   const { resources, pending, orphans, lineage } = fold(document, entries);
   return { resources, pending, orphans, lineage };
 }
@@ -104,7 +104,7 @@ export async function quarantine(files: Files, path: string, id: string): Promis
   if (own.length === 0) return undefined;
   const folder = `${path}.lost-${id}`;
   await files.mkdir(folder, { mode: 0o700 });
-  // The document is moved last: as long as it exists, even damaged, this is not a first run.
+  // The document is moved last: while it exists, even damaged, no run creates a new state.
   for (const name of own.sort((a, b) => b.length - a.length)) {
     await files.rename(join(dirname(path), name), join(folder, name));
   }
@@ -112,26 +112,26 @@ export async function quarantine(files: Files, path: string, id: string): Promis
   return folder;
 }
 
-/** The document, its journal and its backups. */
+/** True for the name of the document, its journal or one of its backups. */
 function isOwn(name: string, document: string): boolean {
   return name === document || name === `${document}.journal` || /^\.backup-\d+$/.test(name.slice(document.length))
     ? name.startsWith(document)
     : false;
 }
 
-/** The journals and the documents, also quarantined ones. */
+/** Returns the journals and the documents, including quarantined ones. */
 async function filesOf(files: Files, path: string): Promise<[journals: FoundFile[], documents: FoundFile[]]> {
   const [folder, document] = [dirname(path), basename(path)];
-  const places: string[] = [];
+  const paths: string[] = [];
   for (const name of await namesIn(files, folder)) {
-    const place = join(folder, name);
-    if (isOwn(name, document) || name.startsWith(`${document}.journal.aside-`)) places.push(place);
+    const file = join(folder, name);
+    if (isOwn(name, document) || name.startsWith(`${document}.journal.aside-`)) paths.push(file);
     if (!name.startsWith(`${document}.lost-`)) continue;
-    const lost = await namesIn(files, place);
-    places.push(...lost.filter((each) => isOwn(each, document)).map((each) => join(place, each)));
+    const lost = await namesIn(files, file);
+    paths.push(...lost.filter((each) => isOwn(each, document)).map((each) => join(file, each)));
   }
   const found: [FoundFile[], FoundFile[]] = [[], []];
-  for (const source of places) {
+  for (const source of paths) {
     const { mtimeMs: modified } = await files.stat(source);
     found[basename(source).includes('.journal') ? 0 : 1].push({ source, modified });
   }
@@ -147,15 +147,15 @@ async function namesIn(files: Files, folder: string): Promise<string[]> {
   }
 }
 
-/** Stores the backups as the seal writes them. @returns those that cannot be read, which stay as they are. */
+/** Rewrites the backups in the form of the seal. @returns the paths of unreadable backups, which stay unchanged. */
 export async function convertBackups(files: Files, path: string, seal: Seal): Promise<string[]> {
-  const unread: string[] = [];
+  const unreadable: string[] = [];
   const [journals, documents] = await filesOf(files, path);
   for (const { source } of documents) {
-    // The document itself was written under the lock.
+    // The commit has already rewritten the document.
     if (source === path) continue;
     const document = await documentIn(files, source, seal);
-    if (document === undefined) unread.push(source);
+    if (document === undefined) unreadable.push(source);
     else await replaceFile(source, [stateBytes(await seal.sealed(document))], { files });
   }
   for (const { source } of journals) {
@@ -165,39 +165,39 @@ export async function convertBackups(files: Files, path: string, seal: Seal): Pr
     const sealed = await Promise.all(entries.map((entry) => seal.sealedEntry(entry)));
     await replaceFile(source, sealed.map(journalLine).join(''), { files });
   }
-  return unread;
+  return unreadable;
 }
 
-interface Around {
+interface NewerSearch {
   readonly files: Files;
   /** Path of the document. */
   readonly path: string;
   readonly marks?: Marks | undefined;
   readonly seal?: Seal | undefined;
-  /** A run that died during a commit leaves a journal and a newer backup; its state is not outdated. */
+  /** True to ignore the backups: a run that died during a commit leaves a journal and a newer backup, but its state is not outdated. */
   readonly hasJournal: boolean;
 }
 
-/** The later write that the backups or the mark of this machine know. */
+/** Finds a later write than that of the document, in the backups and the mark of this machine. */
 export async function newerThan(
   document: StateDocument,
-  { files, path, marks, seal, hasJournal }: Around,
+  { files, path, marks, seal, hasJournal }: NewerSearch,
 ): Promise<NewerState | undefined> {
   const mark = await marks?.read(document);
-  const passed = mark !== undefined && isSuperseded(document, mark) ? mark : undefined;
-  const places = hasJournal ? [] : await newerBackups(files, path, document.serial);
-  if (passed !== undefined && passed.path !== path) places.push(passed.path);
-  let newest: { readonly place: string; readonly copy: StateDocument } | undefined;
-  for (const place of places) {
-    const copy = await documentIn(files, place, seal);
+  const newerMark = mark !== undefined && isSuperseded(document, mark) ? mark : undefined;
+  const paths = hasJournal ? [] : await newerBackups(files, path, document.serial);
+  if (newerMark !== undefined && newerMark.path !== path) paths.push(newerMark.path);
+  let newest: { readonly file: string; readonly copy: StateDocument } | undefined;
+  for (const file of paths) {
+    const copy = await documentIn(files, file, seal);
     if (copy === undefined || !isLater(copy, document) || isRewrite(copy, document)) continue;
-    if (newest === undefined || copy.serial > newest.copy.serial) newest = { place, copy };
+    if (newest === undefined || copy.serial > newest.copy.serial) newest = { file, copy };
   }
-  if (newest === undefined) return passed && { serial: passed.serial, copy: undefined, missing: [] };
-  const { place, copy } = newest;
+  if (newest === undefined) return newerMark && { serial: newerMark.serial, copy: undefined, missing: [] };
+  const { file, copy } = newest;
   return {
-    serial: Math.max(copy.serial, passed?.serial ?? 0),
-    copy: shellWord(place),
+    serial: Math.max(copy.serial, newerMark?.serial ?? 0),
+    copy: shellWord(file),
     missing: missingFrom(document, copy),
   };
 }
@@ -207,13 +207,13 @@ function isLater(copy: StateDocument, document: StateDocument): boolean {
   return isSame && isSuperseded(document, copy);
 }
 
-/** True if the copy has nothing else than the document: "state seal" died before it replaced the document. */
+/** True if the copy has the same content as the document: a `state seal` died before it replaced the document. */
 function isRewrite(copy: StateDocument, document: StateDocument): boolean {
   const { serial, write, voxform_version } = document;
   return jsonEqual({ ...copy, serial, write, voxform_version }, document);
 }
 
-/** Parses a document; undefined if it is unreadable, and so could not be pushed either. */
+/** Returns a document; undefined if it is unreadable, so that it could not be pushed either. */
 async function documentIn(files: Files, file: string, seal: Seal = noSeal): Promise<StateDocument | undefined> {
   try {
     const bytes = await readIfThere(files, file);

@@ -9,8 +9,8 @@ import type { FailPoint } from '../backend.ts';
 import type { ContentFiles, StoredContent } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
-/** The number of earlier documents that are kept, besides a copy of the current one. */
-const keptBackups = 5;
+/** The maximum number of backups of earlier documents, in addition to that of the current one. */
+const MAX_EARLIER = 5;
 
 interface Backup {
   readonly path: string;
@@ -18,8 +18,8 @@ interface Backup {
 }
 
 /**
- * The path with symbolic links followed, also to a file that does not exist yet.
- * @throws UserError if a link leads into a missing folder: a volume that is not mounted is no first run.
+ * Follows symbolic links, even to a file that does not exist yet.
+ * @throws UserError if a link points into a missing folder: if a volume is not mounted, no new state may be created.
  */
 export async function targetOf(files: Files, path: string): Promise<string> {
   let target = path;
@@ -48,14 +48,14 @@ async function requireFolder(files: Files, path: string, folder: string): Promis
   }
 }
 
-/** The document and the journal, and how to restore a damaged one. */
+/** Reads the document and the journal, with a hint that explains how to restore a damaged document. */
 export async function readContent(
   files: Files,
   path: string,
 ): Promise<Pick<StoredContent, 'state' | 'journal'> & { readonly files: ContentFiles }> {
   const journalPath = journalPathOf(path);
-  // The journal is read first, so that a merged journal is outdated but never missing. The backups are listed before the document, because
-  // each of them has a document already.
+  // The journal is read before the document: if another run merges it in between, it is outdated, but no entry is missing. The backups are
+  // listed before the document, because a backup must not be found without its document.
   const journal = (await readIfThere(files, journalPath)) ?? new Uint8Array();
   const [backup] = await backups(files, path);
   const restore = restoreHint(path, backup);
@@ -87,21 +87,22 @@ interface DocumentWrite {
 }
 
 /**
- * Replaces the document in one step; a copy stays beside it as `.backup-<serial>`. The copy is made first, so that deleting the document
- * by mistake never leaves only older ones; of a first document it is made afterwards, because a backup without a document is refused.
+ * Replaces the document atomically, and stores a copy next to it as `.backup-<serial>`. The copy is stored first, so that the newest backup
+ * is never older than a document that is deleted by mistake. The copy of a first document is stored afterwards, because a backup without a
+ * document is an error.
  */
 export async function writeDocument(files: Files, writing: DocumentWrite): Promise<void> {
   const { path, bytes, serial, replaces, failPoint } = writing;
   const backup = backupPath(path, serial);
-  const draft = await written(files, path, bytes);
+  const draft = await writeDraft(files, path, bytes);
   if (replaces) {
     await files.rename(draft, backup);
-    await copied(files, backup, draft);
+    await copySynced(files, backup, draft);
   }
   failPoint('before-rename');
   await files.rename(draft, path);
   if (!replaces) {
-    await copied(files, path, draft);
+    await copySynced(files, path, draft);
     await files.rename(draft, backup);
   }
   await syncFolderOf(files, path);
@@ -112,7 +113,7 @@ export async function writeMark(files: Files, path: string, mark: Uint8Array): P
   await replaceFile(path, Buffer.from(mark).toString(), { files, draft: draftOf(path) });
 }
 
-/** Backs up the current document unless a backup exists, also if another program created the document. */
+/** Backs up the current document unless a backup exists. It has none if another program created the document. */
 export async function keepCurrent(
   files: Files,
   path: string,
@@ -120,35 +121,35 @@ export async function keepCurrent(
 ): Promise<void> {
   const backup = backupPath(path, serial);
   if ((await files.stat(backup).catch(whereMissing)) !== undefined) return;
-  await files.rename(await written(files, path, bytes), backup);
+  await files.rename(await writeDraft(files, path, bytes), backup);
 }
 
 /** Removes all but the newest backups of each lineage, because serials of different lineages cannot be compared. */
 export async function pruneBackups(files: Files, path: string): Promise<void> {
-  const seen = new Map<string | undefined, number>();
+  const counts = new Map<string | undefined, number>();
   for (const { path: backup } of await backups(files, path)) {
     const lineage = await lineageIn(files, backup);
-    const count = (seen.get(lineage) ?? 0) + 1;
-    seen.set(lineage, count);
-    if (count > keptBackups + 1) await unlinkIfThere(files, backup);
+    const count = (counts.get(lineage) ?? 0) + 1;
+    counts.set(lineage, count);
+    if (count > MAX_EARLIER + 1) await unlinkIfThere(files, backup);
   }
 }
 
-/** A synced draft beside the document. */
-function written(files: Files, path: string, bytes: Uint8Array): Promise<string> {
+/** Writes a synced draft next to the document. @returns its path. */
+function writeDraft(files: Files, path: string, bytes: Uint8Array): Promise<string> {
   return writeBeside(path, [Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)], {
     files,
     draft: draftOf(path),
   });
 }
 
-/** Only the holder of the lock writes it, and removes the draft of a dead holder. */
+/** Returns the path of the draft. Only the holder of the lock writes it, and removes the draft of a dead holder. */
 export function draftOf(path: string): string {
   return `${path}.tmp`;
 }
 
-/** A copy, not a link: an editor that writes the document in place must not change its backup. */
-async function copied(files: Files, from: string, to: string): Promise<void> {
+/** Makes a copy instead of a link: an editor that changes the document in place must not change its backup. */
+async function copySynced(files: Files, from: string, to: string): Promise<void> {
   await files.copyFile(from, to);
   await using handle = await files.open(to, 'r+');
   await handle.sync();
@@ -158,7 +159,7 @@ function backupPath(path: string, serial: number): string {
   return `${path}.backup-${serial}`;
 }
 
-/** Backups with a higher serial, the newest first. */
+/** Returns the paths of the backups with a higher serial, newest first. */
 export async function newerBackups(files: Files, path: string, serial: number): Promise<string[]> {
   const newer = (await backups(files, path)).filter((backup) => backup.serial > serial);
   return newer.map((backup) => backup.path);
@@ -171,7 +172,7 @@ async function lineageIn(files: Files, backup: string): Promise<string | undefin
   return /^ {2}"lineage": "(.*)",$/m.exec(buffer.toString('utf8', 0, bytesRead))?.[1];
 }
 
-/** Newest first, by serial, because a copy has the time of the copy. */
+/** Returns the backups, highest serial first. The time of a file is not reliable, because it may be that of a copy. */
 async function backups(files: Files, path: string): Promise<Backup[]> {
   const prefix = `${basename(path)}.backup-`;
   const names = (await files.readdir(dirname(path)).catch(whereMissing)) ?? [];

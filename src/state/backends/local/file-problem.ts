@@ -2,7 +2,7 @@ import type { Files } from '../../../files/files.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { UserError } from '../../../problems/user-error.ts';
 
-/** The content; undefined if there is no such file. */
+/** Returns the content of a file; undefined if it does not exist. */
 export async function readIfThere(files: Files, path: string): Promise<Buffer | undefined> {
   try {
     return await files.readFile(path);
@@ -23,7 +23,7 @@ export async function onFiles<T>(verb: Verb, location: string, work: () => Promi
 
 type Verb = 'read' | 'write' | 'lock';
 
-/** A `UserError` for a file system error; other errors are returned unchanged. */
+/** Converts a file system error to a `UserError`. Returns other errors unchanged. */
 function fileProblem(error: unknown, verb: Verb, path: string): unknown {
   const code = errorCode(error);
   if (error instanceof UserError || code === undefined) return error;
@@ -35,14 +35,14 @@ function fileProblem(error: unknown, verb: Verb, path: string): unknown {
   });
 }
 
-const full = 'Free some space and run the command again; everything written so far is kept.';
-const rights = 'Give this user read and write access to the file and its folder.';
+const FREE_SPACE = 'Free some space and run the command again; everything written so far is kept.';
+const GIVE_ACCESS = 'Give this user read and write access to the file and its folder.';
 const problems: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
-  ENOSPC: ['the disk is full', full],
-  EDQUOT: ['the disk quota is exceeded', full],
+  ENOSPC: ['the disk is full', FREE_SPACE],
+  EDQUOT: ['the disk quota is exceeded', FREE_SPACE],
   EFBIG: ['the file size limit is exceeded', 'Raise the limit (ulimit -f) and run the command again.'],
-  EACCES: ['permission denied', rights],
-  EPERM: ['operation not permitted', rights],
+  EACCES: ['permission denied', GIVE_ACCESS],
+  EPERM: ['operation not permitted', GIVE_ACCESS],
   EROFS: ['the file system is read-only', 'Set `state.path` of the workspace to a writable path.'],
   ENOENT: ['the folder cannot be created', 'Set `state.path` of the workspace to a writable path.'],
   EISDIR: ['it is a folder', 'Move the folder away, or set `state.path` of the workspace to another path.'],

@@ -8,7 +8,7 @@ import { recordsIn as countIn, readIn } from '../object-store/stored-content.ts'
 import { readBackups } from './backups.ts';
 import { readContent, targetOf } from './document-file.ts';
 
-/** Where to search for a state of a workspace under another name. */
+/** Describes a search for a state of a workspace under another name. */
 interface OtherStateSearch {
   /** Path of the document in the workspace's settings; undefined if it is not on this machine. */
   readonly path: string | undefined;
@@ -31,30 +31,30 @@ export interface OtherState {
 /** The maximum number of files to check. */
 const MAX_FILES = 500;
 
-/** Another state of the same workspace that has records. Moved states and those of other workspaces are skipped. */
+/** Finds another state of the same workspace that has records. Skips moved states and those of other workspaces. */
 export async function findOtherState(search: OtherStateSearch): Promise<OtherState | undefined> {
   const files = search.files ?? nodeFiles;
   const own = search.path;
   const named = (await Promise.all(search.folders.map((folder) => documentsIn(files, folder)))).flat();
-  const seen = new Set(own === undefined ? [] : [await targetOf(files, own).catch(() => own)]);
+  const checked = new Set(own === undefined ? [] : [await targetOf(files, own).catch(() => own)]);
   for (const path of [...search.others, ...named].slice(0, MAX_FILES)) {
     const real = await targetOf(files, path).catch(() => path);
-    if (seen.has(real)) continue;
-    seen.add(real);
+    if (checked.has(real)) continue;
+    checked.add(real);
     const records = await recordsIn(files, real, search);
     if (records !== 0) return { path, records };
   }
   return undefined;
 }
 
-/** The documents of a folder, including those whose journal or backups alone are left. */
+/** Returns the paths of the documents in a folder, including missing ones that still have a journal or a backup. */
 async function documentsIn(files: Files, folder: string): Promise<string[]> {
   const names = await files.readdir(folder).catch(() => []);
   const documents = names.flatMap((name) => /^(.+?\.state\.json)(\.(journal|backup-\d+))?$/.exec(name)?.[1] ?? []);
   return [...new Set(documents)].sort(compareText).map((name) => join(folder, name));
 }
 
-/** Number of records in a state of the workspace; 0 for another workspace. */
+/** Returns the number of records in a state of the workspace; 0 for another workspace, undefined if the state is unreadable. */
 async function recordsIn(
   files: Files,
   path: string,

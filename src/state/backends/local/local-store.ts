@@ -43,7 +43,7 @@ import { onFiles, readIfThere } from './file-problem.ts';
 import { LockFile, localTiming } from './lock-file.ts';
 
 export interface LocalStoreOptions extends StoreUser {
-  /** Path of the document. The journal, the lock and the backups are beside it, or beside the target of a link. */
+  /** Path of the document, or of a link to it. The journal, the lock and the backups are in the folder of the document. */
   readonly path: string;
   /** Location of the state for messages; default: the path. */
   readonly location?: string | undefined;
@@ -54,7 +54,7 @@ export interface LocalStoreOptions extends StoreUser {
   readonly files?: Files | undefined;
 }
 
-/** A state in files of this machine. */
+/** A state in local files. */
 export class LocalStore implements ObjectStore {
   readonly location: string;
   readonly setting = 'state.path';
@@ -66,7 +66,7 @@ export class LocalStore implements ObjectStore {
   /** Id of the lock that this store holds. */
   #own: string | undefined;
   #journal: { readonly handle: FileHandle; length: number } | undefined;
-  /** When the lock was renewed in the current turn of the event loop. */
+  /** The time when the lock was renewed in the current turn of the event loop. */
   #renewedAt: number | undefined;
 
   constructor(options: LocalStoreOptions) {
@@ -128,7 +128,7 @@ export class LocalStore implements ObjectStore {
     return Promise.resolve([]);
   }
 
-  /** Takes the lock, and reads the content again: another run may have written it until now. */
+  /** Takes the lock and reads the content again: another run may have written it in the meantime. */
   async #take({ lock, history }: Change, held: StoredContent): Promise<StoredContent> {
     const files = this.#files;
     return this.#at('lock', async (path, lockFile) => {
@@ -140,7 +140,7 @@ export class LocalStore implements ObjectStore {
       this.#own = lock.id;
       this.#renewedAt = undefined;
       if (history !== undefined) await this.#addToHistory(path, history);
-      // Remaining files are harmless.
+      // If files remain, they are harmless.
       await unlinkIfThere(files, draftOf(path)).catch(() => undefined);
       await lockFile.removeLeftovers(lock.id).catch(() => undefined);
       const content = {
@@ -172,7 +172,7 @@ export class LocalStore implements ObjectStore {
       ({ entries, goodLength } = parseJournal(bytes, journalPath));
       stored = readIn(content, this.location);
     } catch (error) {
-      // The first read of the lease reports it.
+      // The first read of the lease reports the error.
       if (error instanceof UserError) return bytes;
       throw error;
     }
@@ -183,20 +183,20 @@ export class LocalStore implements ObjectStore {
       await handle.sync();
       return bytes.subarray(0, goodLength);
     }
-    const unknown = await this.#missingFrom({ document: stored.document, journal: entries });
-    if (unknown.length === 0) await unlinkIfThere(files, journalPath);
+    const missing = await this.#missingFrom({ document: stored.document, journal: entries });
+    if (missing.length === 0) await unlinkIfThere(files, journalPath);
     else {
-      const kept = `${journalPath}.aside-${this.#own}`;
-      await files.rename(journalPath, kept);
+      const quarantined = `${journalPath}.aside-${this.#own}`;
+      await files.rename(journalPath, quarantined);
       await syncFolderOf(files, path);
       this.#options.warn?.(
-        `the journal of ${this.location} belonged to another state; it is now in quarantine as ${kept} and names records missing from this state: ${unknown.join(', ')}`,
+        `the journal of ${this.location} belonged to another state; it is now in quarantine as ${quarantined} and names records missing from this state: ${missing.join(', ')}`,
       );
     }
     return new Uint8Array();
   }
 
-  /** Addresses, with ids if known, in the entries that are missing from the document. */
+  /** Returns the records in the entries that are missing from the document: addresses, with their ids if known. */
   async #missingFrom(content: ReturnType<typeof readIn>): Promise<string[]> {
     if (content.document === undefined) return [];
     const { document, journal } = await openedContent(content, this.location, this.#options.seal);
@@ -229,16 +229,16 @@ export class LocalStore implements ObjectStore {
       await marks?.raise(document, path);
       failPoint('before-truncate');
       await unlinkIfThere(files, journalPathOf(path));
-      // Remaining backups are harmless.
+      // If old backups remain, they are harmless.
       await pruneBackups(files, path).catch(() => undefined);
     }
   }
 
-  /** After a failure, truncates the journal to its earlier length if possible. */
+  /** Appends to the journal. If that fails, truncates the journal to its earlier length if possible. */
   async #append(path: string, lockFile: LockFile, bytes: Uint8Array): Promise<void> {
     const { failPoint } = this.#options;
     failPoint?.('before-append');
-    this.#journal ??= await this.#opened(path);
+    this.#journal ??= await this.#openJournal(path);
     const { handle, length } = this.#journal;
     try {
       await writeFully(handle, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -251,12 +251,12 @@ export class LocalStore implements ObjectStore {
       throw error;
     }
     this.#journal.length += bytes.length;
-    // A run that has taken the lock in the meantime may have merged and removed the file before these lines were written.
+    // If another run took the lock in the meantime, it may have merged and removed the file before these lines were written.
     await this.#renew(lockFile);
     failPoint?.('after-append');
   }
 
-  async #opened(path: string): Promise<{ handle: FileHandle; length: number }> {
+  async #openJournal(path: string): Promise<{ handle: FileHandle; length: number }> {
     const handle = await this.#files.open(journalPathOf(path), 'a', 0o600);
     try {
       await handle.chmod(0o600);
@@ -290,7 +290,7 @@ export class LocalStore implements ObjectStore {
     });
   }
 
-  /** Not synced, and never fails: the state is complete without it. */
+  /** Does not sync and never fails: the state is complete without its history. */
   async #addToHistory(path: string, line: string): Promise<void> {
     const file = historyPathOf(path);
     try {
@@ -299,14 +299,14 @@ export class LocalStore implements ObjectStore {
       const text = (await this.#files.readFile(file)).toString();
       await replaceFile(file, newestLines(text), { isDurable: false });
     } catch {
-      // The history has a gap.
+      // The line is missing from the history.
     }
   }
 
   #at<T>(verb: 'read' | 'write' | 'lock', work: (path: string, lock: LockFile) => Promise<T>): Promise<T> {
     const [files, options] = [this.#files, this.#options];
     return onFiles(verb, this.location, async () => {
-      // A link that changes during a run is ignored.
+      // While this store holds the lock, a change of the link is ignored.
       if (this.#own === undefined) this.#path = await targetOf(files, options.path);
       const path = this.#path;
       return work(path, new LockFile({ ...options, files, path: `${path}.lock`, user: options }));
@@ -317,8 +317,8 @@ export class LocalStore implements ObjectStore {
 async function lockIn(file: LockFile): Promise<StoredContent> {
   const found = await file.read();
   if (found === undefined) return NO_CONTENT;
-  const { info, ...judged } = found;
-  return { ...NO_CONTENT, lock: { ...info, heard: info.since }, ...judged };
+  const { info, ...status } = found;
+  return { ...NO_CONTENT, lock: { ...info, heard: info.since }, ...status };
 }
 
 function historyPathOf(path: string): string {

@@ -16,12 +16,12 @@ import type { LockTiming } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
 
 /*
- * The lock file is created atomically. To end the lock X of another run, a run first creates the file
- * `.claim-X`, which only one can, and then checks that X still exists: two runs that find the same dead holder cannot both take
- * its lock. A claim has the format of a lock, and the claim of a dead process is itself claimed in the same way.
+ * The lock file is created atomically. To remove the lock X of another run, a run first creates the file `.claim-X`, which only one run can
+ * do, and then checks that X still exists. So two runs that find the same dead holder cannot both take its lock. A claim has the format of
+ * a lock, and the claim of a dead process is claimed in the same way.
  *
- * The holder writes to the file every few seconds, so that the file system stamps it. Other runs compare the stamp with that of a file
- * written just now: both come from the clock of the file system, which may be on another machine.
+ * The holder writes to the file every few seconds, which updates its time of modification. Other runs compare this time with that of a new
+ * file. Both times come from the clock of the file system, which may be on another machine.
  */
 
 const fileContent = lazily(() =>
@@ -39,8 +39,8 @@ const fileContent = lazily(() =>
 type FileLock = z.infer<ReturnType<typeof fileContent>>;
 
 /** The maximum number of reads of an incomplete lock file, which another process may still be writing. */
-const READS = 3;
-const BETWEEN_READS = 25;
+const MAX_READS = 3;
+const READ_INTERVAL_MS = 25;
 
 export const localTiming: LockTiming = {
   heartbeat: 5_000,
@@ -68,10 +68,10 @@ interface HeldLock {
   readonly isHolderDead: boolean;
 }
 
-interface Silence {
+interface LastWrite {
   /** The time of the last write, in milliseconds of the file system's clock. */
-  readonly stamp: number;
-  readonly milliseconds: number;
+  readonly time: number;
+  readonly ageMilliseconds: number;
 }
 
 export class LockFile {
@@ -92,10 +92,11 @@ export class LockFile {
     if (holder === undefined) return undefined;
     const { process: _, ...info } = holder;
     if (this.#isDead(holder)) return { info, silentSeconds: undefined, isHolderDead: true };
-    return { info, silentSeconds: secondsOf(await this.#silenceOf(this.#path)), isHolderDead: false };
+    const lastWrite = await this.#lastWrite(this.#path);
+    return { info, silentSeconds: lastWrite && Math.round(lastWrite.ageMilliseconds / 1000), isHolderDead: false };
   }
 
-  /** @param dead id of the lock that is taken over, if any. @returns false if another run was first, or the holder is alive. */
+  /** Takes the lock. @param dead id of the lock to take over, if any. @returns false if another run was first, or the holder is alive. */
   async take(info: LockInfo, dead?: string): Promise<boolean> {
     const own = this.#withProcess(info);
     if (dead === undefined) return this.#create(this.#path, own);
@@ -105,13 +106,13 @@ export class LockFile {
     if (!assessed.isAbandoned) return false;
     const claims = await this.#claim({ file: this.#path, dead: holder, own });
     if (claims === undefined) return false;
-    // If this process was suspended and its claim was removed meanwhile, it must not continue.
+    // If this process was suspended and its claim was removed in the meantime, it must not continue.
     const last = claims.at(-1) ?? this.#path;
     if ((await this.#read(last))?.id !== own.id) return false;
     try {
       // A holder that resumed in the meantime keeps its lock.
-      const { stamp } = assessed;
-      if (stamp !== undefined && (await this.#stampOf(this.#path)) !== stamp) return false;
+      const { time } = assessed;
+      if (time !== undefined && (await this.#timeOf(this.#path)) !== time) return false;
       const draft = temporaryName(this.#path, own.id);
       await replaceFile(this.#path, [bytesOf(own)], { files: this.#files, draft });
     } finally {
@@ -121,10 +122,10 @@ export class LockFile {
   }
 
   /**
-   * Updates the time of the file by writing its last byte again, so that readers never see partial content. A lock is replaced by another
-   * file, never overwritten, so this cannot reach the lock of the next holder.
-   * @returns false if the lock is not ours, or another run is about to take it over. That run creates its claim first and then reads the
-   * stamp, so that one of the two sees the other.
+   * Updates the time of the file by rewriting its last byte, so that readers never see partial content. The next holder creates another
+   * file, so this cannot change its lock.
+   * @returns false if the lock is not ours, or another run is about to take it over. That run creates its claim before it reads the time of
+   * the file, so that at least one of the two notices the other.
    */
   async renew(id: string): Promise<boolean> {
     try {
@@ -161,13 +162,13 @@ export class LockFile {
     return true;
   }
 
-  /** Removes files of the lock whose writers are dead. To be called by the holder of the lock. */
+  /** Removes drafts and claims whose writers are dead. Only the holder of the lock may call it. */
   async removeLeftovers(id: string): Promise<void> {
     const [folder, prefix] = [dirname(this.#path), `${basename(this.#path)}.`];
     for (const name of await this.#files.readdir(folder)) {
-      const kind = name.startsWith(prefix) ? name.slice(prefix.length) : '';
-      // A claim on our lock is valid until another run finds that its writer is dead.
-      if (!TEMPORARY.test(kind) || kind === `claim-${id}`) continue;
+      const suffix = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+      // A claim on our lock stays valid until another run that wants the lock finds the claimant dead.
+      if (!TEMPORARY.test(suffix) || suffix === `claim-${id}`) continue;
       const file = join(folder, name);
       const bytes = await readIfThere(this.#files, file);
       if (bytes !== undefined && (await this.#judge(file, parsed(bytes), false)).isAbandoned)
@@ -175,7 +176,7 @@ export class LockFile {
     }
   }
 
-  /** Acquires the right to remove a lock or claim. Returns the claims to remove afterwards, or undefined if another run has it. */
+  /** Acquires the right to remove a lock or claim. Returns the claims to remove afterwards, or undefined if another run has the right. */
   async #claim(claiming: {
     readonly file: string;
     readonly dead: FileLock;
@@ -202,65 +203,65 @@ export class LockFile {
   }
 
   /**
-   * Judges whether the writer of a lock or claim is dead, or has sent no heartbeat for too long. An incomplete file has no writer.
-   * @param waits true to wait for another heartbeat: every lock looks expired after a suspend or a change of the clock.
+   * Decides whether the writer of a lock or claim is dead or has sent no heartbeat for too long. An incomplete file has no writer.
+   * @param waits true to wait for another heartbeat: after a suspend or a change of the clock, every lock looks expired.
    */
   async #judge(
     file: string,
     writer: FileLock | undefined,
     waits: boolean,
-  ): Promise<{ readonly isAbandoned: boolean; readonly stamp?: number | undefined }> {
+  ): Promise<{ readonly isAbandoned: boolean; readonly time?: number | undefined }> {
     if (writer !== undefined && this.#isDead(writer)) return { isAbandoned: true };
     const { heartbeat, takeoverAfter } = this.#timing;
-    const silence = await this.#silenceOf(file);
-    if (silence === undefined || silence.milliseconds < takeoverAfter(writer ?? { operation: '' }))
+    const lastWrite = await this.#lastWrite(file);
+    if (lastWrite === undefined || lastWrite.ageMilliseconds < takeoverAfter(writer ?? { operation: '' }))
       return { isAbandoned: false };
-    const { stamp } = silence;
-    if (!waits) return { isAbandoned: true, stamp };
+    const { time } = lastWrite;
+    if (!waits) return { isAbandoned: true, time };
     const { stop: signal } = this.#options;
     await delay(heartbeat * 1.5, undefined, { signal }).catch(() => refuseWhenAborted(signal));
-    return { isAbandoned: (await this.#silenceOf(file))?.stamp === stamp, stamp };
+    return { isAbandoned: (await this.#lastWrite(file))?.time === time, time };
   }
 
-  /** True only if the process is certainly dead: process ids are comparable within one namespace of one running system. */
+  /** True only if the process is certainly dead. Process ids are comparable only within one PID namespace between two boots. */
   #isDead({ host, pid, process: facts = {} }: FileLock): boolean {
-    const { user, isAlive: lives = isAlive } = this.#options;
+    const { user, isAlive: isRunning = isAlive } = this.#options;
     const { boot, namespace, started } = facts;
     const own = processFacts(user.pid);
     const isHere = host === user.host && boot !== undefined && namespace !== undefined;
     if (!isHere || boot !== own.boot || namespace !== own.namespace) return false;
-    if (!lives(pid)) return true;
-    const now = processFacts(pid).started;
-    return started !== undefined && now !== undefined && now !== started;
+    if (!isRunning(pid)) return true;
+    const current = processFacts(pid).started;
+    return started !== undefined && current !== undefined && current !== started;
   }
 
-  /** The time since the last write to the file; undefined if it does not exist, or the folder cannot be written. */
-  async #silenceOf(file: string): Promise<Silence | undefined> {
+  /** Returns the last write to the file; undefined if the file does not exist, or its folder is not writable. */
+  async #lastWrite(file: string): Promise<LastWrite | undefined> {
     try {
-      const now = await this.#time(file);
-      const stamp = await this.#stampOf(file);
-      return { stamp, milliseconds: Math.max(0, now - stamp) };
+      const now = await this.#currentTime(file);
+      const time = await this.#timeOf(file);
+      return { time, ageMilliseconds: Math.max(0, now - time) };
     } catch (error) {
       if (errorCode(error) === undefined) throw error;
       return undefined;
     }
   }
 
-  /** The present time of the file system that holds the file. */
-  async #time(file: string): Promise<number> {
+  /** Returns the current time of the file system that has the file, from a new file next to it. */
+  async #currentTime(file: string): Promise<number> {
     const files = this.#files;
     const draft = temporaryName(file, randomUUID());
     const probe = await writeBeside(file, [bytesOf(this.#own())], { files, draft, isDurable: false });
-    return this.#stampOf(probe).finally(() => unlinkIfThere(files, probe));
+    return this.#timeOf(probe).finally(() => unlinkIfThere(files, probe));
   }
 
-  /** Opens the file first, so that a network file system refreshes its cached attributes. */
-  async #stampOf(file: string): Promise<number> {
+  /** Returns the modification time. Opens the file first, so that a network file system refreshes its cached attributes. */
+  async #timeOf(file: string): Promise<number> {
     await using handle = await this.#files.open(file, 'r');
     return (await handle.stat()).mtimeMs;
   }
 
-  /** Creates the file with its whole content; false if it exists. */
+  /** Creates the file with its complete content. @returns false if it exists. */
   async #create(file: string, lock: FileLock): Promise<boolean> {
     const files = this.#files;
     const draft = temporaryName(file, lock.id);
@@ -281,12 +282,12 @@ export class LockFile {
       const bytes = await readIfThere(this.#files, file);
       const lock = bytes && parsed(bytes);
       if (bytes === undefined || lock !== undefined) return lock;
-      if (read === READS) {
+      if (read === MAX_READS) {
         throw new UserError(`the lock file ${file} is damaged: its holder is unknown`, {
           hint: `Make sure that no voxform is using this state, then: rm ${shellWord(file)}`,
         });
       }
-      await delay(BETWEEN_READS);
+      await delay(READ_INTERVAL_MS);
     }
   }
 
@@ -305,7 +306,7 @@ function temporaryName(path: string, id: string): string {
   return `${path}.tmp-${id}`;
 }
 
-/** The name of the file that gives its writer the exclusive right to end the lock with this id. */
+/** Returns the path of the claim: its writer has the exclusive right to remove the lock with this id. */
 function claimName(path: string, id: string): string {
   return `${path}.claim-${id}`;
 }
@@ -318,11 +319,7 @@ function parsed(bytes: Buffer): FileLock | undefined {
   return attempt(() => fileContent().parse(JSON.parse(bytes.toString('utf8'))));
 }
 
-function secondsOf(silence: Silence | undefined): number | undefined {
-  return silence && Math.round(silence.milliseconds / 1000);
-}
-
-/** Fails if the target exists. On file systems without hard links the file is copied, so that readers may briefly see partial content. */
+/** Fails if the target exists. On file systems without hard links, the file is copied, so that readers may briefly see partial content. */
 async function linkOrCopy(files: Files, from: string, to: string): Promise<void> {
   try {
     await files.link(from, to);

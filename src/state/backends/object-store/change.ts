@@ -2,7 +2,7 @@ import { type Change, type ObjectStore, type StoredContent, WriteConflict } from
 import type { Retries } from './retries.ts';
 
 /**
- * Stores a change, and after a lost answer checks whether it was stored.
+ * Stores a change. After a failed attempt, checks first whether the change was stored.
  * @returns the stored content.
  * @throws WriteConflict if another run wrote first. After any other error it is unknown whether the change was stored.
  */
@@ -29,7 +29,7 @@ export async function writeChange(
   });
 }
 
-/** The content after the change. */
+/** Returns the content after the change. */
 export function changed(held: StoredContent, { write, state, journal, lock }: Change, revision: string): StoredContent {
   return {
     revision,
@@ -44,17 +44,17 @@ export function changed(held: StoredContent, { write, state, journal, lock }: Ch
   };
 }
 
-/** The number of used bytes of the buffer behind a journal. */
-const used = new WeakMap<ArrayBufferLike, number>();
+/** The number of used bytes in the buffer of a journal. */
+const usedBytes = new WeakMap<ArrayBufferLike, number>();
 
-/** Appends to the journal in a buffer with spare capacity: copying all of it each time would cost more as it grows. */
+/** Appends to the journal in a buffer with spare capacity, because copying the journal each time would cost more as it grows. */
 function appended(journal: Uint8Array, more: Uint8Array): Uint8Array {
   const length = journal.length + more.length;
-  const hasRoom = used.get(journal.buffer) === journal.length && journal.buffer.byteLength >= length;
-  const memory = hasRoom ? journal.buffer : new ArrayBuffer(length * 2);
-  const whole = new Uint8Array(memory, 0, length);
-  if (!hasRoom) whole.set(journal);
-  whole.set(more, journal.length);
-  used.set(memory, length);
-  return whole;
+  const hasRoom = usedBytes.get(journal.buffer) === journal.length && journal.buffer.byteLength >= length;
+  const buffer = hasRoom ? journal.buffer : new ArrayBuffer(length * 2);
+  const all = new Uint8Array(buffer, 0, length);
+  if (!hasRoom) all.set(journal);
+  all.set(more, journal.length);
+  usedBytes.set(buffer, length);
+  return all;
 }

@@ -13,7 +13,7 @@ import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { writeChange } from './change.ts';
-import { type LockContext, type Locked, leave } from './lock.ts';
+import { type LockContext, leave, type TakenLock } from './lock.ts';
 import {
   type Change,
   type ObjectStore,
@@ -32,7 +32,7 @@ const MAX_PAUSES = 5;
 type Content = Omit<Change, 'write' | 'summary'>;
 
 /**
- * The permission to write, held by a lock in the store: every write is based on the previous one, so that a holder that lost its lock
+ * The permission to write, based on a lock in the store. Every write is based on the previous one, so that a holder that lost its lock
  * cannot write.
  */
 export class Lease implements StateLease {
@@ -45,6 +45,7 @@ export class Lease implements StateLease {
   #lock: StoredLock;
   #held: StoredContent;
   #waiting: { readonly entry: JournalEntry; resolve(): void; reject(error: unknown): void }[] = [];
+  /** Collects and writes the waiting entries. */
   #gathering: Promise<void> | undefined;
   /** Addresses of stored intents without an outcome so far. */
   readonly #inFlight = new Set<string>();
@@ -53,14 +54,14 @@ export class Lease implements StateLease {
   #failure: { readonly error: unknown } | undefined;
   /** The serial of the document in `state`, once it is known. */
   #known: { readonly state: Uint8Array | undefined; readonly serial: number | undefined } | undefined;
-  /** The entries that could not be stored. */
+  /** Entries that could not be stored. */
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
   readonly #heartbeat: NodeJS.Timeout;
-  /** Before the last renewal: for others, the timeout may start at any time after it. */
+  /** The time before the last renewal: for other runs, the timeout may start at any time after it. */
   #renewed: ClockReading | undefined;
 
-  constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, held }: Locked) {
+  constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, held }: TakenLock) {
     const { heard: _, ...info } = lock;
     this.info = info;
     this.#lock = lock;
@@ -166,7 +167,7 @@ export class Lease implements StateLease {
       }));
       if (commit !== undefined) await this.#raiseMark(commit.document);
     } catch (error) {
-      // Without a document, losing the lock loses no data.
+      // Without a document to commit, losing the lock loses no data.
       if (!(error instanceof LostLock) || commit !== undefined) throw error;
     } finally {
       await this.#keepUnsaved();
@@ -174,8 +175,8 @@ export class Lease implements StateLease {
         const { message, hint } = unreachable(this.#store, error);
         const help = hint === undefined ? '' : `. ${hint}`;
         // An earlier failure of the store was already reported.
-        const why = this.#failure === undefined ? `: ${message}${help}` : '';
-        this.#request.warn(`the lock was not released, so that the next run may have to wait${why}`);
+        const reason = this.#failure === undefined ? `: ${message}${help}` : '';
+        this.#request.warn(`the lock was not released, so that the next run may have to wait${reason}`);
       });
     }
   }
@@ -193,8 +194,8 @@ export class Lease implements StateLease {
   }
 
   /**
-   * Writes entries in batches: those that arrive during a write, and until none arrives for a while. A batch waits for the outcomes of
-   * earlier intents, but not for slow ones.
+   * Writes entries in batches. A batch contains the entries that arrive during the previous write, and then until none arrives for a while.
+   * It also waits for the outcomes of earlier intents, but only for `MAX_PAUSES` pauses.
    */
   async #gather(): Promise<void> {
     const { gather } = this.#store.timing;
@@ -229,8 +230,8 @@ export class Lease implements StateLease {
   }
 
   /**
-   * Milliseconds since the last renewal, by the clock that shows more: the monotonic clock may stop while the machine sleeps, and the wall
-   * clock may be set back.
+   * Milliseconds since the last renewal: the higher value of two clocks, because the monotonic clock may stop while the machine sleeps, and
+   * the wall clock may be set back.
    */
   get #age(): number {
     if (this.#renewed === undefined) return Number.POSITIVE_INFINITY;
@@ -238,22 +239,22 @@ export class Lease implements StateLease {
     return Math.max(monotonic - this.#renewed.monotonic, wall - this.#renewed.wall);
   }
 
-  /** If this fails, the next write fails too. */
+  /** Renews the lock unless a write has just done so. A failure is ignored here, because the next write fails too. */
   #renewIdle(): void {
     if (this.#age < this.#store.timing.heartbeat / 2) return;
     this.#write('alive', () => ({})).catch(() => undefined);
   }
 
-  /** Writes on top of the last write, which renews the lock. After a failure, no further write is made. */
-  #write(what: string, content: () => Content | Promise<Content>): Promise<void> {
+  /** Writes on top of the last write, and thereby renews the lock. After a failure, nothing more is written. */
+  #write(summary: string, content: () => Content | Promise<Content>): Promise<void> {
     const done = this.#writes.then(async () => {
       if (this.#failure !== undefined) throw this.#failure.error;
       const parts = await content();
-      const began = this.#readClocks();
-      const lock = { ...this.#lock, heard: new Date(began.wall).toISOString() };
+      const start = this.#readClocks();
+      const lock = { ...this.#lock, heard: new Date(start.wall).toISOString() };
       const change: Change = {
         write: randomUUID(),
-        summary: `${this.info.operation}: ${what}`,
+        summary: `${this.info.operation}: ${summary}`,
         ...(parts.lock === undefined && { lock }),
         ...parts,
       };
@@ -261,16 +262,16 @@ export class Lease implements StateLease {
         this.#held = await writeChange({ store: this.#store, retries: this.#retries }, change, this.#held);
         if (change.state !== undefined) this.#known = { state: this.#held.state, serial: change.document?.serial };
         this.#lock = lock;
-        this.#renewed = began;
+        this.#renewed = start;
       } catch (error) {
-        // Nothing was stored, and the lock is still ours to release.
+        // Nothing was stored, and this run still has the lock.
         if (error instanceof SecondState) throw error;
-        const lost =
+        const problem =
           error instanceof WriteConflict ? new LostLock(this.#store.location) : problemWith(this.#store, error);
-        // A failed renewal of a local lock file loses nothing: the age of the lock shows it.
-        const isIdle = this.#store.local !== undefined && Object.keys(parts).length === 0;
-        if (!isIdle || lost instanceof LostLock) this.#failure = { error: lost };
-        throw lost;
+        // A failed renewal of a local lock file is not fatal: `isRecent` becomes false if renewals keep failing.
+        const isLocalRenewal = this.#store.local !== undefined && Object.keys(parts).length === 0;
+        if (!isLocalRenewal || problem instanceof LostLock) this.#failure = { error: problem };
+        throw problem;
       }
     });
     this.#writes = done.catch(() => undefined);
@@ -291,7 +292,7 @@ export class Lease implements StateLease {
     if (local === undefined) await this.#user.marks?.raise(document, location);
   }
 
-  /** The ids that could not be stored exist nowhere else. */
+  /** Writes the entries that could not be stored to a rescue file, because their ids exist nowhere else. */
   async #keepUnsaved(): Promise<void> {
     if (this.#unsaved.length === 0) return;
     const { location } = this.#store;
@@ -305,9 +306,9 @@ export class Lease implements StateLease {
   }
 }
 
-/** The error for the user. */
+/** Returns the error for the user. */
 export function problemWith(store: ObjectStore, error: unknown): unknown {
-  // In local files, every failure that a user can fix is a `UserError` already.
+  // A local store already throws a `UserError` for every failure that a user can fix.
   return store.local === undefined ? unreachable(store, error) : error;
 }
 

@@ -20,8 +20,8 @@ import { type ObjectStore, type StoredContent, type StoredLock, WriteConflict } 
 import type { Retries } from './retries.ts';
 
 /*
- * The lock is part of the stored content, so that taking it is a write like any other, which one of several runs wins. If the server has a
- * lock of its own, that one is taken first.
+ * The lock is part of the stored content, so that taking it is a normal write, in which only one of several runs succeeds. If the server
+ * has its own lock, that lock is taken first.
  */
 
 export interface LockContext {
@@ -30,7 +30,7 @@ export interface LockContext {
   readonly retries: Retries;
 }
 
-export interface Locked {
+export interface TakenLock {
   readonly lock: StoredLock;
   readonly held: StoredContent;
 }
@@ -38,8 +38,8 @@ export interface Locked {
 /** The maximum number of write conflicts for a run that does not wait. */
 const MAX_CONFLICTS = 10;
 
-/** Takes the lock. Waits for its holder as the request allows. */
-export async function takeLock(locking: LockContext, request: LockRequest): Promise<Locked> {
+/** Takes the lock. Waits for its holder as long as the request allows. */
+export async function takeLock(locking: LockContext, request: LockRequest): Promise<TakenLock> {
   const { store } = locking;
   const deadline = performance.now() + request.timeoutSeconds * 1000;
   const { poll } = store.timing;
@@ -52,41 +52,41 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
   for (let conflicts = 0; ; ) {
     refuseWhenAborted(request.signal);
     const taken = await tryLock(locking, request);
-    const left = deadline - performance.now();
+    const remaining = deadline - performance.now();
     if (taken === 'again') {
       conflicts += 1;
-      if (conflicts >= MAX_CONFLICTS && left <= 0) throw holderChanges(locking, conflicts);
+      if (conflicts >= MAX_CONFLICTS && remaining <= 0) throw tooManyConflicts(locking, conflicts);
       await pause(Math.min(poll, (poll / 20) * conflicts));
       continue;
     }
     if ('lock' in taken) return taken;
-    if (left <= 0) throw heldBy(taken, store.location, untilTakenOver(taken, store));
+    if (remaining <= 0) throw heldBy(taken, store.location, takeoverSentence(taken, store));
     if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describedHolder(taken)}`);
     isReported = true;
-    await pause(Math.min(left, wait));
+    await pause(Math.min(remaining, wait));
     wait = Math.min(wait * 1.5, poll);
   }
 }
 
-/** @returns the holder, if any; `again` if the holder has just changed. */
+/** @returns the lock, or its holder; `again` if the holder has just changed. */
 async function tryLock(
   { store, user, retries }: LockContext,
   { operation, notice, commit, isStep = false }: LockRequest,
-): Promise<Locked | LockHolder | 'again'> {
+): Promise<TakenLock | LockHolder | 'again'> {
   const { gate, location, timing } = store;
   const held = await readLockContent({ store, user, retries });
-  const seen = holderIn(held);
-  if (seen !== undefined && !isAbandoned(held, store)) return seen;
+  const holder = holderIn(held);
+  if (holder !== undefined && !isAbandoned(held, store)) return holder;
   const lock = newLock({ store, user }, operation);
-  const before = await retries.write(async (signal) => gate?.enter(lock, signal));
-  if (before !== undefined && before.id !== lock.id) {
+  const gateHolder = await retries.write(async (signal) => gate?.enter(lock, signal));
+  if (gateHolder !== undefined && gateHolder.id !== lock.id) {
     if (
-      seen?.id !== before.id &&
-      !isFromBefore(before.id, user.now().getTime() - timing.takeoverAfter({ operation: '' }))
+      holder?.id !== gateHolder.id &&
+      !isOlderThan(gateHolder.id, user.now().getTime() - timing.takeoverAfter({ operation: '' }))
     ) {
-      return { ...unknownHolder, ...before, silentSeconds: undefined };
+      return { ...unknownHolder, ...gateHolder, silentSeconds: undefined };
     }
-    await retries.write(async (signal) => gate?.leave(before.id, signal));
+    await retries.write(async (signal) => gate?.leave(gateHolder.id, signal));
     return 'again';
   }
   try {
@@ -97,10 +97,10 @@ async function tryLock(
       ...(!isStep && { history: await sealedLine(beginningLine(lock, await commit), lock.id, user.seal) }),
     };
     const locked = await writeChange({ store, retries }, change, held);
-    if (seen !== undefined) {
-      const died = held.isHolderDead ? 'a dead process' : `a run silent for ${spanText(seen.silentSeconds ?? 0)}`;
+    if (holder !== undefined) {
+      const previous = held.isHolderDead ? 'a dead process' : `a run silent for ${spanText(holder.silentSeconds ?? 0)}`;
       notice(
-        `acquired the lock of ${location} from ${died}: ${describedHolder({ ...seen, silentSeconds: undefined })}`,
+        `acquired the lock of ${location} from ${previous}: ${describedHolder({ ...holder, silentSeconds: undefined })}`,
       );
     }
     return { lock, held: locked };
@@ -111,17 +111,17 @@ async function tryLock(
   }
 }
 
-/** Releases the lock of the server or the lock file, if it remains. */
+/** Releases the server's own lock or the lock file, if it still exists. */
 export function leave({ store: { gate, local }, retries }: LockContext, id: string): Promise<void> {
   return retries.write(async (signal) => gate?.leave(id, signal) ?? local?.release(id));
 }
 
-/** Removes the lock with this id, whoever holds it. */
+/** Removes the lock with this id, even if another run holds it. */
 export async function breakLock({ store, user, retries }: LockContext, id: string): Promise<LockHolder> {
   const { location } = store;
   for (;;) {
     const held = await readLockContent({ store, user, retries });
-    const found = held.lock ?? (await gateHolder({ store, user, retries }));
+    const found = held.lock ?? (await findGateHolder({ store, user, retries }));
     const { silentSeconds } = held;
     const holder = lockWithId(id, found, { location, silentSeconds });
     try {
@@ -137,28 +137,28 @@ export async function breakLock({ store, user, retries }: LockContext, id: strin
   }
 }
 
-/** The holder of the server's own lock, found by requesting it. */
-async function gateHolder({ store, user, retries }: LockContext): Promise<LockInfo | undefined> {
+/** Finds the holder of the server's own lock by requesting that lock. */
+async function findGateHolder({ store, user, retries }: LockContext): Promise<LockInfo | undefined> {
   const { gate } = store;
   if (gate === undefined) return undefined;
   const lock = newLock({ store, user }, 'state unlock');
-  const before = await retries.write((signal) => gate.enter(lock, signal));
-  if (before !== undefined && before.id !== lock.id) return { ...unknownHolder, ...before };
+  const holder = await retries.write((signal) => gate.enter(lock, signal));
+  if (holder !== undefined && holder.id !== lock.id) return { ...unknownHolder, ...holder };
   await retries.write((signal) => gate.leave(lock.id, signal));
   return undefined;
 }
 
-/** The stored content, with at least its lock. */
+/** Reads the lock, and other content if the store cannot read the lock alone. */
 export function readLockContent({ store, retries }: LockContext): Promise<StoredContent> {
   return retries.read((signal) => store.readLock?.(signal) ?? store.read(signal));
 }
 
-/** The holder of the lock, even if its heartbeats have stopped. */
+/** Returns the holder of the lock, even if its heartbeats have stopped. */
 function holderIn({ lock, silentSeconds }: StoredContent): LockHolder | undefined {
   return lock && { ...infoOf(lock), silentSeconds };
 }
 
-/** The holder of the lock; undefined if other runs may take it over. */
+/** Returns the holder of the lock; undefined if other runs may take the lock over. */
 export function livingHolder(held: StoredContent, store: ObjectStore): LockHolder | undefined {
   return isAbandoned(held, store) ? undefined : holderIn(held);
 }
@@ -174,15 +174,15 @@ function newLock({ store, user }: Pick<LockContext, 'store' | 'user'>, operation
   return { ...lock, heard: lock.since };
 }
 
-/** A UUID of version 7, which contains the time: some servers report only the id of a lock. */
+/** Creates a UUID of version 7, which contains the time, because some servers report only the id of a lock. */
 function timedId(now: Date): string {
   const time = now.getTime().toString(16).padStart(12, '0');
   const [b, c, d] = ['7', '8', ''].map((first) => `${first}${randomBytes(8).toString('hex')}`);
   return `${time.slice(0, 8)}-${time.slice(8)}-${b?.slice(0, 4)}-${c?.slice(0, 4)}-${d?.slice(0, 12)}`;
 }
 
-/** False for an id without a time. */
-function isFromBefore(id: string, moment: number): boolean {
+/** True for an id of version 7 with an earlier time. False for an id without a time. */
+function isOlderThan(id: string, moment: number): boolean {
   const time = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-8/.exec(id);
   return time !== null && Number.parseInt(`${time[1]}${time[2]}`, 16) < moment;
 }
@@ -196,15 +196,15 @@ const unknownHolder: Omit<LockInfo, 'id'> = {
   voxform_version: '',
 };
 
-/** A sentence on when a silent holder loses its lock; empty if its silence is unknown. */
-function untilTakenOver(holder: LockHolder, store: ObjectStore): string {
+/** Returns a sentence about the time of a takeover; empty if the last heartbeat is unknown. */
+function takeoverSentence(holder: LockHolder, store: ObjectStore): string {
   if (holder.silentSeconds === undefined) return '';
-  const silence = store.timing.takeoverAfter(holder) / 1000;
-  const left = Math.ceil(silence - holder.silentSeconds);
-  return ` Another run takes it over once its holder has been silent for ${spanText(silence)}: in ${spanText(left)} at the earliest.`;
+  const timeout = store.timing.takeoverAfter(holder) / 1000;
+  const remaining = Math.ceil(timeout - holder.silentSeconds);
+  return ` Another run takes it over once its holder has been silent for ${spanText(timeout)}: in ${spanText(remaining)} at the earliest.`;
 }
 
-function holderChanges({ store }: LockContext, conflicts: number): UserError {
+function tooManyConflicts({ store }: LockContext, conflicts: number): UserError {
   return new UserError(`the lock of ${store.location} went to other runs ${conflicts} times`, {
     hint: 'Wait for it with --lock-timeout 5m.',
   });

@@ -8,36 +8,36 @@ import type { LostState, NewerState } from '../../state-errors.ts';
 import type { StateBackup } from '../../store.ts';
 
 /**
- * Storage that several runs share. The interface of a backend, besides its settings. `createStateStore` implements locks, waiting,
- * takeover, lost answers and unsaved ids for all backends.
+ * Storage that several runs share, which each backend implements. `createStateStore` implements locks, waiting, takeover, retries and
+ * rescue files for all backends.
  */
 export interface ObjectStore {
   /** Location of the state for messages, without passwords. */
   readonly location: string;
-  /** The setting that names the location, e.g. `state.ref`. */
+  /** Name of the setting that determines the location, e.g. `state.ref`. */
   readonly setting: string;
   readonly timing: LockTiming;
   /**
-   * The stored content. Must not fetch more than necessary.
-   * @throws UserError if the content is not ours, or access is denied. Other errors are temporary.
+   * Reads the stored content. Must not fetch more than necessary.
+   * @throws UserError if another program wrote the content, or access is denied. Other errors are temporary.
    */
   read(signal: AbortSignal): Promise<StoredContent>;
   /** Reads only the lock, if that is cheaper. */
   readLock?(signal: AbortSignal): Promise<StoredContent>;
   /**
-   * Stores the whole change or nothing, and only on top of `held`.
+   * Stores the complete change or nothing, and only if the stored content is still `held`.
    * @returns the stored content.
-   * @throws WriteConflict if another run wrote since. UserError if the store refused permanently and stored nothing. After other errors the
-   * change may be stored: the caller checks.
+   * @throws WriteConflict if another run wrote in the meantime; UserError if the store refused permanently and stored nothing. After other
+   * errors the change may be stored: the caller checks.
    */
   write(change: Change, held: StoredContent, signal: AbortSignal): Promise<StoredContent>;
   /** The server's own lock; absent if it has none. */
   readonly gate?: Gate | undefined;
-  /** Lines of the history, the oldest first. */
+  /** Returns the lines of the history, oldest first. */
   history(signal: AbortSignal): Promise<readonly string[]>;
-  /** Other states in this storage that may be of that workspace; absent if they cannot be listed. */
+  /** Returns other states in this storage that may belong to the workspace; absent if states cannot be listed. */
   others?(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]>;
-  /** Earlier documents, newest first, if the store keeps any. */
+  /** Returns earlier documents, newest first, if the store keeps any. */
   earlier(signal: AbortSignal): Promise<readonly EarlierDocument[]>;
   /** Present if the state is in local files. Calls are then not retried, and a process that dies may leave a partial write. */
   readonly local?: LocalParts;
@@ -45,18 +45,18 @@ export interface ObjectStore {
 
 /** Additional operations of local files. */
 export interface LocalParts {
-  /** As `StateStore.backups`. */
+  /** See `StateStore.backups`. */
   backups(): Promise<readonly StateBackup[]>;
-  /** A later write than the document that this machine knows of, if any. */
+  /** Finds a later write than that of the document, if this machine knows one. */
   newer(document: StateDocument, hasJournal: boolean): Promise<NewerState | undefined>;
   /**
    * Moves a damaged state away.
    * @returns its new location.
    */
   quarantine(id: string): Promise<string | undefined>;
-  /** Stores the backups as `seal` writes them. @returns the paths of those that cannot be read, which stay as they are. */
+  /** Rewrites the backups in the form of `seal`. @returns the paths of unreadable backups, which stay unchanged. */
   convertBackups(seal: Seal): Promise<readonly string[]>;
-  /** Removes the lock with that id if it is still in force, also after a failed write. */
+  /** Removes the lock with that id if it still exists, even after a failed write. */
   release(id: string): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export interface LockTiming {
   takeoverAfter(lock: Pick<LockInfo, 'operation'>): number;
   /** The time without further entries after which collected entries are written together. */
   readonly gather: number;
-  /** The longest interval between two reads of a lock that another run holds. */
+  /** The maximum interval between two reads of a lock that another run holds. */
   readonly poll: number;
 }
 
@@ -78,29 +78,30 @@ export interface StoredContent {
   readonly revision: string | undefined;
   /** `Change.write` of the last write. */
   readonly write: string | undefined;
-  /** The document, or the mark of a state that was moved; undefined if there is none. */
+  /** The document, or the mark of a moved state; undefined if there is no state. */
   readonly state: Uint8Array | undefined;
   /** Lines of `journalLine`. */
   readonly journal: Uint8Array;
-  /** True if lines were appended since that are not in `journal`, which would hold all of a long run in memory. */
+  /** True if `journal` lacks lines that were appended later, so that a long run does not keep its complete journal in memory. */
   readonly isBehind?: boolean | undefined;
   readonly lock: StoredLock | undefined;
-  /** Seconds since the last heartbeat of the holder, by the clock that the store uses. */
+  /** Seconds since the last heartbeat of the holder, measured by the clock of the store. */
   readonly silentSeconds: number | undefined;
   /** True if the process of the holder is known to be dead. */
   readonly isHolderDead?: boolean | undefined;
-  /** Absent if the state is not in files of this machine. */
+  /** Present if the state is in local files. */
   readonly files?: ContentFiles | undefined;
 }
 
-/** The document and the journal are separate files, so that a process that dies may leave a partial write. */
+/** Describes local files. The document and the journal are separate files, so that a process that dies may leave a partial write. */
 export interface ContentFiles {
-  /** Absolute paths. */
+  /** Absolute path of the document. */
   readonly document: string;
+  /** Absolute path of the journal. */
   readonly journal: string;
-  /** How to restore a damaged document. */
+  /** A hint that explains how to restore a damaged document. */
   readonly restore: Advice;
-  /** The reason why a missing document must have existed. */
+  /** The error if the document is missing, although other files prove that it existed. */
   readonly lost?: LostState | undefined;
 }
 
@@ -115,48 +116,49 @@ export const NO_CONTENT: StoredContent = {
 };
 
 export interface OtherContent extends Pick<StoredContent, 'state' | 'journal'> {
-  /** True while a run holds its lock: it may be about to create a record. */
+  /** True while a run holds its lock. That run may be about to create a record. */
   readonly isLocked?: boolean;
-  /** For messages. */
+  /** Location for messages. */
   readonly location: string;
   /** The argument for `state move --from`. */
   readonly from: string;
 }
 
 export interface StoredLock extends LockInfo {
-  /** The last renewal by its holder, ISO 8601, by the holder's clock. */
+  /** The time of the last renewal in ISO 8601, measured by the holder's clock. */
   readonly heard: string;
 }
 
-/** One write. Absent fields stay unchanged. */
+/** One write. Absent fields leave the stored values unchanged. */
 export interface Change {
   /** Unique to this write. */
   readonly write: string;
-  /** For logs, e.g. `apply: 16 entries`. */
+  /** A description for logs, e.g. `apply: 16 entries`. */
   readonly summary: string;
   /** The new document; null removes it. */
   readonly state?: Uint8Array | null;
-  /** The document in `state`; absent for the mark of a state that was moved. */
+  /** The document in `state`; absent for the mark of a moved state. */
   readonly document?: StateDocument;
-  /** Serial of the document that `state` replaces; absent if there is none, or a mark. */
+  /** Serial of the document that `state` replaces; absent if there is no document, or if `state` replaces a mark. */
   readonly replaces?: number | undefined;
-  /** Added to the journal; null empties it. */
+  /** Lines to append to the journal; null empties it. */
   readonly journal?: Uint8Array | null;
   /** The new lock; null releases it. */
   readonly lock?: StoredLock | null;
   /** A line for the history, without its newline. */
   readonly history?: string;
   /**
-   * The state is stored in another form: all lines of the history in that form, in place of the present ones. Earlier documents that the
-   * store keeps by itself are removed if it can.
+   * Present if the state is converted to or from the sealed form. Contains the lines that replace the history. The store removes its
+   * earlier documents if it can.
    */
   readonly converted?: { readonly history: readonly string[] };
 }
 
+/** A server's own lock. */
 export interface Gate {
-  /** @returns undefined if we hold the lock now, else the server's information about the holder. */
+  /** Requests the lock. @returns undefined if this run holds the lock now, else the server's information about the holder. */
   enter(lock: StoredLock, signal: AbortSignal): Promise<GateHolder | undefined>;
-  /** Removes the lock with that id, even another run's. */
+  /** Removes the lock with that id, even if another run holds it. */
   leave(id: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -166,7 +168,7 @@ export interface GateHolder {
 }
 
 export interface EarlierDocument {
-  /** Source for messages. */
+  /** Description of the source, for messages. */
   readonly source: string;
   readonly bytes: Uint8Array;
 }
@@ -176,13 +178,13 @@ export class WriteConflict extends Error {
   override readonly name = 'WriteConflict';
 }
 
-/** Another state of the same workspace was created since this run searched for one, so this first document was not stored. */
+/** A first document was not stored, because another state of the workspace was created or changed after this run searched for one. */
 export class SecondState extends UserError {}
 
-/** A lock in JSON, for stores that keep it as text. Fields that a later voxform added stay. */
+/** The JSON form of a lock, for stores that keep it as text. Fields that a later voxform added are kept. */
 export const storedLock = lazily(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
 
-/** Whole seconds since the last heartbeat of the holder, by its clock and this machine's; undefined without a lock. */
+/** Returns the whole seconds since the last heartbeat, the difference of the holder's clock and `now`; undefined without a lock. */
 export function silenceOf(lock: StoredLock | undefined, now: Date): number | undefined {
   return lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
 }

@@ -5,20 +5,21 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import { WriteConflict } from './object-store.ts';
 
-/* All in milliseconds. The remaining part of a minute, or of ten seconds after a signal, is for the rescue file and the report. */
+/* The rest of a minute, or of ten seconds after an interrupt, is for the rescue file and the report. */
 
-/** Retries of an unresponsive store end after this time, for all calls together. */
-const GIVE_UP_AFTER = 58_000;
-/** The same for a write after the run was interrupted. */
-const GIVE_UP_AFTER_INTERRUPT = 9_000;
-/** The time without an answer before the user is informed. */
-const REPORTED_AFTER = 5_000;
-/** After giving up, retries begin again only after this time, which means in the next run of a watch. */
-const SAME_RUN = 1_000;
+/** The maximum time for retries while a store does not respond. All calls share it. */
+const GIVE_UP_MS = 58_000;
+/** The maximum time for retries of a write after the run was interrupted. */
+const GIVE_UP_INTERRUPTED_MS = 9_000;
+/** The time without a response after which the user is informed. */
+const REPORT_MS = 5_000;
+/** For this time after giving up, calls fail at once. Later calls belong to the next run of a watch. */
+const FAIL_FAST_MS = 1_000;
 
+/** Pauses in milliseconds. */
 const BACKOFF = { first: 100, longest: 5_000 };
-/** The longest pause that a server may ask for. */
-const LONGEST_ASKED = 20_000;
+/** The maximum pause that a server may request. */
+const MAX_REQUESTED_PAUSE_MS = 20_000;
 
 /** A server that is temporarily unavailable. */
 export class Busy extends Error {
@@ -40,26 +41,26 @@ interface RetryTarget extends Pick<StoreUser, 'stop' | 'warn'> {
 }
 
 export interface Retries {
-  /** Stops immediately when the run is interrupted or the signal aborts. */
+  /** Retries a read. Stops immediately when the run is interrupted or the signal aborts. */
   read<T>(work: Attempt<T>, signal?: AbortSignal): Promise<T>;
-  /** Continues for a while when the run is interrupted: an outcome must be stored. */
+  /** Retries a write. Continues for a while after the run is interrupted, because an outcome must be stored. */
   write<T>(work: Attempt<T>): Promise<T>;
 }
 
-/** Makes each call once. */
+/** Makes each call only once. */
 export const noRetries: Retries = {
   read: (work) => work(new AbortController().signal, 1),
   write: (work) => work(new AbortController().signal, 1),
 };
 
 /**
- * Retries a call with growing pauses until the store answers, refuses permanently, or the timeout is over. All calls of a run share the
- * timeout, so that an unreachable store costs a run at most one minute.
+ * Retries a call with backoff until the store responds, refuses permanently, or the timeout has passed. All calls of a run share the
+ * timeout, so that an unreachable store delays a run by at most one minute.
  */
 export class RemoteRetries implements Retries {
   readonly #target: RetryTarget;
-  /** The start of the first attempt without an answer. */
-  #silentSince: number | undefined;
+  /** The start of the first attempt since the last response. */
+  #unansweredSince: number | undefined;
   #stoppedAt: number | undefined;
   #isReported = false;
   #lastError: unknown;
@@ -70,49 +71,49 @@ export class RemoteRetries implements Retries {
   }
 
   read<T>(work: Attempt<T>, signal?: AbortSignal): Promise<T> {
-    const stops = [this.#target.stop, signal].filter((each) => each !== undefined);
-    const stopped = new UserError(`interrupted while the state ${this.#target.location} was read`);
-    return this.#try(work, (deadline) => whenAborted(AbortSignal.any(stops), () => deadline.end(stopped)));
+    const signals = [this.#target.stop, signal].filter((each) => each !== undefined);
+    const interrupted = new UserError(`interrupted while the state ${this.#target.location} was read`);
+    return this.#try(work, (deadline) => whenAborted(AbortSignal.any(signals), () => deadline.end(interrupted)));
   }
 
   write<T>(work: Attempt<T>): Promise<T> {
     return this.#try(work, (deadline) =>
       whenAborted(this.#target.stop, () => {
         this.#stoppedAt ??= performance.now();
-        deadline.endAt(Math.max(this.#stoppedAt, this.#silentSince ?? 0) + GIVE_UP_AFTER_INTERRUPT);
+        deadline.endAt(Math.max(this.#stoppedAt, this.#unansweredSince ?? 0) + GIVE_UP_INTERRUPTED_MS);
       }),
     );
   }
 
   async #try<T>(work: Attempt<T>, whenStopped: (deadline: Deadline) => Disposable): Promise<T> {
-    const began = performance.now();
-    if (began - this.#gaveUpAt < SAME_RUN) throw this.#lastError;
-    if (this.#silentSince === undefined) this.#lastError = undefined;
-    this.#silentSince ??= began;
+    const start = performance.now();
+    if (start - this.#gaveUpAt < FAIL_FAST_MS) throw this.#lastError;
+    if (this.#unansweredSince === undefined) this.#lastError = undefined;
+    this.#unansweredSince ??= start;
     using deadline = new Deadline();
-    deadline.endAt(this.#silentSince + GIVE_UP_AFTER);
+    deadline.endAt(this.#unansweredSince + GIVE_UP_MS);
     using _ = whenStopped(deadline);
-    const notice = setTimeout(() => this.#report(), this.#silentSince + REPORTED_AFTER - began);
+    const notice = setTimeout(() => this.#report(), this.#unansweredSince + REPORT_MS - start);
     try {
       for (let attempt = 1; ; attempt++) {
         let pause = backoff(attempt, Math.random, BACKOFF);
         try {
           const result = await deadline.race(work(deadline.signal, attempt));
-          this.#answered();
+          this.#noteResponse();
           return result;
         } catch (error) {
           if (error instanceof UserError || error instanceof WriteConflict) {
-            this.#answered();
+            this.#noteResponse();
             throw error;
           }
-          if (error instanceof Busy) pause = Math.max(pause, Math.min(error.pause ?? 0, LONGEST_ASKED));
+          if (error instanceof Busy) pause = Math.max(pause, Math.min(error.pause ?? 0, MAX_REQUESTED_PAUSE_MS));
           const isOver = deadline.signal.aborted;
           if (!isOver || this.#lastError === undefined) this.#lastError = error;
-          if (isOver || deadline.left <= pause) throw this.#givenUp();
+          if (isOver || deadline.remaining <= pause) throw this.#giveUp();
         }
         const { signal } = deadline;
         await delay(pause, undefined, { signal }).catch(() => {
-          throw signal.reason instanceof UserError ? signal.reason : this.#givenUp();
+          throw signal.reason instanceof UserError ? signal.reason : this.#giveUp();
         });
       }
     } finally {
@@ -120,13 +121,14 @@ export class RemoteRetries implements Retries {
     }
   }
 
-  #answered(): void {
-    this.#silentSince = undefined;
+  #noteResponse(): void {
+    this.#unansweredSince = undefined;
     this.#isReported = false;
   }
 
-  #givenUp(): unknown {
-    this.#silentSince = undefined;
+  /** Ends the retries. @returns the error to throw. */
+  #giveUp(): unknown {
+    this.#unansweredSince = undefined;
     this.#gaveUpAt = performance.now();
     return this.#lastError;
   }
@@ -135,9 +137,9 @@ export class RemoteRetries implements Retries {
     if (this.#isReported) return;
     this.#isReported = true;
     const { location, warn } = this.#target;
-    const why = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
-    const left = Math.round((GIVE_UP_AFTER - REPORTED_AFTER) / 1000);
-    warn?.(`no answer from the state ${location} for ${REPORTED_AFTER / 1000} s${why}; trying for ${left} s more`);
+    const reason = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
+    const remaining = Math.round((GIVE_UP_MS - REPORT_MS) / 1000);
+    warn?.(`no answer from the state ${location} for ${REPORT_MS / 1000} s${reason}; trying for ${remaining} s more`);
   }
 }
 
@@ -151,21 +153,22 @@ class Deadline implements Disposable {
     return this.#controller.signal;
   }
 
-  get left(): number {
+  /** The remaining time in milliseconds. */
+  get remaining(): number {
     return this.#deadline - performance.now();
   }
 
-  endAt(moment: number): void {
-    this.#deadline = Math.min(this.#deadline, moment);
+  endAt(time: number): void {
+    this.#deadline = Math.min(this.#deadline, time);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.end(new Error('it did not answer in time')), Math.max(0, this.left));
+    this.#timer = setTimeout(() => this.end(new Error('it did not answer in time')), Math.max(0, this.remaining));
   }
 
-  end(why: Error): void {
-    this.#controller.abort(why);
+  end(reason: Error): void {
+    this.#controller.abort(reason);
   }
 
-  /** Waits for the work until the deadline, also if it ignores the signal. */
+  /** Waits for the work until the deadline, even if the work ignores the signal. */
   async race<T>(work: Promise<T>): Promise<T> {
     const { promise, reject } = Promise.withResolvers<never>();
     using _ = whenAborted(this.signal, () => reject(this.signal.reason));
@@ -177,7 +180,7 @@ class Deadline implements Disposable {
   }
 }
 
-/** Acts immediately if the signal has already aborted. */
+/** Calls `act` when the signal aborts, or at once if it has already aborted. */
 function whenAborted(signal: AbortSignal | undefined, act: () => void): Disposable {
   if (signal?.aborted) act();
   else signal?.addEventListener('abort', act, { once: true });

@@ -10,11 +10,11 @@ import type { ObjectStore } from './object-store.ts';
 import { noRetries, RemoteRetries } from './retries.ts';
 import { backupOf, openedContent, otherStateIn, readIn, withNewer } from './stored-content.ts';
 
-/** Files are not read atomically: a state that looks damaged or older may be the middle of another run's commit. */
-const FILE_READS = 3;
-const RETRY_PAUSE = 20;
+/** Files are not read atomically: a state that looks damaged or old may be in the middle of another run's commit. */
+const MAX_FILE_READS = 3;
+const READ_INTERVAL_MS = 20;
 
-/** A state in an object store. */
+/** Implements a state store on an object store. */
 export function createStateStore(store: ObjectStore, user: StoreUser): StateStore {
   const { location, setting, local } = store;
   const { seal = noSeal } = user;
@@ -44,10 +44,10 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
     setting,
     read: (until) =>
       at(async () => {
-        for (let attempt = local === undefined ? FILE_READS : 1; attempt < FILE_READS; attempt++) {
+        for (let attempt = local === undefined ? MAX_FILE_READS : 1; attempt < MAX_FILE_READS; attempt++) {
           const stored = await readOnce(until).catch(() => undefined);
           if (stored !== undefined && stored.newer === undefined) return stored;
-          await delay(RETRY_PAUSE);
+          await delay(READ_INTERVAL_MS);
         }
         return await readOnce(until);
       }),

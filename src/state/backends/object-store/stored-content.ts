@@ -10,19 +10,19 @@ import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import type { ContentFiles, EarlierDocument, ObjectStore, OtherContent, StoredContent } from './object-store.ts';
 
-/* Converts between the stored content and local files: the document and the journal. */
+/* Parses the stored content: the document and the journal. */
 
 const EARLIER = advice`Push an earlier copy: ${command('state push FILE')}. ${RECOVER}`;
 
 type Held = Pick<StoredContent, 'state' | 'journal' | 'files'>;
 
-/** The document and the entries that continue it, perhaps sealed. */
+/** The document and the later entries of the journal. Both may be sealed. */
 interface ReadContent {
   readonly document: StoredDocument | undefined;
   readonly journal: readonly StoredEntry[];
 }
 
-/** The document and its journal, decrypted. @throws UserError if it is not sealed as the settings say, or cannot be decrypted. */
+/** Decrypts the document and its journal. @throws UserError if its form contradicts the settings, or it cannot be decrypted. */
 export async function openedContent(
   { document, journal }: ReadContent,
   location: string,
@@ -33,14 +33,14 @@ export async function openedContent(
   return { document: state, journal: await Promise.all(entries) };
 }
 
-/** The number of records; undefined if it is sealed, and 0 if there is no state. */
+/** Returns the number of records; undefined if the state is sealed, and 0 if there is no state. */
 export function recordsIn({ document, journal }: ReadContent): number | undefined {
   if (document === undefined) return 0;
   const entries = journal.filter((entry) => 'event' in entry);
   return isSealed(document) || entries.length < journal.length ? undefined : recordCount(fold(document, entries));
 }
 
-/** @throws UserError if document or journal is damaged, or they do not belong together. */
+/** @throws UserError if the document or the journal is damaged, or if they do not belong together. */
 export function readIn(held: Held, location: string, parse = parseState): ReadContent {
   const { files } = held;
   if (files?.lost !== undefined) throw files.lost;
@@ -48,11 +48,11 @@ export function readIn(held: Held, location: string, parse = parseState): ReadCo
   const entries = journalIn(held, location);
   const journal =
     files === undefined ? entries : entries.filter((entry) => document && continues(entry, document, files));
-  const isWhole = journal.every(
+  const isConsistent = journal.every(
     (entry, index) =>
       entry.lineage === document?.lineage && entry.serial === document.serial && entry.sequence === index + 1,
   );
-  if (!isWhole) {
+  if (!isConsistent) {
     throw new LostState(`the journal of the state ${files?.document ?? location} does not belong to its document`, {
       hint: files?.restore ?? EARLIER,
     });
@@ -64,7 +64,7 @@ function documentIn({ state, files }: Held, location: string, parse: typeof pars
   return state && parse(state, files?.document ?? location, files?.restore ?? EARLIER);
 }
 
-/** A remote store keeps only whole lines, so a torn line is damage: its entry was reported as stored. */
+/** A remote store keeps only complete lines. An incomplete line means damage, because its entry was reported as stored. */
 function journalIn({ journal, files }: Held, location: string): readonly StoredEntry[] {
   const bytes = Buffer.from(journal.buffer, journal.byteOffset, journal.byteLength);
   if (files !== undefined) return parseJournal(bytes, files.journal).entries;
@@ -77,7 +77,7 @@ function journalIn({ journal, files }: Held, location: string): readonly StoredE
   throw new LostState(`the journal of the state ${location} is damaged`, { hint: EARLIER });
 }
 
-/** An older entry is already in the document: a commit was interrupted after it had replaced the document. */
+/** False for an entry that is already in the document, because a commit was interrupted after it had replaced the document. */
 function continues(entry: StoredEntry, document: StoredDocument, files: ContentFiles): boolean {
   if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
   if (entry.serial === document.serial) return true;
@@ -89,7 +89,7 @@ function continues(entry: StoredEntry, document: StoredDocument, files: ContentF
   );
 }
 
-/** The serial of the document; undefined if there is none, or if a state of that lineage was moved away: it may come back. */
+/** Returns the serial of the document; undefined if there is none, or if a state of that lineage was moved away and may be moved back. */
 export function serialIn(held: Held, location: string, lineage: string): number | undefined {
   if (held.files?.lost !== undefined) throw held.files.lost;
   try {
@@ -100,7 +100,7 @@ export function serialIn(held: Held, location: string, lineage: string): number 
   }
 }
 
-/** Adds the later write that this machine knows of, if an older state was restored. */
+/** Adds the later write that this machine knows, if an older state was restored. */
 export async function withNewer(
   stored: StoredState,
   { store, user, held }: { readonly store: ObjectStore; readonly user: StoreUser; readonly held: Held },
@@ -121,7 +121,7 @@ export function textOfMark(mark: MovedMark): Uint8Array {
   return Buffer.from(`${JSON.stringify(mark, null, 2)}\n`);
 }
 
-/** Another state of the workspace; undefined if it is of another workspace, was moved away, or is empty and unused. */
+/** Returns another state of the workspace; undefined if it belongs to another workspace, was moved away, or is empty and not locked. */
 export function otherStateIn(other: OtherContent, workspaceId: string): StateElsewhere | undefined {
   const { location, from, isLocked = false } = other;
   try {
@@ -134,7 +134,7 @@ export function otherStateIn(other: OtherContent, workspaceId: string): StateEls
   }
 }
 
-/** The content of a document; nothing if it cannot be read. */
+/** Returns the content of a document; an empty list if it cannot be read. */
 export async function backupOf(
   { source, bytes }: EarlierDocument,
   { seal = noSeal, isInForce }: { readonly seal: Seal | undefined; readonly isInForce: boolean },

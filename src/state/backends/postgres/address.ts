@@ -19,7 +19,7 @@ export interface DatabaseAddress {
 
 interface Tls {
   readonly mode: (typeof MODES)[number];
-  /** PEM files; the root `system` means the authorities that Node trusts. */
+  /** The PEM file of the certificate authorities; `system` means those that Node trusts. */
   readonly root: string | undefined;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
@@ -30,8 +30,9 @@ const TLS_OPTIONS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'usel
 const EXAMPLE = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
 
 /**
- * @param setting name for messages.
- * @throws UserError if it is not set, or is not the address of a database. The message never contains the text.
+ * Parses an address.
+ * @param setting the name of the setting, for messages.
+ * @throws UserError if the address is not set, or is not that of a PostgreSQL database. The message never contains the address.
  */
 export function addressOf(url: Secret | string, setting = 'state.url'): DatabaseAddress {
   const text = revealed('url', url);
@@ -63,12 +64,12 @@ export function hasPassword(text: string): boolean {
   return parsed !== undefined && (parsed.password !== '' || parsed.searchParams.has('password'));
 }
 
-/** Undefined if it is not an address, or if special characters of a password split it in the wrong place. */
+/** Returns undefined if the text is not an address, or if special characters in the password split it at the wrong position. */
 export function parse(text: string): URL | undefined {
   const parsed = URL.parse(text);
   if (parsed === null || !/^postgres(ql)?:$/.test(parsed.protocol)) return undefined;
-  const isCut = parsed.hash !== '' || /@/.test(parsed.pathname + parsed.search);
-  return isCut || !text.includes('://') || !isDecodable(parsed) ? undefined : parsed;
+  const isSplit = parsed.hash !== '' || /@/.test(parsed.pathname + parsed.search);
+  return isSplit || !text.includes('://') || !isDecodable(parsed) ? undefined : parsed;
 }
 
 function isDecodable({ username, password, hostname, pathname }: URL): boolean {
@@ -76,12 +77,16 @@ function isDecodable({ username, password, hostname, pathname }: URL): boolean {
   return attempt(() => decodeURIComponent(text)) !== undefined;
 }
 
-/** The TLS options with the defaults of libpq: TLS if the server supports it, without a certificate check. */
+/** Returns the TLS options with the defaults of libpq: TLS if the server supports it, without verifying its certificate. */
 function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
   const root = options.get('sslrootcert') ?? undefined;
   const isSocket = host.startsWith('/') || host.toLowerCase().startsWith('%2f');
-  const usual = isSocket ? 'disable' : root === 'system' || options.get('ssl') === 'true' ? 'verify-full' : 'prefer';
-  const sslMode = options.get('sslmode') ?? usual;
+  const defaultMode = isSocket
+    ? 'disable'
+    : root === 'system' || options.get('ssl') === 'true'
+      ? 'verify-full'
+      : 'prefer';
+  const sslMode = options.get('sslmode') ?? defaultMode;
   const mode = MODES.find((each) => each === sslMode);
   if (mode === undefined) {
     throw new UserError(`${setting}: unknown sslmode ${JSON.stringify(sslMode)}`, {
@@ -92,10 +97,10 @@ function tlsOf(options: URLSearchParams, host: string, setting: string): Tls {
   return { mode, root, certificate, key };
 }
 
-/** @throws UserError if a file cannot be read. */
+/** Returns the options for a connection; false for a connection without TLS. @throws UserError if a file cannot be read. */
 export function tlsOptions({ mode, root, certificate, key }: Tls): ConnectionOptions | false {
   if (mode === 'disable') return false;
-  const ca = root === undefined || root === 'system' ? undefined : fileOf('sslrootcert', root);
+  const ca = root === undefined || root === 'system' ? undefined : readFileOf('sslrootcert', root);
   if (mode === 'verify-ca' && ca === undefined) {
     throw new UserError('state.url: sslmode=verify-ca needs sslrootcert', {
       hint: 'Add sslrootcert=FILE, or use sslmode=verify-full.',
@@ -106,12 +111,12 @@ export function tlsOptions({ mode, root, certificate, key }: Tls): ConnectionOpt
     rejectUnauthorized: verifiesChain,
     ...(verifiesChain && mode !== 'verify-full' && { checkServerIdentity: () => undefined }),
     ...(ca !== undefined && { ca }),
-    ...(certificate !== undefined && { cert: fileOf('sslcert', certificate) }),
-    ...(key !== undefined && { key: fileOf('sslkey', key) }),
+    ...(certificate !== undefined && { cert: readFileOf('sslcert', certificate) }),
+    ...(key !== undefined && { key: readFileOf('sslkey', key) }),
   };
 }
 
-function fileOf(option: string, file: string): string {
+function readFileOf(option: string, file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {

@@ -3,11 +3,11 @@ import { type DatabaseAddress, tlsOptions } from './address.ts';
 
 /** The maximum number of connections of a process to one address. A run uses one or two; workspaces in one process share them. */
 const MAX_CONNECTIONS = 8;
-const CONNECT_MILLISECONDS = 10_000;
-const ANSWER_MILLISECONDS = 30_000;
-/** The idle timeout of a transaction: the server ends those of a frozen process, with their locks. */
-const IDLE_MILLISECONDS = 10_000;
-const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MILLISECONDS}; SET LOCAL statement_timeout = ${ANSWER_MILLISECONDS}`;
+const CONNECT_TIMEOUT_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 30_000;
+/** The idle timeout of a transaction, after which the server ends the transactions and locks of a frozen process. */
+const IDLE_TIMEOUT_MS = 10_000;
+const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_TIMEOUT_MS}; SET LOCAL statement_timeout = ${RESPONSE_TIMEOUT_MS}`;
 /** The message of `pg` for a server without TLS. */
 const NO_TLS = 'The server does not support SSL connections';
 
@@ -16,17 +16,17 @@ export type DatabaseRow = Readonly<Record<string, unknown>>;
 /** A database or a transaction. */
 export interface Statements {
   /**
-   * Runs one statement, or several without values in one transaction, and returns their rows. The signal ends it, as does a server that does
-   * not answer in time.
+   * Runs one statement, or several without values in one transaction, and returns their rows. Rejects if the signal aborts, or if the
+   * server does not respond in time.
    */
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
 }
 
-/** A database whose connections are shared in this process. It relies on no session state, so that a pooler may be in between. */
+/** A database whose connections are shared in this process. It does not rely on session state, so that a pooler may be in between. */
 export interface Database extends Statements {
-  /** True after the first answer. */
+  /** True after the first successful connection. */
   readonly wasReached: boolean;
-  /** Runs all statements of the work, or none if it throws. */
+  /** Runs the work in a transaction, which is rolled back if the work throws. */
   transaction<T>(work: (statements: Statements) => Promise<T>, signal: AbortSignal): Promise<T>;
 }
 
@@ -56,11 +56,12 @@ function keyOf({ connectionString, tls }: DatabaseAddress): string {
   return JSON.stringify([connectionString, tls]);
 }
 
-/** A driver's result, or one for each of several statements. */
+/** The result of one statement in `pg`. */
 interface StatementResult {
   readonly rows: readonly DatabaseRow[];
 }
 
+/** Returns the rows of one result, or of one for each of several statements. */
 export function rowsOf(result: StatementResult | readonly StatementResult[]): readonly DatabaseRow[] {
   return 'rows' in result ? result.rows : result.flatMap(({ rows }) => rows);
 }
@@ -73,14 +74,14 @@ export interface AskedStatement {
 
 async function ask(client: PoolClient, { text, values, signal }: AskedStatement): Promise<readonly DatabaseRow[]> {
   signal.throwIfAborted();
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);
-  const silence = `no answer within ${ANSWER_MILLISECONDS / 1000} s`;
-  const timer = setTimeout(() => reject(new Error(silence)), ANSWER_MILLISECONDS);
+  const message = `no answer within ${RESPONSE_TIMEOUT_MS / 1000} s`;
+  const timer = setTimeout(() => reject(new Error(message)), RESPONSE_TIMEOUT_MS);
   signal.addEventListener('abort', stop, { once: true });
   try {
     const result = values.length === 0 ? client.query(text) : client.query(text, [...values]);
-    return rowsOf(await Promise.race([result, givenUp]));
+    return rowsOf(await Promise.race([result, stopped]));
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
@@ -113,12 +114,12 @@ class PooledDatabase implements Database {
     });
   }
 
-  /** A connection with a failure is closed, which rolls back its transaction. */
+  /** Runs the work with a connection. If it fails, the connection is closed, which rolls back its transaction. */
   async #connected<T>(signal: AbortSignal, work: (client: PoolClient) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const client = await this.#connect();
     this.wasReached = true;
-    // A lost connection rejects its query too.
+    // A lost connection also rejects the query, so this event needs no action.
     const ignore = (): void => undefined;
     client.on('error', ignore);
     let isBroken = true;
@@ -141,7 +142,7 @@ class PooledDatabase implements Database {
       const { mode } = this.#address.tls;
       const allowsPlaintext = mode === 'prefer' || mode === 'allow';
       const hasNoTls = error instanceof Error && error.message === NO_TLS;
-      // A missing file may exist the next time.
+      // Opens the pool again the next time: a missing file may exist by then.
       if (this.#pool === pool && (hasNoTls || !this.wasReached)) this.#pool = undefined;
       if (!allowsPlaintext || !hasNoTls) throw error;
       this.#hasTls = false;
@@ -151,7 +152,7 @@ class PooledDatabase implements Database {
 
   async #open(): Promise<Pool> {
     const { default: pg } = await import('pg');
-    /** Ends its connection if the login fails on this side, which `pg` leaves open. */
+    /** Closes its connection if the login fails on the side of the client. `pg` would leave it open. */
     class Client extends pg.Client {
       override connect(): Promise<this>;
       override connect(callback: (error: Error) => void): void;
@@ -169,12 +170,12 @@ class PooledDatabase implements Database {
       connectionString: this.#address.connectionString,
       ssl: this.#hasTls && tlsOptions(this.#address.tls),
       application_name: 'voxform',
-      connectionTimeoutMillis: CONNECT_MILLISECONDS,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       keepAlive: true,
       max: MAX_CONNECTIONS,
       allowExitOnIdle: true,
     });
-    // An error of an idle connection, which the pool drops.
+    // After an error of an idle connection, the pool drops the connection.
     pool.on('error', () => undefined);
     return pool;
   }

@@ -64,7 +64,7 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   },
 };
 
-/** The server without secrets; the name of the secret if that is not set, or is no address. */
+/** Returns the server without secrets. If the address is not set or invalid, returns the name of its secret. */
 function serverOf(url: Secret | string): string {
   const known = attempt(() => addressOf(url).location);
   return known ?? (url instanceof Secret ? `postgres ${url.name}` : 'postgres');

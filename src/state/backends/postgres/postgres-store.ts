@@ -37,13 +37,13 @@ export interface PostgresLocation {
 
 const TIMING: LockTiming = {
   heartbeat: 10_000,
-  // The process of a fleet ends a run itself if it cannot renew the lock.
+  // A fleet process stops a run itself if it cannot renew the lock.
   takeoverAfter: ({ operation }) => (operation === 'fleet' ? 45_000 : 60_000),
   gather: 0,
   poll: 1_000,
 };
 
-/** A state in rows of a database: one statement reads it, and each write is one statement. */
+/** A state in the rows of a database. Each read and each write is one statement. */
 export class PostgresStore implements ObjectStore {
   readonly location: string;
   readonly setting = 'state.name';
@@ -53,10 +53,10 @@ export class PostgresStore implements ObjectStore {
   readonly #tables: Tables;
   #address: DatabaseAddress | undefined;
   #known: LastRead | undefined;
-  /** The reason why our tables are missing, according to the last read. */
+  /** Set if the last read found no tables. */
   #absent: Absent | undefined;
   #wasWritten = false;
-  /** The other states at the last search: a first document is stored only while these are unchanged. */
+  /** The other states at the last search. A first document is stored only if they are unchanged. */
   #others: SeenOthers | undefined;
 
   constructor(place: PostgresLocation, location: string, timing: LockTiming = TIMING) {
@@ -132,22 +132,26 @@ export class PostgresStore implements ObjectStore {
     }));
   }
 
-  /** The error for a first document that was not stored because of another state. */
+  /** Returns the error for a first document that was not stored because of another state; undefined if the other states are unchanged. */
   async #secondState(seen: SeenOthers, signal: AbortSignal): Promise<SecondState | undefined> {
     const { workspaceId } = seen;
     const found = await this.others(workspaceId, signal);
     if (this.#others?.writes === seen.writes) return undefined;
-    const there = found.map(({ location }) => location).join(' and ') || 'another state';
+    const others = found.map(({ location }) => location).join(' and ') || 'another state';
     return new SecondState(
-      `cannot begin the state ${this.location}: another run has just changed ${there}, of the same workspace ${workspaceId}`,
+      `cannot begin the state ${this.location}: another run has just changed ${others}, of the same workspace ${workspaceId}`,
       { hint: 'Nothing was created. Plan again, and keep one of them.' },
     );
   }
 
-  async #rows<T>(statement: SqlStatement, signal: AbortSignal, made: (row: DatabaseRow) => T): Promise<readonly T[]> {
+  async #rows<T>(
+    statement: SqlStatement,
+    signal: AbortSignal,
+    convert: (row: DatabaseRow) => T,
+  ): Promise<readonly T[]> {
     return this.#at(async (database) => {
       const found = await this.#tables.query(database, statement, signal);
-      return 'hasSchema' in found ? [] : found.map(made);
+      return 'hasSchema' in found ? [] : found.map(convert);
     });
   }
 
@@ -198,7 +202,7 @@ export class PostgresStore implements ObjectStore {
     try {
       await database.query(setUpStatements(this.#place.schema, hasSchema), [], signal);
     } catch (error) {
-      // Another run created them first; the write checks its tables.
+      // Another run created the tables first. The write checks them.
       if (!isCreatedConcurrently(error)) throw error;
     }
     this.#absent = undefined;
@@ -206,13 +210,13 @@ export class PostgresStore implements ObjectStore {
 }
 
 interface ReadRow {
-  /** Null if the state was never written. */
+  /** Null if the state does not exist. */
   readonly revision: string | null;
   readonly write: string;
   readonly generation: string;
   readonly lock: StoredLock | null;
   readonly silent: number;
-  /** True if the last read is still current, so that the rows contain only later lines. */
+  /** True if the generation of the last read is still current, so that the row contains only later lines. */
   readonly fresh: boolean;
   readonly state: string | null;
   readonly journal: string | null;

@@ -2,24 +2,24 @@ import { errorCode, errorMessage } from '../../../problems/error-code.ts';
 import { type Advice, advice, UserError } from '../../../problems/user-error.ts';
 
 interface ProblemContext {
-  /** The subject of messages. */
+  /** The subject of messages, e.g. `the state …`. */
   readonly subject: string;
-  /** The setting with the address. */
+  /** The name of the setting with the address. */
   readonly setting: string;
   /** The command that prints the SQL for an administrator. */
   readonly setUp: Advice;
-  /** The server for messages. */
+  /** The location of the server, for messages. */
   readonly server: string;
-  /** True after a successful connection: later failures are temporary. */
+  /** True after a successful connection: later connection failures are temporary. */
   readonly wasReached: boolean;
   /** True after a write: a server that is read-only now may be in a failover. */
   readonly wasWritten: boolean;
 }
 
-/** Codes for missing tables, or tables of another program. */
+/** The codes for missing tables, or tables of another program. */
 const MISSING = new Set(['42P01', '42703', '3F000', '42809']);
 
-/** Codes for a schema that another run created at the same time. */
+/** The codes for a schema that another run created at the same time. */
 const CREATED_CONCURRENTLY = new Set(['42P06', '42P07', '23505', '42710']);
 
 export function isMissing(error: unknown): boolean {
@@ -36,7 +36,7 @@ export function isTemporary(error: unknown): boolean {
   return error !== undefined && refusalOf(error, about) === undefined;
 }
 
-/** A `UserError` for lasting problems; for temporary ones, an error with a hint in its message. */
+/** Converts an error to a `UserError` if it is permanent, and otherwise to an `Error` with the hint in its message. */
 export function problemOf(error: unknown, about: ProblemContext): Error {
   if (error instanceof UserError) return error;
   const refusal = refusalOf(error, about);
@@ -88,9 +88,9 @@ function refusalOf(
       hint: `Name the file of its certificate authority in ${setting}: sslrootcert=FILE.`,
     };
   }
-  // The server would answer the same again.
-  const isFinal = /^(0A|22|23|42|54)/.test(code) && code.length === 5;
-  return isFinal ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
+  // The server would return the same error again.
+  const isPermanent = /^(0A|22|23|42|54)/.test(code) && code.length === 5;
+  return isPermanent ? { message: `${message} (${code})`, hint: 'Report this as a bug of voxform.' } : undefined;
 }
 
 function temporaryProblem(error: unknown, { server, wasWritten }: ProblemContext): { message: string; hint?: string } {
@@ -118,7 +118,7 @@ function codeOf(error: unknown): string {
   return errorCode(error) ?? (error instanceof AggregateError ? codeOf(error.errors[0]) : '');
 }
 
-/** A name with several addresses fails with one error for each, and no message of its own. */
+/** If a host has several addresses, the error contains one error for each, and has no message itself. */
 function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return messageOf(error.errors[0]);
   return errorMessage(error);

@@ -1,20 +1,20 @@
-/* The tables. A change to them is a new migration, which must keep stored rows valid. */
+/* The tables. Changing them requires a migration that keeps stored rows valid. */
 
-/** Version of the part `state` of the schema. */
+/** The version of the part `state` of the schema. */
 export const SCHEMA_VERSION = 1;
 
-/** The oldest tested version: all tests of this backend pass on it. */
-export const OLDEST_SERVER = { version: 130_000, name: '13' };
+/** The minimum version of PostgreSQL. All tests of this backend pass with it. */
+export const MIN_SERVER = { version: 130_000, name: '13' };
 
 /** All tables of the schema, `schema_version` first. */
 export const TABLES = ['schema_version', 'states', 'journal', 'history', 'earlier'] as const;
 
-/** SQL for the workspace id in the last lines of a document. */
+/** Returns an SQL expression for the workspace id, which is in the last lines of a document. */
 export function workspaceIn(document: string): string {
   return `substring(right(${document}, 400) from '"workspace_id": "([^"]*)"')`;
 }
 
-/** Index for the other states of a workspace. */
+/** Returns the statement that creates the index for the search of other states of a workspace. */
 export function workspaceIndex(schema: string): string {
   return `CREATE INDEX IF NOT EXISTS states_workspace ON ${schema}.states ((${workspaceIn('state')}));`;
 }
@@ -23,13 +23,13 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** The statements of a first run, in one transaction. @param exists whether the schema exists. */
+/** Returns the statements of a first run, for one transaction. @param exists true if the schema exists. */
 export function setUpStatements(schema: string, exists: boolean): string {
   return `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('${schema.replaceAll("'", "''")}'));
 ${exists ? '' : `CREATE SCHEMA ${quoted(schema)};\n`}${tables(quoted(schema))}`;
 }
 
-/** The statements for an administrator, which let `role` use the tables. */
+/** Returns the statements for an administrator. They create the tables, and grant access to `role`. */
 export function setUpScript(schema: string, role: string): string {
   const name = quoted(schema);
   return `BEGIN;

@@ -6,12 +6,12 @@ export interface SqlStatement {
   readonly values: readonly unknown[];
 }
 
-/** The number of earlier documents per state. */
+/** The maximum number of earlier documents per state. */
 const MAX_EARLIER = 5;
 /** The maximum size of a state's history in bytes. */
 const MAX_HISTORY = 4_000_000;
 
-/** The last read: while its generation is current, only later lines are fetched. */
+/** The last read. While its generation is current, only later lines of the journal are fetched. */
 export interface LastRead {
   readonly generation: string;
   readonly revision: string;
@@ -43,12 +43,12 @@ export interface SeenOthers {
   readonly writes: string | null;
 }
 
-/** Blocks other runs that create a state of the workspace, until the transaction ends. */
+/** Returns the statement that blocks other runs from creating a state of the workspace, until the transaction ends. */
 export function beginningLock(workspaceId: string): SqlStatement {
   return { text: `SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext($1))`, values: [workspaceId] };
 }
 
-/** The other states whose document names the workspace. @param schema quoted. */
+/** Returns the statement that selects the other states of the workspace. @param schema quoted. */
 export function othersStatement(schema: string, name: string, workspaceId: string): SqlStatement {
   return {
     text: `SELECT s.name, s.write, s.state, s.lock IS NOT NULL AS locked, (SELECT string_agg(j.line || E'\\n', '' ORDER BY j.revision, j.nth)
@@ -58,12 +58,12 @@ FROM ${schema}.states s WHERE ${isOther('$2')} ORDER BY s.name`,
   };
 }
 
-/** The condition for a row `s` of the states. */
+/** Returns the condition that a row `s` is another state of the workspace. @param line parameter with `idLine`. */
 function isOther(line: string): string {
   return `s.name <> $1 AND ${workspaceIn('s.state')} = ${workspaceIn(`${line}::text`)}`;
 }
 
-/** The workspace id as in a document. */
+/** Returns the workspace id as it is written in a document. */
 function idLine(workspaceId: string): string {
   return `"workspace_id": ${JSON.stringify(workspaceId)}`;
 }
@@ -76,7 +76,8 @@ interface RemoteWrite {
 }
 
 /**
- * One statement for the whole change. All of its parts depend on the row of `written`, which exists only if no other run wrote since.
+ * Returns one statement for the complete change. All of its parts depend on the row of `written`, which exists only if no other run wrote
+ * in the meantime.
  * @param schema quoted.
  */
 export function writeStatement(schema: string, name: string, { change, held, others }: RemoteWrite): SqlStatement {
@@ -129,7 +130,7 @@ function updated(
   WHERE name = $1 AND ${where} RETURNING epoch, revision)`;
 }
 
-/** Compares the write in addition to the revision, because a restored database repeats revisions. */
+/** Returns the condition that the row is unchanged. Compares the write too, because a restored database repeats revisions. */
 function conditions({ revision = '', write }: StoredContent, bind: (value: unknown) => string): string {
   const { epoch, revision: last } = revisionOf(revision);
   return `epoch = ${bind(epoch)} AND revision = ${bind(last)} AND write = ${bind(write)}`;
@@ -140,7 +141,7 @@ function sameOthers(schema: string, { workspaceId, writes }: SeenOthers, bind: (
   WHERE ${isOther(bind(idLine(workspaceId)))}) IS NOT DISTINCT FROM ${bind(writes)}`;
 }
 
-/** These statements see the rows from before the write. */
+/** Returns statements that keep the replaced document. They see the rows before the write. */
 function keptEarlier(schema: string): string[] {
   return [
     `kept AS (INSERT INTO ${schema}.earlier (name, revision, state)
@@ -150,7 +151,7 @@ function keptEarlier(schema: string): string[] {
   ];
 }
 
-/** The lines of the history in another form; earlier documents would keep the present one. */
+/** Returns statements that replace the lines of the history, and remove the earlier documents, which would stay in their old form. */
 function convertedRows(schema: string, lines: string): string[] {
   return [
     `dropped AS (DELETE FROM ${schema}.earlier e USING written WHERE e.name = $1)`,

@@ -1,15 +1,15 @@
 import { UserError } from '../../../problems/user-error.ts';
 import type { DatabaseRow, Statements } from './database.ts';
 import { isMissing } from './problems.ts';
-import { OLDEST_SERVER, quoted, SCHEMA_VERSION, TABLES } from './schema-sql.ts';
+import { MIN_SERVER, quoted, SCHEMA_VERSION, TABLES } from './schema-sql.ts';
 import type { SqlStatement } from './statements.ts';
 
-/** Neither our tables exist nor those of another program. */
+/** The result if the schema does not exist or has none of our tables. */
 export interface Absent {
   readonly hasSchema: boolean;
 }
 
-/** The tables of one schema. They are checked only after a statement failed. */
+/** The tables of one schema. They are checked only after a statement has failed. */
 export class Tables {
   readonly #schema: string;
   readonly #location: string;
@@ -20,8 +20,8 @@ export class Tables {
   }
 
   /**
-   * The rows of a statement on the tables.
-   * @throws UserError if the tables are not ours, or of a newer voxform.
+   * Runs a statement on the tables and returns its rows.
+   * @throws UserError if another program or a newer voxform created the tables.
    */
   async query(
     database: Statements,
@@ -35,7 +35,7 @@ export class Tables {
         if (!isMissing(error)) throw error;
         const absent = await this.#absence(database, signal);
         if (absent !== undefined) return absent;
-        // Another run created them in between.
+        // Another run has created the tables in the meantime, so try again once.
         if (attempt > 1) throw this.#notOurs(TABLES);
       }
     }
@@ -46,9 +46,9 @@ export class Tables {
     if (row === undefined) throw this.#notOurs(['schema_version']);
     const { version, server, server_name, encoding } = row;
     if (Number(version) > SCHEMA_VERSION) throw this.#newer(Number(version));
-    if (Number(server) < OLDEST_SERVER.version) {
+    if (Number(server) < MIN_SERVER.version) {
       throw new UserError(
-        `the state ${this.#location} is on PostgreSQL ${server_name}; voxform needs ${OLDEST_SERVER.name} or later`,
+        `the state ${this.#location} is on PostgreSQL ${server_name}; voxform needs ${MIN_SERVER.name} or later`,
         { hint: 'Upgrade the server, or keep the state in another database.' },
       );
     }
@@ -65,7 +65,7 @@ export class Tables {
     );
   }
 
-  /** Why the tables are missing; undefined if they exist by now. */
+  /** Returns how the tables are missing; undefined if they exist now. */
   async #absence(database: Statements, signal: AbortSignal): Promise<Absent | undefined> {
     const [found] = await database.query(
       `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
@@ -81,7 +81,7 @@ export class Tables {
       this.check({ ...found, version: SCHEMA_VERSION });
       return { hasSchema: found?.exists === true };
     }
-    const version = taken.includes('schema_version') ? await this.#versionThere(database, signal) : undefined;
+    const version = taken.includes('schema_version') ? await this.#readVersion(database, signal) : undefined;
     if (version === undefined) throw this.#notOurs(taken);
     if (version > SCHEMA_VERSION) throw this.#newer(version);
     const missing = TABLES.filter((table) => !taken.includes(table));
@@ -92,7 +92,7 @@ export class Tables {
     );
   }
 
-  async #versionThere(database: Statements, signal: AbortSignal): Promise<number | undefined> {
+  async #readVersion(database: Statements, signal: AbortSignal): Promise<number | undefined> {
     try {
       const text = `SELECT version FROM ${quoted(this.#schema)}.schema_version WHERE part = $1`;
       const [row] = await database.query(text, ['state'], signal);

@@ -17,7 +17,7 @@ import { revealed } from '../settings.ts';
 import { StoreRequests, textHeaders } from '../store-requests.ts';
 import type { S3Location } from './s3-settings.ts';
 
-const NEEDED =
+const REQUIRED_PERMISSIONS =
   'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket: without it, S3 answers 403 for an object that does not exist.';
 
 /** A bucket of Amazon S3, or of a compatible store. */
@@ -37,9 +37,9 @@ export class S3Bucket implements Bucket {
       ...credentialsOf(place),
       forcePathStyle: place.path_style ?? false,
       followRegionRedirects: true,
-      // The store's own retries check first whether a write was stored.
+      // The SDK must not retry: the retries of the state store check first whether a write was stored.
       maxAttempts: 1,
-      // Compatible stores do not know the newer checksums. The signature covers the body.
+      // Compatible stores do not support the newer checksums. The signature covers the body anyway.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: requestHandler(location, user),
@@ -94,7 +94,7 @@ export class S3Bucket implements Bucket {
   async siblings(signal: AbortSignal): Promise<readonly string[]> {
     const { bucket, key, siblings } = this.#place;
     if (siblings === undefined) return [];
-    // One page of 1,000 is more than are compared.
+    // The first page, with 1,000 keys, has more than are searched.
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: siblings.before, Delimiter: '/' });
     const { CommonPrefixes = [] } = await this.#ask('s3:ListBucket', () =>
       this.#client.send(command, { abortSignal: signal }),
@@ -125,41 +125,41 @@ export class S3Bucket implements Bucket {
     const { bucket } = this.#place;
     const { name = '', $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
     const status = $metadata?.httpStatusCode;
-    if (status === undefined) return this.#withoutAnswer(error, name);
-    const why = `${status} ${/^\w{1,60}$/.test(name) ? name : 'unknown error'}`;
+    if (status === undefined) return this.#problemWithoutResponse(error, name);
+    const reason = `${status} ${/^\w{1,60}$/.test(name) ? name : 'unknown error'}`;
     if (status === 412) return new WriteConflict();
     if (name === 'NoSuchBucket') {
       return new UserError(`the bucket ${bucket} of the state ${this.#location} does not exist`, {
         hint: 'Create it, or correct state.bucket, state.region and state.endpoint.',
       });
     }
-    if (status === 404) return new MissingObject(why);
-    // The SDK measures the difference of the clocks from this answer.
-    if (name === 'RequestTimeTooSkewed') return new Error(`${why}: the clock of this machine is wrong`);
+    if (status === 404) return new MissingObject(reason);
+    // A retry helps, because the SDK corrects its clock from this response.
+    if (name === 'RequestTimeTooSkewed') return new Error(`${reason}: the clock of this machine is wrong`);
     if (['InvalidAccessKeyId', 'SignatureDoesNotMatch', 'ExpiredToken', 'InvalidToken'].includes(name)) {
-      return new UserError(`the store of the state ${this.#location} rejected the credentials (${why})`, {
+      return new UserError(`the store of the state ${this.#location} rejected the credentials (${reason})`, {
         hint: 'Check state.access_key_id and state.secret_access_key, or the credentials of the AWS SDK.',
       });
     }
     if (status === 401 || status === 403) {
-      return new UserError(`no permission ${permission} for the state ${this.#location} (${why})`, {
-        hint: NEEDED,
+      return new UserError(`no permission ${permission} for the state ${this.#location} (${reason})`, {
+        hint: REQUIRED_PERMISSIONS,
       });
     }
     if (status === 501) {
-      return new UserError(`the store of the state ${this.#location} has no conditional writes (${why})`, {
+      return new UserError(`the store of the state ${this.#location} has no conditional writes (${reason})`, {
         hint: 'Use Amazon S3, or another store with conditional writes.',
       });
     }
-    if (status === 429 || status === 503) return new Busy(`the store answered ${why}`, undefined);
-    // Amazon answers 409 if two conditional writes overlap: the write may be tried again.
-    if (status >= 500 || status === 408 || status === 409) return new Error(`the store answered ${why}`);
-    return new UserError(`the store of the state ${this.#location} refused a request (${why})`, {
+    if (status === 429 || status === 503) return new Busy(`the store answered ${reason}`, undefined);
+    // Amazon responds with 409 if two conditional writes overlap. The write may be retried.
+    if (status >= 500 || status === 408 || status === 409) return new Error(`the store answered ${reason}`);
+    return new UserError(`the store of the state ${this.#location} refused a request (${reason})`, {
       hint: 'Check state.bucket, state.region and state.endpoint.',
     });
   }
 
-  #withoutAnswer(error: unknown, name: string): unknown {
+  #problemWithoutResponse(error: unknown, name: string): unknown {
     const message = errorMessage(error);
     if (name === 'CredentialsProviderError' || name === 'TokenProviderError') {
       return new UserError(`no AWS credentials for the state ${this.#location}: ${message}`, {
@@ -209,12 +209,12 @@ function requestHandler(location: string, user: Pick<StoreUser, 'network' | 'deb
     updateHttpClientConfig: () => undefined,
     httpHandlerConfigs: () => ({}),
     async handle(request: HttpRequest, { abortSignal }: { abortSignal?: unknown } = {}) {
-      // undici refuses `expect`. Ceph lists in JSON for those who accept it. The signature covers neither.
+      // undici refuses the header `expect`. Ceph returns lists in JSON unless `accept` is */*. The signature covers neither header.
       const { expect: _, ...headers } = { ...request.headers, accept: '*/*' };
       const { method, body } = request;
-      const answer = await requests.send({ method, url: addressOf(request), headers, body, signal: abortSignal });
+      const response = await requests.send({ method, url: addressOf(request), headers, body, signal: abortSignal });
       return {
-        response: { statusCode: answer.status, headers: textHeaders(answer), body: Readable.from([answer.body]) },
+        response: { statusCode: response.status, headers: textHeaders(response), body: Readable.from([response.body]) },
       };
     },
   };
@@ -230,7 +230,7 @@ function addressOf({ protocol, hostname, port, path, query }: HttpRequest): URL 
   return new URL(`${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}${search}`);
 }
 
-/** As RFC 3986, which the signature is made of. */
+/** Encodes as in RFC 3986, like the signature. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
