@@ -112,7 +112,7 @@ export class EditedProject {
   #checkedWith(texts: ReadonlyMap<string, string>, env: Environment): Promise<CheckedTexts> {
     const { folder: cwd, policies } = this.#options;
     const view = this.#view.with(new Map([...texts].map(([file, text]) => [realPath(path.resolve(cwd, file)), text])));
-    const memory = this.#memory.ofOtherWorkspaces();
+    const memory = this.#memory.forOtherWorkspace();
     return view.during(() =>
       validateProject({ cwd, env, kinds, lookups, policies, memory, names: 'all', mode: this.#mode }),
     );

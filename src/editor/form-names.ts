@@ -7,7 +7,7 @@ import { isInside, realPath } from '../manifests/read-file.ts';
 import { kindOf } from '../manifests/resource.ts';
 import { valueText } from '../output/value-text.ts';
 import { attempt } from '../problems/attempt.ts';
-import { skipping } from '../project/overlays.ts';
+import { skipMatcher } from '../project/overlays.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { toForms } from '../values/value.ts';
 import { mayBeShown, type ProjectSnapshot, withoutSecrets } from './snapshot.ts';
@@ -23,7 +23,7 @@ export function referableNames(
   snapshot: ProjectSnapshot,
   { kind, own }: { readonly kind: string | undefined; readonly own: string | undefined },
 ): readonly NameChoice[] {
-  const skips = skipping(snapshot.workspace?.skip ?? []);
+  const skips = skipMatcher(snapshot.workspace?.skip ?? []);
   const names = new Map(
     snapshot.declarations
       .filter(({ address }) => address !== own && !skips(address))

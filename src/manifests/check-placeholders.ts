@@ -88,7 +88,7 @@ function findingAt(resource: SpecSources, { name, form, path, offset, included }
   const code = 'unresolved-placeholder';
   const replacement = `{ $${form ?? 'var'}: ${name} }`;
   const written = form === undefined ? `\${${name}}` : replacement;
-  const message = `${written} is sent unchanged: insert ${replacement} with $join, or list ${name} visitPart literal_variables`;
+  const message = `${written} is sent unchanged: insert ${replacement} with $join, or list ${name} under literal_variables`;
   if (included !== undefined) return { severity: 'warning', code, message, ...included };
   const finding = findingIn(resource, { code, message, path, at: 'value' });
   return { ...finding, severity: 'warning', ...(finding.place && { place: { ...finding.place, offset } }) };

@@ -8,24 +8,24 @@ import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { selectWorkspace } from './select-workspace.ts';
 
-interface FurtherOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
-  /** Without secrets, none is read. */
+interface AllDiagnosticsOptions extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
+  /** With `without-secrets`, no secret is read. The default is `offline`. */
   readonly mode?: LoadDesiredOptions['mode'] | undefined;
-  /** The workspace, from the command line. */
+  /** The name of the workspace on the command line, if given. */
   readonly name: string | undefined;
 }
 
 /**
- * The problems of an invalid project file, with all others that can be found despite them: in the rest of the file, and in the manifests
- * if the workspace is clear. Problems that may only be consequences are left out.
+ * Returns the problems of an invalid project file and all others that can be found despite them: in the rest of the file, and in the
+ * manifests if the workspace is known. Omits problems that may only be consequences of the first ones.
  */
 export async function allDiagnostics(
   { diagnostics, usable }: InvalidProject,
-  { name, kinds, lookups, env, signal, memory, mode }: FurtherOptions,
+  { name, kinds, lookups, env, signal, memory, mode }: AllDiagnosticsOptions,
 ): Promise<readonly Diagnostic[]> {
   if (usable === undefined) return diagnostics;
-  const chosen = chosenWorkspace(usable, { name, env });
-  const workspace = chosen ?? Object.values(usable.workspaces)[0] ?? noWorkspace(usable);
+  const selected = trySelectWorkspace(usable, { name, env });
+  const workspace = selected ?? Object.values(usable.workspaces)[0] ?? emptyWorkspace(usable);
   const known = { kinds, lookups, env, signal, memory };
   const desired = await loadDesired({
     ...known,
@@ -33,21 +33,21 @@ export async function allDiagnostics(
     workspace,
     mode: mode === 'without-secrets' ? mode : 'offline',
   });
-  const isHarmless = diagnostics.every(({ path = '' }) => HARMLESS.test(path));
+  const mayJudgeManifests = diagnostics.every(({ path = '' }) => UNRELATED_TO_RESOURCES.test(path));
   const further = desired.diagnostics.filter(
     (each) =>
-      (chosen !== undefined || each.file === usable.file) &&
-      (isHarmless || !CONSEQUENCES.has(each.code)) &&
+      (selected !== undefined || each.file === usable.file) &&
+      (mayJudgeManifests || !CONSEQUENCES.has(each.code)) &&
       !diagnostics.some((known) => known.file === each.file && areNested(known.path, each.path)),
   );
   return [...diagnostics, ...further].sort(compareDiagnostics);
 }
 
-/** Settings that do not affect the resources. */
-const HARMLESS =
+/** Matches the paths of settings that do not affect the resources. */
+const UNRELATED_TO_RESOURCES =
   /^(version|default_workspace|limits|guards|literal_variables|secrets|watch|notify|policies|workspaces\.("(\\.|[^"\\])*"|[^.]+)\.(base_url|workspace_id|api_key|state|secrets|secrets_dir|ca_file|dashboard))(?![^.[])/;
 
-/** Problems that may disappear once the project file is valid. */
+/** The codes of problems that may disappear once the project file is valid. */
 const CONSEQUENCES: ReadonlySet<string> = new Set([
   'missing-field',
   'missing-var',
@@ -57,16 +57,16 @@ const CONSEQUENCES: ReadonlySet<string> = new Set([
   'no-manifests',
 ]);
 
-/** True if one path equals or contains the other. */
+/** Returns true if one path equals or contains the other. */
 function areNested(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
   const [outer, inner] = a.length < b.length ? [a, b] : [b, a];
   return inner.startsWith(outer) && ['', '.', '['].includes(inner.charAt(outer.length));
 }
 
-function chosenWorkspace(
+function trySelectWorkspace(
   project: ProjectConfig,
-  { name, env }: Pick<FurtherOptions, 'name' | 'env'>,
+  { name, env }: Pick<AllDiagnosticsOptions, 'name' | 'env'>,
 ): WorkspaceConfig | undefined {
   try {
     return selectWorkspace(project, { name, env });
@@ -76,8 +76,8 @@ function chosenWorkspace(
   }
 }
 
-/** A placeholder if all workspaces of the project file are invalid. */
-function noWorkspace({ root }: ProjectConfig): WorkspaceConfig {
+/** Returns a placeholder for a project file whose workspaces are all invalid. */
+function emptyWorkspace({ root }: ProjectConfig): WorkspaceConfig {
   return {
     name: '',
     baseUrl: '',

@@ -31,29 +31,29 @@ const defaultLimits: Limits = { concurrency: 'auto', requestsPerSecond: null, ti
 const defaultGuards: Guards = { maxChangedPercent: 50, minResources: 10 };
 
 interface ProjectContext extends Pick<SettingsPlace, 'root' | 'local' | 'env' | 'settingsRoot' | 'secrets'> {
-  /** Relative to the root. */
+  /** The path of the project file relative to the root. */
   readonly file: string;
-  /** False for a project that is not trusted: certificates elsewhere are not read. */
+  /** False for a project that is not trusted: certificates outside its folder are not read. */
   readonly readsElsewhere?: boolean | undefined;
 }
 
 interface CheckedProject {
-  /** Without the invalid parts; undefined if nothing is left. */
+  /** The project without its invalid parts. Undefined if nothing remains. */
   readonly project: ProjectConfig | undefined;
   readonly findings: readonly Finding[];
 }
 
-/** Checks a parsed project file and converts it. */
+/** Checks a parsed project file and converts it to a configuration. */
 export function checkProject(raw: Json, context: ProjectContext): CheckedProject {
   const settings = settingsOf(raw, context);
-  const inForms = [...settings].flatMap(([name, read]): Problem[] =>
-    read.problems.map((problem) => ({ ...problem, path: placeIn(name, problem.path) })),
+  const formProblems = [...settings].flatMap(([name, read]): Problem[] =>
+    read.problems.map((problem) => ({ ...problem, path: reportedPath(name, problem.path) })),
   );
   const plain = withSettings(raw, settings);
   const parsed = projectSchemaFor(plain).safeParse(plain);
   const document = parsed.success ? parsed.data : usableDocument(plain);
   const problems = [
-    ...distinct(inForms),
+    ...distinct(formProblems),
     ...problemsIn(parsed.error, { schema: projectSchema(), value: plain, name: 'the project file' }),
     ...(document === undefined ? [] : crossChecks(document, raw, settings, context)),
   ];
@@ -61,8 +61,8 @@ export function checkProject(raw: Json, context: ProjectContext): CheckedProject
   return { project: document && projectFrom(document, settings, context), findings };
 }
 
-/** A problem in a setting of the project occurs in each workspace, and is reported once at its own place. */
-function placeIn(workspace: string, [first, ...rest]: Problem['path']): Problem['path'] {
+/** Returns the path of a problem in the project file. A problem in a setting for all workspaces has the path of that setting. */
+function reportedPath(workspace: string, [first, ...rest]: Problem['path']): Problem['path'] {
   if (first === INHERITED.state) return ['state', ...rest];
   if (first === INHERITED.secrets) return ['secrets', ...rest];
   return ['workspaces', workspace, first ?? '', ...rest];
@@ -73,13 +73,13 @@ type Settings = ReadonlyMap<string, WorkspaceSettings>;
 function settingsOf(raw: Json, context: ProjectContext): Settings {
   const settings = new Map<string, WorkspaceSettings>();
   if (!isObject(raw) || !isObject(raw.workspaces)) return settings;
-  const every = {
+  const shared = {
     state: isObject(raw.state) ? (raw.state as JsonObject) : undefined,
     secrets: raw.secrets as Json | undefined,
   };
   for (const [name, workspace] of Object.entries(raw.workspaces)) {
     if (!isObject(workspace)) continue;
-    settings.set(name, readSettings(workspace as JsonObject, { ...context, workspace: name }, every));
+    settings.set(name, readSettings(workspace as JsonObject, { ...context, workspace: name }, shared));
   }
   return settings;
 }
@@ -95,7 +95,7 @@ function withSettings(raw: Json, settings: Settings): unknown {
   return { ...raw, ...inherited, workspaces: Object.fromEntries(workspaces) };
 }
 
-/** For a version from Git, the file must be part of the version. */
+/** Reads the certificates of a `ca_file`. In a version from Git, the file must be part of the version. */
 function certificatesOf(
   file: string | undefined,
   { root, settingsRoot = root, local, readsElsewhere = true }: ProjectContext,
@@ -106,9 +106,9 @@ function certificatesOf(
   return readCertificates(absolute, local && settingsRoot);
 }
 
-/** @param raw also contains workspaces that are invalid and not in the document. */
+/** Checks settings that depend on each other. @param raw also contains the invalid workspaces, which the document does not. */
 function crossChecks(
-  { workspaces, default_workspace, state: everyState }: ProjectDocument,
+  { workspaces, default_workspace, state: sharedState }: ProjectDocument,
   raw: Json,
   settings: Settings,
   context: ProjectContext,
@@ -127,9 +127,9 @@ function crossChecks(
     const { state, ca_file } = workspace;
     const base = ['workspaces', name];
     for (const [kind, setting] of Object.entries(NAME_SETTINGS)) {
-      const ofKind = Object.entries(lookupNamesIn(workspace)[kind] ?? {});
-      for (const [[key], [holder]] of repeated(ofKind, ([, onPlatform]) => onPlatform)) {
-        const message = `${kind}/${holder} has the same name in this workspace: names must be unique so that voxform can write them back`;
+      const names = Object.entries(lookupNamesIn(workspace)[kind] ?? {});
+      for (const [[key], [first]] of repeated(names, ([, onPlatform]) => onPlatform)) {
+        const message = `${kind}/${first} has the same name in this workspace: names must be unique so that voxform can write them back`;
         report('duplicate-name', message, [...base, setting, key]);
       }
     }
@@ -138,11 +138,11 @@ function crossChecks(
       const message = `${JSON.stringify(ca_file)} cannot be used: ${read.problem}`;
       report('bad-certificate', message, [...base, 'ca_file']);
     }
-    const isInherited = state === undefined && everyState !== undefined;
-    const chosen = isInherited ? inheritedState(settings.get(name)) : state;
-    const place = stateLocation(name, chosen, context);
+    const isInherited = state === undefined && sharedState !== undefined;
+    const stateSettings = isInherited ? inheritedState(settings.get(name)) : state;
+    const place = stateLocation(name, stateSettings, context);
     const at = isInherited ? ['state'] : [...base, 'state'];
-    for (const problem of localStateProblems(name, { place, chosen }, context.local)) {
+    for (const problem of localStateProblems(name, { place, stateSettings }, context.local)) {
       const { setting, code, message } = problem;
       report(code, message, setting === undefined ? at : [...at, setting]);
     }
@@ -151,36 +151,36 @@ function crossChecks(
   const keyOf = ({ place }: (typeof places)[number]) => `${place.backend} ${backendOf(place).keyOf(place)}`;
   for (const [{ name, place, at, isInherited }, owner] of repeated(places, keyOf)) {
     const { locationSetting } = backendOf(place);
-    const own = isInherited ? '; write {workspace} into it' : '; each needs its own';
-    const message = `the workspaces ${owner.name} and ${name} have the same state ${locationSetting}${own}`;
+    const advice = isInherited ? '; write {workspace} into it' : '; each needs its own';
+    const message = `the workspaces ${owner.name} and ${name} have the same state ${locationSetting}${advice}`;
     report('shared-state', message, [...at, locationSetting]);
   }
   return problems;
 }
 
-interface PlacedState {
+interface ConfiguredState {
   readonly place: StateLocation;
-  readonly chosen: StateSettings | undefined;
+  readonly stateSettings: StateSettings | undefined;
 }
 
-/** Why a project that was read from elsewhere must not keep its state there. Each problem is at a setting, or at all of them. */
+/** Reports why a project with local paths, such as one from Git, must not use this state. Without `setting`, all settings are meant. */
 function* localStateProblems(
   workspace: string,
-  { place, chosen }: PlacedState,
+  { place, stateSettings }: ConfiguredState,
   local: LocalPaths | undefined,
 ): Generator<Pick<Problem, 'code' | 'message'> & { readonly setting?: string }> {
   if (local === undefined) return;
   const { locationSetting, fileOf, folderOf } = backendOf(place);
   const file = fileOf?.(place);
-  const named = folderOf?.(place);
+  const folder = folderOf?.(place);
   const paths = [
-    ...(chosen?.[locationSetting] === undefined || file === undefined
+    ...(stateSettings?.[locationSetting] === undefined || file === undefined
       ? []
       : [{ setting: locationSetting, path: file }]),
-    ...(named === undefined ? [] : [named]),
+    ...(folder === undefined ? [] : [folder]),
   ];
-  for (const { setting, path: folder } of paths) {
-    const message = pathProblem(`state.${setting}`, folder, local);
+  for (const { setting, path: file } of paths) {
+    const message = pathProblem(`state.${setting}`, file, local);
     if (message !== undefined) yield { code: 'outside-folder', message, setting };
   }
   if (local.isTemporary && file !== undefined) {
@@ -192,7 +192,7 @@ function* localStateProblems(
   if (message !== undefined) yield { code: 'foreign-state', message };
 }
 
-/** The project's `state`, with the secrets of this workspace. */
+/** Returns the project's `state` with the secrets of this workspace. */
 function inheritedState(settings: WorkspaceSettings | undefined): StateSettings | undefined {
   return stateSchema().safeParse(settings?.inherited).data;
 }
@@ -272,16 +272,16 @@ function withoutOwnFiles(
   return [...patterns, ...own.filter((each) => matches(each)).map((each) => `!${each.replace(/[^\w./-]/g, '\\$&')}`)];
 }
 
-const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;
+const PEM_CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED )?CERTIFICATE-----/g;
 
 /**
- * The certificates of a PEM file, or the problem with it.
- * @param inside the real path of a folder that must contain the file; undefined for any place.
+ * Reads the certificates of a PEM file, or returns the problem.
+ * @param inside the real path of a folder that must contain the file; undefined permits any folder.
  */
 function readCertificates(file: string, inside?: string): { readonly pem: string } | { readonly problem: string } {
   const read = readTextFile(file, inside);
   if ('problem' in read) return { problem: read.problem.message };
-  const blocks = read.text.match(BLOCK) ?? [];
+  const blocks = read.text.match(PEM_CERTIFICATE) ?? [];
   if (blocks.length === 0) return { problem: 'the file contains no PEM certificate' };
   for (const [index, block] of blocks.entries()) {
     if (attempt(() => new X509Certificate(block)) === undefined)
@@ -290,15 +290,15 @@ function readCertificates(file: string, inside?: string): { readonly pem: string
   return { pem: blocks.join('\n') };
 }
 
-/** The replacement of an invalid list item, so that the positions of later items stay. It matches no file and no address. */
+/** Replaces an invalid list item, so that later items keep their indices. It matches no file and no address. */
 const NO_ITEM = '-';
 
-/** Each round repairs all problems found by the schema, which may reveal others. */
+/** Each round removes all problems that the schema finds. That may reveal others. */
 const MAX_ROUNDS = 8;
 
 /**
- * A project file without its invalid parts, for finding further problems. Required parts get stand-ins.
- * @returns undefined if nothing is left.
+ * Returns a project file without its invalid parts, to find further problems. Required parts get stand-ins. Returns undefined if nothing
+ * remains.
  */
 function usableDocument(raw: unknown): ProjectDocument | undefined {
   if (!isObject(raw)) return undefined;
@@ -337,16 +337,16 @@ function standIn(path: DocumentPath): unknown {
   return typeof last === 'number' ? NO_ITEM : undefined;
 }
 
-/** Removes the key if there is no value. */
+/** Sets the value at a path. Removes the key if the value is undefined. */
 function put(root: unknown, path: DocumentPath, value: unknown): void {
   const last = path.at(-1);
   if (last === undefined) return;
-  let holder: unknown = root;
+  let parent: unknown = root;
   for (const part of path.slice(0, -1)) {
-    if (typeof holder !== 'object' || holder === null) return;
-    holder = Reflect.get(holder, part);
+    if (typeof parent !== 'object' || parent === null) return;
+    parent = Reflect.get(parent, part);
   }
-  if (typeof holder !== 'object' || holder === null) return;
-  if (value === undefined) Reflect.deleteProperty(holder, last);
-  else Reflect.set(holder, last, value);
+  if (typeof parent !== 'object' || parent === null) return;
+  if (value === undefined) Reflect.deleteProperty(parent, last);
+  else Reflect.set(parent, last, value);
 }

@@ -2,17 +2,17 @@ import { attempt } from '../problems/attempt.ts';
 
 const ID = '{id}';
 
-/** True for an address with `{id}`. It may come from an untrusted repository, so its origin must not depend on the id. */
+/** Returns true for a URL with `{id}`. It may come from an untrusted repository, so its origin must not depend on the id. */
 export function isTemplate(text: string): boolean {
   const [a, b] = ['a', 'b'].map((id) => attempt(() => new URL(text.replaceAll(ID, id))));
   if (!text.includes(ID) || a === undefined || b === undefined || /[\s\p{C}]/u.test(text)) return false;
-  // Without user names, which can disguise an address.
+  // User names are not allowed, because they can disguise an address.
   return /^https?:$/.test(a.protocol) && a.origin === b.origin && `${a.username}${a.password}` === '';
 }
 
 /**
- * The dashboard address of a record: ASCII, http or https. Without an id, the part before `{id}`, which is the list of records. Undefined
- * if the template is invalid.
+ * Returns the dashboard URL of a record. It is ASCII, and http or https. Without an id, returns the part before `{id}`, which is the list
+ * of records. Returns undefined if the template is invalid.
  */
 export function dashboardUrl(template: string, id: string | null): string | undefined {
   if (!isTemplate(template)) return undefined;
@@ -21,7 +21,7 @@ export function dashboardUrl(template: string, id: string | null): string | unde
   const text = isSegment
     ? template.replaceAll(ID, () => encodeURIComponent(id))
     : template.slice(0, template.indexOf(ID)).replace(/[?&#/]+[^?&#/]*$/, '');
-  // Escapes characters with a meaning in Markdown or terminals.
+  // Escape characters with a meaning in Markdown or terminals.
   return attempt(() => new URL(text).href.replace(/[|()<>`'"\\]/g, percentEncoded));
 }
 
@@ -29,7 +29,7 @@ function percentEncoded(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
-/** The host of a link, shown because an untrusted repository may have chosen it; undefined if the address is not http or https. */
+/** Returns the host of an http or https link. It is displayed because an untrusted repository may have chosen the link. */
 export function linkHost(url: string | undefined): string | undefined {
   const parsed = url === undefined ? undefined : attempt(() => new URL(url));
   return parsed !== undefined && /^https?:$/.test(parsed.protocol) ? parsed.host : undefined;

@@ -3,7 +3,7 @@ import { about } from '../values/described.ts';
 import { lazily } from '../values/lazily.ts';
 import { isTemplate } from './dashboard-address.ts';
 
-/** An address with `{id}`. */
+/** The schema of a URL with `{id}`. */
 export const dashboardTemplate = lazily(() =>
   z
     .string()

@@ -3,27 +3,25 @@ import { z } from 'zod';
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400 } as const;
 const DURATION = /^(\d{1,6}(?:\.\d{1,3})?)([smhd])$/;
 
-/** Seconds of `30m` or `6h`. */
+/** Converts a duration such as `30m` or `6h` to seconds. */
 export function durationSeconds(text: string): number {
   const [, number = '', unit = 's'] = DURATION.exec(text) ?? [];
   return Number(number) * SECONDS[unit as keyof typeof SECONDS];
 }
 
 /**
- * A setting such as `30m` or `6h`.
- * @param least the minimum; by default anything above 0.
- * @param most the maximum.
+ * Returns the schema of a duration such as `30m` or `6h`.
+ * @param min the minimum duration. By default, any duration above 0 is valid.
  */
-export function durationSetting(least?: string, most?: string): z.ZodString {
-  const isEnough = (seconds: number): boolean =>
-    least === undefined ? seconds > 0 : seconds >= durationSeconds(least);
+export function durationSetting(min?: string, max?: string): z.ZodString {
+  const isEnough = (seconds: number): boolean => (min === undefined ? seconds > 0 : seconds >= durationSeconds(min));
   return z
     .string()
     .regex(DURATION, { error: 'expected a duration such as 30m or 6h' })
     .refine((text) => !DURATION.test(text) || isEnough(durationSeconds(text)), {
-      error: least === undefined ? 'expected more than 0' : `expected at least ${least}`,
+      error: min === undefined ? 'expected more than 0' : `expected at least ${min}`,
     })
-    .refine((text) => most === undefined || durationSeconds(text) <= durationSeconds(most), {
-      error: `expected at most ${most}`,
+    .refine((text) => max === undefined || durationSeconds(text) <= durationSeconds(max), {
+      error: `expected at most ${max}`,
     });
 }

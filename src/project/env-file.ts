@@ -15,22 +15,26 @@ const ASSIGNMENT =
   /^[^\S\n]*(?:export\s+)?[\w.-]+[^\S\n]*=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`|[^\n'"`]?[^\n]*)[^\n]*$/gm;
 
 /**
- * Adds the `.env` of a folder to the environment. Variables that are set, even to an empty text, are unchanged.
+ * Adds the `.env` of a folder to the environment. Variables that are already set, even to an empty string, are unchanged.
  * @throws UserError if the file cannot be read or a line is invalid.
  */
 export function withEnvFile(folder: string, env: Environment): Environment {
   const found = variablesIn(path.join(folder, ENV_FILE), 'Correct the file, or run with --no-env-file.');
   if (found === undefined) return env;
   const added = Object.entries(found).filter(([name]) => !CONTROL_VARIABLES.test(name));
-  return Object.assign(Object.create(null) as Record<string, string | undefined>, Object.fromEntries(added), set(env));
+  return Object.assign(
+    Object.create(null) as Record<string, string | undefined>,
+    Object.fromEntries(added),
+    definedIn(env),
+  );
 }
 
-function set(env: Environment): Environment {
+function definedIn(env: Environment): Environment {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
 }
 
 /**
- * The variables of a file; undefined if it does not exist. A folder of that name belongs to another tool.
+ * Returns the variables of a file; undefined if it does not exist or is a folder. A folder with this name belongs to another tool.
  * @throws UserError if the file cannot be read or a line is invalid. The message omits the line, which may be a secret.
  */
 export function variablesIn(
@@ -38,15 +42,15 @@ export function variablesIn(
   hint = 'Correct the file.',
 ): Readonly<Record<string, string | undefined>> | undefined {
   if (statSync(file, { throwIfNoEntry: false })?.isDirectory() !== false) return undefined;
-  const broken = (problem: string, line: number | undefined): UserError =>
+  const fileError = (problem: string, line: number | undefined): UserError =>
     new UserError(`${file}${line === undefined ? '' : `:${line}`}: ${problem}`, { hint });
   const read = readTextFile(file);
-  if ('problem' in read) throw broken(read.problem.message, read.problem.line);
-  const odd = read.text
+  if ('problem' in read) throw fileError(read.problem.message, read.problem.line);
+  const invalidLine = read.text
     .replaceAll('\r\n', '\n')
     .replace(ASSIGNMENT, (found) => found.replace(/[^\n]/g, ''))
     .split('\n')
     .findIndex((line) => line.trim() !== '' && !line.trim().startsWith('#'));
-  if (odd !== -1) throw broken('expected NAME=value', odd + 1);
+  if (invalidLine !== -1) throw fileError('expected NAME=value', invalidLine + 1);
   return parseEnv(read.text);
 }

@@ -17,9 +17,9 @@ interface SearchOptions {
 }
 
 /**
- * The nearest folder with a project file, from a folder upwards. The search ends at the home folder and at the boundary of the file
- * system.
- * @throws UserError if a project file above belongs to another user, because its base_url would receive the user's key.
+ * Returns the nearest folder with a project file: the start folder or one of its parents. The search stops at the home folder and at the
+ * boundary of the file system.
+ * @throws UserError if a project file in a parent belongs to another user, because its base_url would receive the user's key.
  */
 export function findProjectFolder({ from, home, user }: SearchOptions): string | undefined {
   const top = home === undefined || home === '' ? undefined : realPath(home);
@@ -39,7 +39,7 @@ export function findProjectFolder({ from, home, user }: SearchOptions): string |
   }
 }
 
-/** The name of the project file in a folder; undefined if there is none. @throws UserError if there are two. */
+/** Returns the name of the project file in a folder; undefined if there is none. @throws UserError if there are two. */
 export function projectFileIn(folder: string): string | undefined {
   const [name, other] = PROJECT_FILES.filter((each) => statusOf(path.join(folder, each)) !== undefined);
   if (other === undefined) return name;

@@ -14,28 +14,29 @@ import { projectSchema, specInProject } from './project-schema.ts';
 import { editableFile, type FileEdit } from './write-back/edit-plan.ts';
 
 interface FormattedFiles {
-  /** Files that are not in canonical form. */
+  /** The edits of files that are not in canonical form. */
   readonly edits: readonly FileEdit[];
+  /** The number of all files. */
   readonly count: number;
-  /** Problems of files that cannot be formatted. They are unchanged. */
+  /** The problems of files that cannot be formatted. These files are left unchanged. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 interface FormatOptions {
   /** Real path of the folder that must contain the files. */
   readonly root: string;
-  /** Relative to it, with forward slashes. */
+  /** Paths relative to the root, with forward slashes. */
   readonly files: readonly string[];
   readonly kinds: ReadonlyMap<string, KindSchema>;
 }
 
-/** All files with a canonical form: manifests and `voxform.yaml`. */
+/** Returns all files with a canonical form: manifests and `voxform.yaml`. */
 export function projectFiles({ root, file, manifests }: ProjectConfig): readonly string[] {
   const own = file === undefined ? [] : [file];
   return [...new Set([...own, ...findFiles(root, manifests).files])];
 }
 
-/** The canonical text of a file. @param file relative to the project folder. */
+/** Returns the canonical text of a file. @param file its path relative to the project folder. */
 export function formattedText(
   file: string,
   text: string,
@@ -45,7 +46,7 @@ export function formattedText(
   return formatText(text, isProject ? () => projectOrder(kinds) : (value) => manifestOrder(value, kinds));
 }
 
-/** The edits that bring files into canonical form. Writes none. */
+/** Returns the edits that bring files into canonical form. Writes no file. */
 export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFiles {
   const edits: FileEdit[] = [];
   const diagnostics: Diagnostic[] = [];
@@ -68,7 +69,7 @@ export function formatFiles({ root, files, kinds }: FormatOptions): FormattedFil
 
 type Kinds = ReadonlyMap<string, KindSchema>;
 
-/** The key order of a manifest. The spec of an unknown kind is unchanged. */
+/** Returns the key order of a manifest. The spec of an unknown kind keeps its order. */
 export function manifestOrder(document: Json, kinds: Kinds): KeyOrder | undefined {
   const name = isObject(document) ? document.kind : undefined;
   const kind = typeof name === 'string' ? kinds.get(name) : undefined;
@@ -76,7 +77,7 @@ export function manifestOrder(document: Json, kinds: Kinds): KeyOrder | undefine
   return schemaOrder((path) => schemaAt(schema, path));
 }
 
-/** The key order of `voxform.yaml`, with its patches and defaults. */
+/** Returns the key order of `voxform.yaml`, including its patches and defaults. */
 export function projectOrder(kinds: Kinds): KeyOrder | undefined {
   return schemaOrder((path) => {
     const spec = specInProject(path);

@@ -2,13 +2,13 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { ProjectConfig } from './project.ts';
 
-/** The project file is invalid. The diagnostics say why, with places. */
+/** The error for an invalid project file. The diagnostics contain the problems with their positions. */
 export class InvalidProject extends UserError {
   override readonly name = 'InvalidProject';
   readonly diagnostics: readonly Diagnostic[];
 
   /**
-   * The valid part of the project, for finding further problems; undefined if nothing is left. Must never be applied.
+   * The valid part of the project, to find further problems. Undefined if nothing remains. It must never be applied.
    * @internal
    */
   readonly usable: ProjectConfig | undefined;
@@ -26,7 +26,7 @@ function lineOf({ file, line, column, message }: Diagnostic): string {
   return `${place}  ${message}`;
 }
 
-/** The manifests are invalid. The diagnostics say why. */
+/** The error for invalid manifests. The diagnostics contain the problems. */
 export class InvalidManifests extends Error {
   override readonly name = 'InvalidManifests';
   readonly diagnostics: readonly Diagnostic[];

@@ -13,8 +13,8 @@ import { isSpecial, type Value } from '../values/value.ts';
 import { Overlays } from './overlays.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from './project.ts';
 import {
+  type EvaluatedResource,
   type LoadMemory,
-  type MadeResource,
   type ReadDeclarations,
   readDeclarations,
   withoutConsequences,
@@ -27,28 +27,29 @@ export interface LoadDesiredOptions {
   readonly kinds: ReadonlyMap<string, KindSchema>;
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly env: Environment;
-  /** `offline` and `lenient` allow unset secrets and variables. Commands are not run `offline`, and `without-secrets` reads none. */
+  /** All modes but `live` and `offline-with-secrets` allow unset secrets and variables. See `readSecrets` for what each mode reads. */
   readonly mode: 'without-secrets' | 'offline' | 'lenient' | 'offline-with-secrets' | 'live';
-  /** Declarations that were read before, for another workspace of the project. */
+  /** Declarations that were already read, for another workspace of the project. */
   readonly declarations?: ReadDeclarations | undefined;
   readonly listener?: LoadListener | undefined;
-  /** Keep where each part of a spec was written. */
+  /** True to return where each part of a spec was written. */
   readonly withSources?: boolean | undefined;
-  /** Shared by loads with the same kinds, environment and mode. */
+  /** Results of earlier loads with the same kinds, environment and mode. */
   readonly memory?: LoadMemory | undefined;
-  /** Aborts with a UserError. */
+  /** Aborts the load with a UserError. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Receives declarations while the manifests are read. They may turn out to be invalid. */
+/** Receives declarations while the manifests are read. They may later turn out to be invalid. */
 export interface LoadListener {
   /** Called for each resource that the workspace does not skip, possibly more than once, with the spec as written. */
   declared(address: string, spec: Json): void;
+  /** Called for each reference, with the kind of its target. */
   refersTo(kind: string): void;
 }
 
 /**
- * All resources of the manifests for one workspace: read, merged with defaults and patches, and checked. Problems in files are
+ * Returns all resources of the manifests for one workspace: read, merged with defaults and patches, and checked. Problems in files become
  * diagnostics, not exceptions.
  */
 export async function loadDesired(options: LoadDesiredOptions): Promise<Desired> {
@@ -79,12 +80,12 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
       skipped.add(declaration.address);
       continue;
     }
-    const make = () => makeResource(declaration, overlays, contexts(declaration));
-    const made = memory?.resource(declaration, inputs, make) ?? make();
-    for (const { reference } of made.checked.references) listener?.refersTo(reference.kind);
-    findings.push(made.findings);
-    checked.push(made.checked);
-    resources.push(made.resource);
+    const evaluate = () => evaluateResource(declaration, overlays, contexts(declaration));
+    const evaluated = memory?.resource(declaration, inputs, evaluate) ?? evaluate();
+    for (const { reference } of evaluated.checked.references) listener?.refersTo(reference.kind);
+    findings.push(evaluated.findings);
+    checked.push(evaluated.checked);
+    resources.push(evaluated.resource);
   }
   findings.push(
     identityFindings(checked, { ids: workspace.ids === undefined }),
@@ -97,21 +98,21 @@ export async function loadDesired(options: LoadDesiredOptions): Promise<Desired>
     referenceFindings({ resources: checked, skipped, workspace: workspace.name, lookups }),
     overlays.unusedNames(checked),
   );
-  const shown = withoutConsequences(findings.flat(), read.unread);
+  const reported = withoutConsequences(findings.flat(), read.unread);
   return {
     resources: resources.sort((a, b) => (a.address < b.address ? -1 : 1)),
     ...(options.withSources && { sources: new Map(checked.map((each) => [each.address, each])) }),
-    // Loads the parser, which is not needed if all manifests are valid and cached.
+    // This loads the YAML parser, which is not needed if all manifests are valid and cached.
     diagnostics:
-      shown.length === 0
+      reported.length === 0
         ? []
-        : (await import('../manifests/positions.ts')).locate(shown, (file) => path.join(project.root, file)),
+        : (await import('../manifests/positions.ts')).locate(reported, (file) => path.join(project.root, file)),
   };
 }
 
 type InputOptions = Pick<LoadDesiredOptions, 'project' | 'workspace' | 'env' | 'mode'>;
 
-/** Reads each file once. The secrets of the workspace must have been read before. */
+/** Returns the inputs of value forms, which read each file once. The secrets of the workspace must have been read before. */
 export function inputsFor({ project: { root, workspaces }, workspace, env, mode }: InputOptions): Inputs {
   const { secrets, vars } = workspace;
   const allSecrets = Object.values(workspaces).map((each) => each.secrets);
@@ -125,7 +126,7 @@ export function inputsFor({ project: { root, workspaces }, workspace, env, mode 
   });
 }
 
-/** Reads all secrets that the manifests of a workspace and its settings may use. */
+/** Reads all secrets that a workspace may use. `offline` reads only local sources, and `without-secrets` reads nothing. */
 async function readSecrets(
   { project, workspace, mode, signal }: InputOptions & Pick<LoadDesiredOptions, 'signal'>,
   declarations: readonly Declaration[],
@@ -140,19 +141,19 @@ async function readSecrets(
   });
 }
 
-/** Names of the secrets in a value with forms. */
+/** Returns the names of the secrets in a value with forms. */
 export function secretsIn(value: unknown): string[] {
   return [...formsIn(value)].flatMap(({ form: { $secret } }) =>
     typeof $secret === 'string' && isSecretName($secret) ? [$secret] : [],
   );
 }
 
-/** Names of the environment variables in a value with forms. */
+/** Returns the names of the environment variables in a value with forms. */
 export function variablesIn(value: unknown): string[] {
   return [...formsIn(value)].flatMap(({ form: { $env } }) => (typeof $env === 'string' ? [$env] : []));
 }
 
-/** @param inputs shared by the whole load, so that each file is read once. */
+/** @param inputs the inputs that the whole load shares, so that each file is read once. */
 function formsContexts(
   { project: { root }, workspace: { lookupNames }, kinds, lookups }: LoadDesiredOptions,
   overlays: Overlays,
@@ -167,15 +168,15 @@ function formsContexts(
   });
 }
 
-function makeResource(declaration: Declaration, overlays: Overlays, context: FormsContext): MadeResource {
+function evaluateResource(declaration: Declaration, overlays: Overlays, context: FormsContext): EvaluatedResource {
   const { address, kind, metadata, source, home } = declaration;
   const { sources, value } = overlays.merged(declaration);
-  const { value: spec, hasSpecials, problems: inForms } = evaluateForms(value, context);
+  const { value: spec, hasSpecials, problems: formProblems } = evaluateForms(value, context);
   const { problems, references } = checkSpec(kind, spec, hasSpecials);
-  const wrong = [...inForms, ...(isObject(home.value) ? problems : [])];
-  const own = isObject(spec) && !isSpecial(spec) ? (spec as { readonly [key: string]: Value }) : {};
-  const naturalKey = kind.naturalKey?.(own);
-  const isRight = naturalKey !== undefined && !wrong.some(({ path: [top] }) => top === naturalKey.field);
+  const allProblems = [...formProblems, ...(isObject(home.value) ? problems : [])];
+  const fields = isObject(spec) && !isSpecial(spec) ? (spec as { readonly [key: string]: Value }) : {};
+  const naturalKey = kind.naturalKey?.(fields);
+  const isKeyValid = naturalKey !== undefined && !allProblems.some(({ path: [top] }) => top === naturalKey.field);
   return {
     resource: {
       address,
@@ -186,31 +187,31 @@ function makeResource(declaration: Declaration, overlays: Overlays, context: For
       previousNames: metadata.previous_names ?? [],
       ignoreDrift: metadata.ignore_drift ?? [],
       mayReplace: metadata.replace === 'allow',
-      spec: own,
+      spec: fields,
       source,
     },
     checked: {
       ...declaration,
       ...sources,
-      spec: own,
+      spec: fields,
       references,
-      placeholders: placeholdersIn(own, value, {
+      placeholders: placeholdersIn(fields, value, {
         evaluate: (part) => evaluateForms(part, context).value,
         fileOf: (form) => includedFile(context, form),
       }),
-      naturalKey: isRight ? { path: naturalKey.field.split('.'), key: naturalKey.key } : undefined,
+      naturalKey: isKeyValid ? { path: naturalKey.field.split('.'), key: naturalKey.key } : undefined,
     },
-    findings: wrong.map((problem) => findingIn(sources, problem)),
+    findings: allProblems.map((problem) => findingIn(sources, problem)),
   };
 }
 
-/** The path of the file in `$file`, relative to the project folder, with forward slashes. */
+/** Returns the path of the file in `$file`, relative to the project folder, with forward slashes. */
 function includedFile({ inputs, folderOf }: FormsContext, form: JsonObject): string {
   const file = path.resolve(folderOf(form), String(form.$file));
   return path.relative(inputs.sources.root, file).replaceAll(path.sep, '/');
 }
 
-/** Secrets and variables of a workspace's settings that are not set. */
+/** Reports unset secrets and variables in the settings of a workspace. */
 function settingFindings({ file }: ProjectConfig, { name, apiKey, secrets, unset = [] }: WorkspaceConfig): Finding[] {
   if (file === undefined) return [];
   const finding = (setting: string, problem: Pick<Finding, 'code' | 'message'>): Finding =>
@@ -225,15 +226,15 @@ function settingFindings({ file }: ProjectConfig, { name, apiKey, secrets, unset
   return problem === undefined ? variables : [...variables, finding('api_key', problem)];
 }
 
-/** Unset secrets and variables of webhooks. A run works without such a webhook, so a plan does not require them. */
+/** Reports unset secrets and variables of webhooks. A run works without such a webhook, so a plan does not require them. */
 function webhookFindings({ file, webhooks }: ProjectConfig, inputs: Inputs): Finding[] {
   if (file === undefined) return [];
   return webhooks.flatMap(({ url, secret_header: header }, index) => {
-    const used = [
+    const forms = [
       { form: url, at: ['url'] },
       { form: header?.value, at: ['secret_header', 'value'] },
     ];
-    return used.flatMap(({ form, at }): Finding[] => {
+    return forms.flatMap(({ form, at }): Finding[] => {
       if (form === undefined || typeof form === 'string') return [];
       const read = inputs.named(form);
       return 'code' in read ? [findingOf({ ...read, path: ['notify', index, ...at], at: 'value' }, file)] : [];

@@ -16,17 +16,17 @@ import { overrides } from './select-workspace.ts';
 import { type TrustedProject, withTrustedSettings } from './trusted-settings.ts';
 import { STAND_INS } from './workspace-settings.ts';
 
-/** What a process read at its start, for later runs: others may change the files of the project, but not what this process does. */
+/** The settings that a process read at its start. Later runs use them, so a change to the files cannot redirect this process. */
 export interface KeptProject {
-  /** The secrets by workspace. */
+  /** The secrets of each workspace. */
   readonly secrets: ReadonlyMap<string, SecretReader>;
-  /** The variables that `$env` may name. Others could show any secret of this process. */
+  /** The variables that `$env` may name. Others could expose any secret of this process. */
   readonly variables: ReadonlySet<string>;
-  /** @throws UserError if settings changed that decide where requests, secrets and states go. */
+  /** @throws UserError if settings changed that control where requests, secrets and states are sent. */
   check(document: Json, project: ProjectConfig): void;
   /**
-   * The settings of this machine that were read under this name.
-   * @throws UserError if there are none, and it is too late to read them.
+   * Returns settings of this machine, which are read only once for each name.
+   * @throws UserError if they were not read at the start: later reads are not allowed.
    */
   once<T>(name: string, read: () => Promise<T>): Promise<T>;
 }
@@ -34,22 +34,22 @@ export interface KeptProject {
 interface LoadProjectOptions {
   readonly cwd: string;
   readonly env: Environment;
-  /** Limits the folders of `state.path` and `secrets_dir`. Without it, they may be anywhere, and are relative to the project folder. */
+  /** Limits the folders of `state.path` and `secrets_dir`. If absent, any folder is allowed, relative to the project folder. */
   readonly local?: LocalPaths | undefined;
-  /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
+  /** Absolute path of the folder in which parsed manifests are cached. If absent, nothing is cached. */
   readonly cacheFolder?: string | undefined;
-  /** Trusted settings that override those of the file. */
+  /** A trusted version of the project. Its settings override those of the file. */
   readonly trusted?: TrustedProject | undefined;
-  /** False for a project that is not trusted: nothing outside of its folder is read. */
+  /** False for a project that is not trusted: nothing outside its folder is read. */
   readonly readsElsewhere?: boolean | undefined;
-  /** Used in place of reading again. */
+  /** The settings that were read at the start of the process. They are not read again. */
   readonly kept?: Pick<KeptProject, 'secrets' | 'check'> | undefined;
 }
 
 /**
- * The project in a folder: its `voxform.yaml`, or else the settings of the environment.
+ * Loads the project in a folder from its `voxform.yaml`, or else from the environment.
  * @throws InvalidProject with all problems of the file.
- * @throws UserError if there is neither.
+ * @throws UserError if neither defines a project.
  */
 export async function loadProject(options: LoadProjectOptions): Promise<ProjectConfig> {
   const { cwd, env, local, cacheFolder, kept } = options;
@@ -72,8 +72,11 @@ export async function loadProject(options: LoadProjectOptions): Promise<ProjectC
     settings,
     kept,
   });
-  const own = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
-  const workspaces = Object.entries(project.workspaces).map(([name, config]) => [name, { ...config, ...own }]);
+  const fromEnvironment = { baseUrl, workspaceId, apiKey: new Secret('VOXFORM_API_KEY', apiKey) };
+  const workspaces = Object.entries(project.workspaces).map(([name, config]) => [
+    name,
+    { ...config, ...fromEnvironment },
+  ]);
   return { ...project, file: undefined, workspaces: Object.fromEntries(workspaces) };
 }
 
@@ -104,12 +107,12 @@ interface ProjectPlace extends Omit<LoadProjectOptions, 'cwd'> {
   /** The project folder, a real path. */
   readonly root: string;
   readonly file: string | undefined;
-  /** Caches the contents of a valid file. */
+  /** The cache for the contents of a valid project file. */
   readonly settings?: DocumentCache | undefined;
 }
 
 /**
- * The project with this text as its `voxform.yaml`.
+ * Loads the project whose `voxform.yaml` has this text.
  * @throws InvalidProject
  */
 export async function parseProject(text: string, place: ProjectPlace): Promise<ProjectConfig> {
@@ -118,13 +121,13 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
   const known = settings?.get(key)?.documents[0];
   const { value, findings } = known
     ? { ...known, findings: [] }
-    : // With the parser, which is not loaded where all files are known.
+    : // This loads the YAML parser, which is not needed if all files are cached.
       (await import('../manifests/parse-documents.ts')).onlyDocument(text, { file, name: 'the project file' });
-  const given = value !== undefined && trusted ? withTrustedSettings(value, trusted.document) : value;
+  const effective = value !== undefined && trusted ? withTrustedSettings(value, trusted.document) : value;
   const checked =
-    given === undefined
+    effective === undefined
       ? undefined
-      : checkProject(given, {
+      : checkProject(effective, {
           ...{ root, settingsRoot: trusted?.project.root, local, env, file, readsElsewhere },
           secrets: kept?.secrets,
         });
@@ -143,7 +146,7 @@ export async function parseProject(text: string, place: ProjectPlace): Promise<P
   return project;
 }
 
-/** The cache of parsed manifests. It has the same prompts as the states, so it is sealed where one of them is. */
+/** Returns the cache of parsed manifests. It contains the same prompts as the states, so it is sealed if one of them is. */
 function cacheOf(
   { workspaces }: Pick<ProjectConfig, 'workspaces'>,
   root: string,

@@ -9,7 +9,7 @@ export const notifyEvents = ['changes', 'failure', 'drift'] as const;
 /** The events that a webhook can receive. */
 export type NotifyEvent = (typeof notifyEvents)[number];
 
-/** The placeholders of a template, between `{{` and `}}`. */
+/** The placeholders that a template may contain between `{{` and `}}`. */
 const placeholders = [
   'event',
   'text',
@@ -47,7 +47,7 @@ const envForm = () =>
       .describe('Name of the environment variable.'),
   });
 
-/** A value that must not be in the project file. */
+/** The schema of a value that must not be in the project file. */
 export const secretOrEnvForm = () =>
   z.union([secretForm(), envForm()], {
     error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
@@ -101,7 +101,7 @@ export const notifySchema = lazily(() => z.array(webhookSchema()).describe('Webh
 
 export type Webhook = z.infer<ReturnType<typeof webhookSchema>> & { readonly on: NotifyEvent[] };
 
-/** The source of a text that the project file does not contain. */
+/** A `$secret` or `$env` form, for a value that the project file must not contain. */
 export type TextForm = Exclude<Webhook['url'], string>;
 
 export function fillPlaceholders(text: string, textOf: (name: Placeholder) => string): string {

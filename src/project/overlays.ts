@@ -27,7 +27,7 @@ interface OverlayOptions extends KnownNames {
   readonly workspace: WorkspaceConfig;
 }
 
-/** The defaults, patches and skips of the project file for one workspace. */
+/** The defaults, patches and skipped resources of one workspace, from the project file. */
 export class Overlays {
   readonly #options: OverlayOptions;
   readonly #skips: (address: string) => boolean;
@@ -36,7 +36,7 @@ export class Overlays {
   constructor(options: OverlayOptions) {
     const { project, workspace } = options;
     this.#options = options;
-    this.#skips = skipping(workspace.skip);
+    this.#skips = skipMatcher(workspace.skip);
     for (const { form } of formsIn([project.defaults, workspace.patches])) this.#forms.add(form);
   }
 
@@ -44,18 +44,18 @@ export class Overlays {
     return this.#skips(address);
   }
 
-  /** The record to import, if any. */
+  /** Returns the id of the record to import, if any. */
   idOf({ address, metadata }: Declaration): string | undefined {
     const { ids } = this.#options.workspace;
     return ids === undefined ? metadata.id : own(ids, address);
   }
 
-  /** True if the value form is in the project file, so its paths are relative to the project folder. */
+  /** Returns true if the value form is in the project file. Its paths are then relative to the project folder. */
   holds(form: unknown): boolean {
     return this.#forms.has(form);
   }
 
-  /** The spec as written, merged with defaults and the patch. */
+  /** Returns the spec as written, merged with the defaults and the patch. */
   merged({ address, kind, home }: Declaration): { readonly value: Json; readonly sources: SpecSources } {
     const { project, workspace } = this.#options;
     const defaults = own(project.defaults, kind.name);
@@ -74,15 +74,16 @@ export class Overlays {
   }
 
   /**
-   * Problems of the defaults and skips of all workspaces, and patches and skips of this one that match no manifest.
-   * @param inputs of an offline load.
+   * Reports invalid defaults, and invalid entries of `skip` and `dashboard` in any workspace. For this workspace, also reports entries of
+   * `patches`, `ids` and `skip` without a manifest, and duplicate ids.
+   * @param inputs the inputs of an offline load.
    */
   findings(declarations: readonly Declaration[], inputs: Inputs): Finding[] {
     const { project, workspace, kinds } = this.#options;
     const findings = this.#defaultsFindings(inputs);
     const dashboardKeys = [...kinds.values()].map(({ dashboardKey }) => dashboardKey);
     for (const { name, skip, dashboard = {} } of Object.values(project.workspaces)) {
-      for (const problem of skippedKinds(skip, this.#options)) findings.push(this.#skipFinding(name, problem));
+      for (const problem of unknownSkippedKinds(skip, this.#options)) findings.push(this.#skipFinding(name, problem));
       for (const key of Object.keys(dashboard)) {
         if (dashboardKeys.includes(key)) continue;
         const { text, fix } = suggestion(key, dashboardKeys);
@@ -104,11 +105,11 @@ export class Overlays {
         });
       }
     }
-    for (const [[address], [holder]] of repeated(Object.entries(workspace.ids ?? {}), ([, id]) => id)) {
-      const problem = { code: 'duplicate-id', message: `${holder} has the same id` };
+    for (const [[address], [first]] of repeated(Object.entries(workspace.ids ?? {}), ([, id]) => id)) {
+      const problem = { code: 'duplicate-id', message: `${first} has the same id` };
       findings.push(this.#finding('error', problem, [...base, 'ids', address]));
     }
-    for (const problem of idleSkips(workspace.skip, addresses, this.#options)) {
+    for (const problem of unmatchedSkips(workspace.skip, addresses, this.#options)) {
       findings.push({
         ...this.#skipFinding(workspace.name, problem),
         absent: workspace.skip[problem.index] ?? '',
@@ -117,7 +118,7 @@ export class Overlays {
     return findings;
   }
 
-  /** Warns of names in the workspace that no manifest refers to. */
+  /** Warns about mapped names, such as those of knowledge bases, that no manifest refers to. */
   unusedNames(resources: readonly Checked[]): Finding[] {
     const { name, lookupNames = {} } = this.#options.workspace;
     const refs = resources.flatMap(({ references }) => references.map(({ reference }) => reference));
@@ -144,7 +145,7 @@ export class Overlays {
       }
       const home = this.#layer(defaults, ['defaults', name]);
       const sources = { home, layers: [home], vars: this.#vars() };
-      return problemsOfDefaults(kind, defaults, {
+      return defaultsProblems(kind, defaults, {
         inputs,
         refKinds,
         lookupNames,
@@ -180,20 +181,20 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** Missing fields are no problem, because manifests add them. Neither are unset variables, because not every workspace uses them. */
-function problemsOfDefaults(kind: KindSchema, defaults: JsonObject, context: FormsContext): Problem[] {
+/** Missing fields are allowed, because manifests add them. Unset variables are allowed too, because not every workspace uses them. */
+function defaultsProblems(kind: KindSchema, defaults: JsonObject, context: FormsContext): Problem[] {
   if (isForm(defaults)) {
     const message = `the defaults of ${kind.name} must be an object of fields; value forms are for single fields only`;
     return [{ code: 'bad-form', message, path: [], at: 'value' }];
   }
   const forms = evaluateForms(defaults, context);
   const { problems } = checkSpec(kind, forms.value, forms.hasSpecials);
-  const isOwn = ({ code, path }: Problem): boolean =>
+  const isReported = ({ code, path }: Problem): boolean =>
     code !== 'missing-var' && (code !== 'missing-field' || path.some((part) => typeof part === 'number'));
-  return [...forms.problems, ...problems].filter(isOwn);
+  return [...forms.problems, ...problems].filter(isReported);
 }
 
-/** An ineffective entry of `skip`. */
+/** An entry of `skip` without effect. */
 interface SkipProblem {
   readonly severity: 'error' | 'warning';
   readonly code: string;
@@ -202,25 +203,25 @@ interface SkipProblem {
   readonly index: number;
 }
 
-export function skipping(entries: readonly string[]): (address: Address) => boolean {
+export function skipMatcher(entries: readonly string[]): (address: Address) => boolean {
   return entries.length === 0 ? () => false : picomatch([...entries], OPTIONS);
 }
 
-/** Entries whose part before the slash matches no kind. */
-function skippedKinds(entries: readonly string[], known: KnownNames): SkipProblem[] {
+/** Reports entries whose part before the slash matches no kind. */
+function unknownSkippedKinds(entries: readonly string[], known: KnownNames): SkipProblem[] {
   return entries.flatMap((entry, index): SkipProblem[] => {
     const kind = kindPart(entry);
-    if (kind === undefined || matchesOne(kind, known.kinds.keys())) return [];
+    if (kind === undefined || matchesAny(kind, known.kinds.keys())) return [];
     const { message } = unknownKind(kind, known);
     return [{ severity: 'error', code: 'unknown-kind', message, index }];
   });
 }
 
-/** Entries that match nothing, except those with unknown kinds. */
-function idleSkips(entries: readonly string[], addresses: ReadonlySet<Address>, known: KnownNames): SkipProblem[] {
-  const wrong = new Set(skippedKinds(entries, known).map(({ index }) => index));
+/** Reports entries that match no declared resource, except those with unknown kinds. */
+function unmatchedSkips(entries: readonly string[], addresses: ReadonlySet<Address>, known: KnownNames): SkipProblem[] {
+  const reportedIndices = new Set(unknownSkippedKinds(entries, known).map(({ index }) => index));
   return entries.flatMap((entry, index): SkipProblem[] => {
-    if (wrong.has(index) || matchesOne(entry, addresses)) return [];
+    if (reportedIndices.has(index) || matchesAny(entry, addresses)) return [];
     const isGlob = picomatch.scan(entry).isGlob === true;
     const near = isGlob ? NO_HINT : suggestAddress(entry, addresses);
     const message = isGlob
@@ -232,12 +233,12 @@ function idleSkips(entries: readonly string[], addresses: ReadonlySet<Address>, 
 
 const OPTIONS = { dot: true } as const;
 
-function matchesOne(pattern: string, texts: Iterable<string>): boolean {
+function matchesAny(pattern: string, texts: Iterable<string>): boolean {
   const matches = picomatch(pattern, OPTIONS);
   return [...texts].some((text) => matches(text));
 }
 
-/** The part before the first slash outside of brackets, if any. */
+/** Returns the part before the first slash outside of brackets, if any. */
 function kindPart(entry: string): string | undefined {
   let depth = 0;
   for (const [at, letter] of [...entry].entries()) {

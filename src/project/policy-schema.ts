@@ -58,7 +58,7 @@ const policySchema = lazily(() =>
 
 const MAX_POLICIES = 200;
 
-/** The rules of a team, as written. */
+/** The schema of a list of policy rules. */
 export const policiesSchema = lazily(() =>
   z
     .array(policySchema())
@@ -88,7 +88,7 @@ export const policiesSchema = lazily(() =>
     }),
 );
 
-/** The file of `--policy`. */
+/** The schema of the file of `--policy`. */
 export const policyFileSchema = lazily(() =>
   described('Rules for manifests and plans, in addition to those of their repository.', {
     version: z.literal(1).describe('Format of this file.').optional(),
@@ -96,7 +96,7 @@ export const policyFileSchema = lazily(() =>
   }),
 );
 
-/** The valid rules. An invalid one becomes a rule that never applies, so that the positions of later rules stay. */
+/** Returns the rules. Replaces an invalid rule by one that never applies, so that later rules keep their indices. */
 export function usablePolicies(policies: unknown): Policy[] {
   if (!Array.isArray(policies)) return [];
   return policies.slice(0, MAX_POLICIES).map((policy, index) => {

@@ -5,23 +5,23 @@ import { settingForms } from '../manifests/schema-fields.ts';
 import type { JsonObject } from '../values/json.ts';
 import { projectSchema } from './project-schema.ts';
 
-/** JSON Schema (draft 2020-12) of the project file, with the defaults of each kind. */
+/** Returns the JSON Schema (draft 2020-12) of the project file, including the defaults of each kind. */
 export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
   const all = [...kinds];
   const schema = settingsJsonSchema(projectSchema());
   const properties = schema.properties as JsonObject;
   const defaults = properties.defaults as JsonObject;
-  const ofKinds = {
+  const defaultsByKind = {
     description: defaults.description ?? '',
     type: 'object',
     properties: Object.fromEntries(all.map(({ name }) => [name, { $ref: `#/$defs/${name}` }])),
     additionalProperties: false,
   };
-  const { properties: ofWorkspace } = (properties.workspaces as JsonObject).additionalProperties as {
+  const { properties: workspaceProperties } = (properties.workspaces as JsonObject).additionalProperties as {
     readonly properties: Record<string, JsonObject>;
   };
-  const { description, additionalProperties: template } = ofWorkspace.dashboard ?? {};
-  ofWorkspace.dashboard = {
+  const { description, additionalProperties: template } = workspaceProperties.dashboard ?? {};
+  workspaceProperties.dashboard = {
     description: description ?? '',
     type: 'object',
     properties: Object.fromEntries(all.map(({ dashboardKey }) => [dashboardKey, template ?? {}])),
@@ -32,12 +32,12 @@ export function projectJsonSchema(kinds: Iterable<KindSchema>): JsonObject {
     $schema: DRAFT,
     title: 'voxform project',
     ...schema,
-    properties: { ...properties, defaults: ofKinds },
+    properties: { ...properties, defaults: defaultsByKind },
     $defs: { ...specs, ...formDefinitions },
   };
 }
 
-/** JSON Schema of a settings file, with the value forms of each setting. */
+/** Returns the JSON Schema of a settings file, including the value forms of each setting. */
 export function settingsJsonSchema(settings: z.ZodType): JsonObject {
   return plainSchema(settings, ({ zodSchema, jsonSchema }) => {
     const setting = settingForms.get(zodSchema as unknown as z.ZodType);
@@ -55,8 +55,8 @@ function allowForms(schema: Record<string, unknown>, forms: Forms): void {
     if (plain.type === 'object') schema.type = 'object';
     return;
   }
-  const named = forms.filter((form) => form !== 'text');
-  const references = named.map((form) => formRef(form === '$env' ? 'env' : 'secret'));
+  const formNames = forms.filter((form) => form !== 'text');
+  const references = formNames.map((form) => formRef(form === '$env' ? 'env' : 'secret'));
   const text = forms.includes('text') ? { type: 'string' } : plain;
   const isSecret = forms.includes('$secret') && !forms.includes('text');
   schema.anyOf = isSecret ? references : [text, ...references];

@@ -19,14 +19,14 @@ import { watchSchema } from './watch-schema.ts';
 export const baseUrlSchema = lazily(() =>
   z
     .url({ protocol: /^https?$/, error: 'expected an http or https URL, such as https://api.example.com' })
-    .refine((text) => !URL.canParse(text) || isBare(new URL(text)), {
+    .refine((text) => !URL.canParse(text) || hasNoExtras(new URL(text)), {
       error: 'expected a URL without user name, query and fragment',
     })
     .meta(about('Base address of the platform, or { $env: NAME }.', 'https://api.example.com'))
     .register(settingForms, { forms: ['$env'] }),
 );
 
-function isBare(url: URL): boolean {
+function hasNoExtras(url: URL): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
@@ -51,7 +51,7 @@ const apiKey = () =>
 
 const anyObject = () => z.record(z.string(), z.json()).register(settingForms, { forms: ['any'] });
 
-const workspaceSchema = (has: Sections) =>
+const workspaceSchema = (section: SectionSchema) =>
   described('One workspace of the platform.', {
     base_url: baseUrlSchema(),
     workspace_id: workspaceIdSchema(),
@@ -111,8 +111,8 @@ const workspaceSchema = (has: Sections) =>
         examples: ['certificates/company.pem'],
       })
       .optional(),
-    secrets: has('secrets', secretsSchema).optional(),
-    state: has('state', stateSchema).optional(),
+    secrets: section('secrets', secretsSchema).optional(),
+    state: section('state', stateSchema).optional(),
   });
 
 const limitsSchema = lazily(() =>
@@ -159,10 +159,10 @@ const guardsSchema = lazily(() =>
     .describe('Guards against unexpectedly large changes.'),
 );
 
-/** Builds the schema of a section only if the file has it, because building takes time. */
-type Sections = <T extends z.ZodType>(name: string, schema: () => T) => T;
+/** Returns the schema of a section. It is built only if the file has the section, because that takes time. */
+type SectionSchema = <T extends z.ZodType>(name: string, schema: () => T) => T;
 
-const schemaOf = (has: Sections) =>
+const schemaOf = (section: SectionSchema) =>
   z.strictObject({
     version: z.literal(1).describe('Format of this file.'),
     manifests: z
@@ -182,7 +182,7 @@ const schemaOf = (has: Sections) =>
         z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {
           error: 'expected a name of up to 63 letters, digits, ".", "_" and "-"',
         }),
-        workspaceSchema(has),
+        workspaceSchema(section),
       )
       .refine((workspaces) => Object.keys(workspaces).length > 0, {
         error: 'expected at least one workspace',
@@ -195,10 +195,10 @@ const schemaOf = (has: Sections) =>
         examples: [{ Agent: { stt_config: { provider: 'deepgram' } } }],
       })
       .optional(),
-    secrets: has('secrets', secretsSchema).optional(),
-    state: has('state', stateSchema).optional(),
-    limits: has('limits', limitsSchema).optional(),
-    guards: has('guards', guardsSchema).optional(),
+    secrets: section('secrets', secretsSchema).optional(),
+    state: section('state', stateSchema).optional(),
+    limits: section('limits', limitsSchema).optional(),
+    guards: section('guards', guardsSchema).optional(),
     literal_variables: z
       .array(z.string().min(1))
       .meta({
@@ -206,19 +206,19 @@ const schemaOf = (has: Sections) =>
         examples: [['customer_name', 'call_*']],
       })
       .optional(),
-    watch: has('watch', watchSchema).optional(),
-    notify: has('notify', notifySchema).optional(),
-    pull_requests: has('pull_requests', pullRequestsSchema).optional(),
-    policies: has('policies', policiesSchema).optional(),
+    watch: section('watch', watchSchema).optional(),
+    notify: section('notify', notifySchema).optional(),
+    pull_requests: section('pull_requests', pullRequestsSchema).optional(),
+    policies: section('policies', policiesSchema).optional(),
   });
 
-/** `voxform.yaml`, with a text in place of each value form. */
+/** The schema of `voxform.yaml` after each value form was replaced by a string. */
 export const projectSchema = lazily(() => schemaOf((_, schema) => schema()));
 
-/** The same schema with only the sections of this file. */
+/** Returns the same schema with only the sections that this file has. */
 export function projectSchemaFor(document: unknown): ReturnType<typeof projectSchema> {
-  const { workspaces, ...own } = isObject(document) ? document : {};
-  const names = [own, ...(isObject(workspaces) ? Object.values(workspaces) : [])].flatMap((each) =>
+  const { workspaces, ...sections } = isObject(document) ? document : {};
+  const names = [sections, ...(isObject(workspaces) ? Object.values(workspaces) : [])].flatMap((each) =>
     isObject(each) ? Object.keys(each) : [],
   );
   return schemaOf((name, schema) => (names.includes(name) ? schema() : (z.undefined() as never)));
@@ -226,7 +226,7 @@ export function projectSchemaFor(document: unknown): ReturnType<typeof projectSc
 
 export type ProjectDocument = z.infer<ReturnType<typeof projectSchema>>;
 
-/** The spec in `defaults` or `patches` of a project file that contains a path, and the path inside it. The kind may be unknown. */
+/** For a path inside `defaults` or `patches`, returns the kind of that spec and the path inside it. The kind may be unknown. */
 export function specInProject(path: DocumentPath): { readonly kind: string; readonly path: DocumentPath } | undefined {
   const [first, second, third, fourth] = path;
   if (first === 'defaults' && typeof second === 'string') return { kind: second, path: path.slice(2) };

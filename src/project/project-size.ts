@@ -4,12 +4,12 @@ import { MAX_FILE_BYTES } from '../manifests/read-file.ts';
 /** The maximum number of files and folders of one project. */
 const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
-/** A larger tree object has far more entries than any project may have. */
+/** A larger tree object would have far more entries than any project may have. */
 export const MAX_TREE_BYTES = 4 * 1024 * 1024;
 
-const MANY = `it has more than ${MAX_ENTRIES} files and folders`;
+const TOO_MANY_ENTRIES = `it has more than ${MAX_ENTRIES} files and folders`;
 
 /** Counts the files of a project from an untrusted source before they are read. */
 export class ProjectSize {
@@ -17,22 +17,22 @@ export class ProjectSize {
   #bytes = 0;
   #problem: string | undefined;
 
-  /** The exceeded bound: counting can stop. */
+  /** Which limit is exceeded, if any. Counting can then stop. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** A folder has too many entries to be read. */
-  fail(): void {
-    this.#problem ??= MANY;
+  /** Reports a folder with too many entries to read. */
+  failWithTooManyEntries(): void {
+    this.#problem ??= TOO_MANY_ENTRIES;
   }
 
-  /** @param name relative to the project, with slashes. */
+  /** @param name the path relative to the project, with forward slashes. */
   add(name: string): void {
     this.#entries++;
-    if (this.#entries > MAX_ENTRIES) this.fail();
-    if (name.split('/', DEEPEST + 1).length > DEEPEST)
-      this.#problem ??= `it has folders more than ${DEEPEST} levels deep`;
+    if (this.#entries > MAX_ENTRIES) this.failWithTooManyEntries();
+    if (name.split('/', MAX_DEPTH + 1).length > MAX_DEPTH)
+      this.#problem ??= `it has folders more than ${MAX_DEPTH} levels deep`;
   }
 
   addContent(name: string, bytes: number): void {
@@ -42,7 +42,7 @@ export class ProjectSize {
   }
 }
 
-/** The bound that a Git tree exceeds, if any. Reads no files, and no more trees than a project may have. */
+/** Returns which limit a Git tree exceeds, if any. Reads no files, and no more trees than a project may have. */
 export async function treeProblem(objects: ObjectReader, tree: string): Promise<string | undefined> {
   const size = new ProjectSize();
   const files: { readonly name: string; readonly id: string }[] = [];
@@ -50,8 +50,8 @@ export async function treeProblem(objects: ObjectReader, tree: string): Promise<
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const entries: readonly TreeEntry[] | undefined = await objects.tree(folder.id, MAX_TREE_BYTES);
     if (entries === undefined) return `its folder ${folder.name || '.'} is damaged or too large`;
-    for (const { name: own, kind, id } of entries) {
-      const name = folder.name === '' ? own : `${folder.name}/${own}`;
+    for (const { name: entryName, kind, id } of entries) {
+      const name = folder.name === '' ? entryName : `${folder.name}/${entryName}`;
       size.add(name);
       if (size.problem !== undefined) return size.problem;
       if (kind === 'folder') folders.push({ name, id });

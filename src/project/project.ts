@@ -13,23 +13,23 @@ import type { Policy } from './policy-schema.ts';
 import type { PullRequestSettings } from './pull-requests-schema.ts';
 import type { ApplyWindow } from './watch-schema.ts';
 
-/** A checked `voxform.yaml`, with the set variables of the environment. */
+/** A checked `voxform.yaml` with its environment variables. */
 export interface ProjectConfig {
   readonly root: string;
   /** Absolute path of the folder for state and secrets, if it differs from the root. */
   readonly localRoot?: string;
-  /** Relative to the root; undefined if the environment alone defines the project. */
+  /** The path of the project file relative to the root. Undefined if the environment alone defines the project. */
   readonly file: string | undefined;
   readonly manifests: readonly string[];
   readonly defaultWorkspace: string | undefined;
   readonly workspaces: Readonly<Record<string, WorkspaceConfig>>;
-  /** By kind: merged under the spec of each manifest. */
+  /** Default fields of the spec of each manifest, by kind. */
   readonly defaults: Readonly<Record<string, JsonObject>>;
   readonly limits: Limits;
   readonly guards: Guards;
-  /** Names that may occur in texts as `${name}`; `*` matches any characters. */
+  /** Names that may occur in strings as `${name}`. `*` matches any characters. */
   readonly literalVariables: readonly string[];
-  /** When watch may apply; always if empty. */
+  /** The windows in which watch may apply. If empty, it may always apply. */
   readonly windows: readonly ApplyWindow[];
   /** The webhooks for notifications of watch. */
   readonly webhooks: readonly Webhook[];
@@ -41,25 +41,25 @@ export interface ProjectConfig {
 
 export interface WorkspaceConfig {
   readonly name: string;
-  /** Normalized: equal for two workspaces of one platform. */
+  /** The normalized base URL. It is equal for two workspaces of one platform. */
   readonly baseUrl: string;
   readonly workspaceId: string;
   readonly apiKey: Secret;
   readonly vars: Readonly<Record<string, Value>>;
   /** RFC 7396 merge patches on a spec, by address. */
   readonly patches: Readonly<Record<string, JsonObject>>;
-  /** By address: records to import. `metadata.id` is used only if this is absent. */
+  /** Ids of records to import, by address. If present, `metadata.id` of the manifests is ignored. */
   readonly ids?: Readonly<Record<string, string>> | undefined;
   readonly lookupNames?: LookupNames | undefined;
-  /** Globs of addresses that this workspace leaves out. */
+  /** Globs of addresses that this workspace skips. */
   readonly skip: readonly string[];
-  /** Dashboard addresses with `{id}`, by the kind's dashboard key. */
+  /** Dashboard URLs with `{id}`, by the kind's dashboard key. */
   readonly dashboard?: Readonly<Record<string, string>> | undefined;
   /** Trusted PEM certificates, in addition to Node's own. */
   readonly ca?: string | undefined;
   readonly secrets: SecretReader;
   readonly state: StateLocation;
-  /** Settings whose variable is not set, such as `base_url` from `STAGING_URL`. They are empty. */
+  /** Settings whose environment variable is not set, such as `base_url` from `STAGING_URL`. Their values are empty. */
   readonly unset?: readonly UnsetSetting[];
 }
 
@@ -79,11 +79,11 @@ export interface Guards {
   readonly minResources: number;
 }
 
-/** The resources of the manifests for one workspace, by address. */
+/** The resources of the manifests for one workspace, sorted by address. */
 export interface Desired {
   readonly resources: readonly Resource[];
   /** Where each part of a spec was written. */
   readonly sources?: ReadonlyMap<Address, SpecSources> | undefined;
-  /** Warnings and errors, in the order of `compareDiagnostics`. With an error, the resources must not be used. */
+  /** Warnings and errors, in the order of `compareDiagnostics`. If there is an error, the resources must not be used. */
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -16,7 +16,7 @@ function checkPlaceholders(text: string, context: z.RefinementCtx): void {
   }
 }
 
-const named = (text: string): string => text.replaceAll(/\{(?:workspace|project)\}/g, 'x');
+const withExampleNames = (text: string): string => text.replaceAll(/\{(?:workspace|project)\}/g, 'x');
 
 export const pullRequestsSchema = lazily(() =>
   z
@@ -44,7 +44,7 @@ export const pullRequestsSchema = lazily(() =>
       branch: z
         .string()
         .superRefine(checkPlaceholders)
-        .refine((text) => text.includes('{workspace}') && isRefName(named(text)), {
+        .refine((text) => text.includes('{workspace}') && isRefName(withExampleNames(text)), {
           error: 'expected the name of a branch with {workspace} in it',
         })
         .meta({

@@ -15,9 +15,9 @@ import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { TimeSlices } from './time-slices.ts';
 
 export interface ReadDeclarations {
-  /** In file order. */
+  /** The declarations in the order of the files. */
   readonly declarations: readonly Declaration[];
-  /** Problems of files and of the outer parts of manifests. */
+  /** Problems of files, and of the fields outside the specs of manifests. */
   readonly findings: readonly Finding[];
   readonly unread: readonly UnreadFile[];
 }
@@ -25,15 +25,15 @@ export interface ReadDeclarations {
 interface ReadDeclarationsOptions extends KnownNames {
   /** Called for each declaration as soon as it is read. */
   readonly onDeclaration?: ((declaration: Declaration) => void) | undefined;
-  /** Shared by reads of the same project with the same kinds. */
+  /** Results of earlier reads of the same project with the same kinds. */
   readonly memory?: LoadMemory | undefined;
-  /** Aborts with a UserError. */
+  /** Aborts the read with a UserError. */
   readonly signal?: AbortSignal | undefined;
   /** A cache to use instead of the project's own. */
   readonly documents?: DocumentCache | undefined;
 }
 
-/** Reads all manifests of the project. Never throws because of their contents. @throws UserError if aborted. */
+/** Reads all manifests of the project. Their contents never cause an exception. @throws UserError if aborted. */
 export async function readDeclarations(
   project: ProjectConfig,
   known: ReadDeclarationsOptions,
@@ -51,23 +51,23 @@ export async function readDeclarations(
   try {
     for (const [at, file] of files.entries()) {
       if (slices.isOver()) await slices.next();
-      // Joined without path.join: both parts are normalized, and there may be 10,000.
+      // Do not use path.join: both parts are already normalized, and there may be 10,000 files.
       const found = readFileBytes(`${project.root}${path.sep}${file}`);
-      const remembered = 'bytes' in found ? known.memory?.declarationsOf(file, found.bytes) : undefined;
-      if (remembered !== undefined) {
-        collect(at, remembered);
+      const cachedDeclarations = 'bytes' in found ? known.memory?.declarationsOf(file, found.bytes) : undefined;
+      if (cachedDeclarations !== undefined) {
+        collect(at, cachedDeclarations);
         continue;
       }
       const key = cache && 'bytes' in found ? documentKey(found.bytes) : undefined;
       const parsed = key === undefined ? undefined : cache?.get(key);
-      const keep = (fresh: ParsedFile, text: string): void => {
-        const declared = declaredIn(file, { parsed: fresh, text }, known);
+      const store = (result: ParsedFile, text: string): void => {
+        const declared = declaredIn(file, { parsed: result, text }, known);
         if ('bytes' in found) known.memory?.keepDeclarations(file, found.bytes, declared);
         collect(at, declared);
       };
-      // The common case, which does not need the text.
+      // The common case does not need the text.
       if (parsed?.problems.length === 0) {
-        keep(parsed, '');
+        store(parsed, '');
         continue;
       }
       const read = decoded(found);
@@ -77,13 +77,13 @@ export async function readDeclarations(
         collect(at, { declarations: [], findings: [{ severity: 'error', file, ...read.problem }], unread });
         continue;
       }
-      if (parsed !== undefined) keep(parsed, read.text);
+      if (parsed !== undefined) store(parsed, read.text);
       else {
-        // Loaded only if a file is new.
+        // The parser is loaded only if a file is not cached.
         parser ??= new (await import('../manifests/parallel-parser.ts')).ParallelParser();
-        parser.parse(read.text, (fresh) => {
-          if (key !== undefined) cache?.set(key, fresh);
-          keep(fresh, read.text);
+        parser.parse(read.text, (result) => {
+          if (key !== undefined) cache?.set(key, result);
+          store(result, read.text);
         });
       }
     }
@@ -93,13 +93,13 @@ export async function readDeclarations(
   }
   await cache?.endRound();
   return {
-    declarations: collected.flatMap((of) => of.declarations),
-    findings: [findings, ...collected.map((of) => of.findings)].flat(),
+    declarations: collected.flatMap((file) => file.declarations),
+    findings: [findings, ...collected.map((file) => file.findings)].flat(),
     unread: collected.flatMap(({ unread = [] }) => unread).sort((a, b) => compareText(a.file, b.file)),
   };
 }
 
-/** Reads all manifests of the project once, on the first call. */
+/** Returns a function that reads all manifests of the project on its first call. Later calls return the same result. */
 export function declarationsOnce(project: ProjectConfig, known: KnownNames): () => Promise<ReadDeclarations> {
   let reading: Promise<ReadDeclarations> | undefined;
   return () => {
@@ -108,26 +108,26 @@ export function declarationsOnce(project: ProjectConfig, known: KnownNames): () 
   };
 }
 
-/** True if the parser skipped something that may be a declaration. */
+/** Returns true if the parser skipped a document, which may be a declaration. */
 function hasUnread({ documents }: ParsedFile): boolean {
   return documents.length === 0 || documents.some(({ value }) => value === undefined);
 }
 
 function manifestFiles(project: ProjectConfig, findings: Finding[]): readonly string[] {
   const { files, patterns, entries } = findFiles(project.root, project.manifests);
-  const about = { file: project.file ?? 'manifests' };
+  const location = { file: project.file ?? 'manifests' };
   const place = (...at: (string | number)[]) =>
     project.file === undefined ? {} : { place: { document: 0, path: at, at: 'value' as const } };
   for (const { index, code, message } of patterns) {
     const severity = code === 'no-match' ? 'warning' : 'error';
     if (severity === 'warning' && files.length === 0) continue;
-    findings.push({ severity, code, message, ...about, ...place('manifests', index) });
+    findings.push({ severity, code, message, ...location, ...place('manifests', index) });
   }
   for (const entry of entries) findings.push({ severity: 'error', ...entry });
   if (files.length === 0 && findings.length === 0) {
     const included = project.manifests.filter((pattern) => !pattern.startsWith('!'));
     const message = `no manifests: no file matches ${included.join(', ')}`;
-    findings.push({ severity: 'warning', code: 'no-manifests', message, ...about, ...place('manifests') });
+    findings.push({ severity: 'warning', code: 'no-manifests', message, ...location, ...place('manifests') });
   }
   return files;
 }
@@ -147,8 +147,8 @@ function declaredIn(
   let unnamed: UnreadFile | undefined;
   for (const { index, line, value } of documents) {
     if (value === undefined) continue;
-    const { envelope, problems: wrong } = readEnvelope(value, known);
-    for (const problem of wrong) findings.push(findingOf(problem, file, index));
+    const { envelope, problems: envelopeProblems } = readEnvelope(value, known);
+    for (const problem of envelopeProblems) findings.push(findingOf(problem, file, index));
     if (envelope === undefined) {
       unnamed ??= { file, line, column: 1, text: undefined };
       continue;
@@ -168,39 +168,39 @@ function declaredIn(
   return { declarations, findings, unread };
 }
 
-/** The findings without possible consequences of unreadable files. A warning for each such file counts the ones left out. */
+/** Omits findings that may be consequences of unread files. Adds a warning for each such file that counts the omitted ones. */
 export function withoutConsequences(findings: readonly Finding[], unread: readonly UnreadFile[]): readonly Finding[] {
   if (unread.length === 0) return findings;
-  const left = new Map<UnreadFile, Set<Address>>();
-  const kept = findings.filter(({ absent }) => {
+  const omitted = new Map<UnreadFile, Set<Address>>();
+  const remaining = findings.filter(({ absent }) => {
     const file = absent === undefined ? undefined : unread.find((each) => mayDeclare(each, absent));
     if (absent === undefined || file === undefined) return true;
-    left.set(file, (left.get(file) ?? new Set()).add(absent));
+    omitted.set(file, (omitted.get(file) ?? new Set()).add(absent));
     return false;
   });
-  return [...kept, ...[...left].map(([file, addresses]) => notChecked(file, [...addresses]))];
+  return [...remaining, ...[...omitted].map(([file, addresses]) => uncheckedReferences(file, [...addresses]))];
 }
 
-/** A name that does not occur in the file is certainly not declared there. */
+/** Returns false if the name does not occur in the file: then the file certainly does not declare it. */
 function mayDeclare({ text }: UnreadFile, address: Address): boolean {
   const name = address.slice(address.indexOf('/') + 1);
   return text === undefined || /[^\w.-]/.test(name) || text.includes(name);
 }
 
-function notChecked({ file, line, column }: UnreadFile, [first, ...more]: readonly Address[]): Finding {
-  const which = more.length === 0 ? first : `${first} and ${more.length} more`;
+function uncheckedReferences({ file, line, column }: UnreadFile, [first, ...more]: readonly Address[]): Finding {
+  const targets = more.length === 0 ? first : `${first} and ${more.length} more`;
   const place = { ...(line !== undefined && { line }), ...(column !== undefined && { column }) };
-  const message = `references to ${which} were not checked, because this file may declare ${more.length === 0 ? 'it' : 'them'}`;
+  const message = `references to ${targets} were not checked, because this file may declare ${more.length === 0 ? 'it' : 'them'}`;
   return { severity: 'warning', code: 'unchecked-references', message, file, ...place };
 }
 
-/** A file with unknown declarations: it cannot be read, or a manifest in it has no known kind or no name. */
+/** A file whose declarations are not all known: it cannot be read, or a manifest in it has no known kind or no name. */
 interface UnreadFile {
   readonly file: string;
-  /** The line of its first problem. */
+  /** The line of the first problem in the file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
-  /** The text; undefined if it does not show the declarations. */
+  /** The text of the file. Undefined if it cannot tell which names the file declares. */
   readonly text: string | undefined;
 }
 
@@ -210,30 +210,30 @@ interface FileDeclarations {
   readonly unread?: UnreadFile | undefined;
 }
 
-/** A declaration after evaluation in a workspace. */
-export interface MadeResource {
+/** The result of evaluating a declaration in a workspace. */
+export interface EvaluatedResource {
   readonly resource: Resource;
   readonly checked: Checked;
   readonly findings: readonly Finding[];
 }
 
-interface KnownResource {
-  readonly made: MadeResource;
-  /** The files that it used, including secrets, with their contents. */
+interface CachedResource {
+  readonly result: EvaluatedResource;
+  /** The files that the evaluation used, including secrets, with their contents. */
   readonly inputs: readonly (readonly [file: string, content: unknown])[];
 }
 
 /**
- * Shared by repeated loads of a project in the same environment: results for files that did not change. For loads in one file view, which
- * returns the same bytes for the same contents.
+ * Caches results for unchanged files between loads of a project in the same environment. All loads must use one file view, which returns
+ * the same bytes for the same contents.
  */
 export class LoadMemory {
   #files = new WeakMap<Uint8Array, Map<string, FileDeclarations>>();
-  #resources = new WeakMap<Declaration, KnownResource>();
+  #resources = new WeakMap<Declaration, CachedResource>();
   #settings: unknown;
 
-  /** For loads of other workspaces: the declarations are the same. */
-  ofOtherWorkspaces(): LoadMemory {
+  /** Returns a cache for loads of another workspace. It shares the declarations. */
+  forOtherWorkspace(): LoadMemory {
     const memory = new LoadMemory();
     memory.#files = this.#files;
     return memory;
@@ -248,7 +248,7 @@ export class LoadMemory {
     this.#files.set(bytes, known.set(file, declarations));
   }
 
-  /** Called first. With other settings, no earlier resource is valid. */
+  /** Must be called before each load. If the settings have changed, no earlier resource is valid. */
   beginLoad({ documents: _, ...project }: ProjectConfig, workspace: WorkspaceConfig): void {
     const settings = [project, workspace];
     if (isDeepStrictEqual(settings, this.#settings)) return;
@@ -256,13 +256,13 @@ export class LoadMemory {
     this.#resources = new WeakMap();
   }
 
-  /** The evaluated declaration, with the inputs that it used. */
-  resource(declaration: Declaration, inputs: Inputs, make: () => MadeResource): MadeResource {
+  /** Returns an evaluated declaration. Evaluates it again only if a file that it used has changed. */
+  resource(declaration: Declaration, inputs: Inputs, make: () => EvaluatedResource): EvaluatedResource {
     const known = this.#resources.get(declaration);
-    if (known?.inputs.every(([file, content]) => contentOf(file) === content)) return known.made;
-    const { result: made, files } = inputs.withUsedFiles(make);
-    this.#resources.set(declaration, { made, inputs: files.map((file) => [file, contentOf(file)]) });
-    return made;
+    if (known?.inputs.every(([file, content]) => contentOf(file) === content)) return known.result;
+    const { result, files } = inputs.withUsedFiles(make);
+    this.#resources.set(declaration, { result, inputs: files.map((file) => [file, contentOf(file)]) });
+    return result;
   }
 }
 

@@ -8,16 +8,16 @@ export interface ReferenceGraph {
 }
 
 export interface ReferenceNode {
-  /** The address, unless the node represents several resources. */
+  /** The address of the resource. A node for several resources has another id. */
   readonly id: string;
   readonly kind: string;
   readonly name: string;
-  /** The planned action as a word, if known. */
+  /** The planned action in one word, if known. */
   readonly mark?: string | undefined;
-  /** The number of resources; one if absent. */
+  /** The number of resources that the node represents. The default is 1. */
   readonly count?: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** The file of its declaration, if any. */
+  /** The file that declares the resource, if any. */
   readonly file?: string;
   readonly line?: number;
 }
@@ -28,7 +28,7 @@ export interface ReferenceEdge {
   readonly fields: readonly string[];
 }
 
-/** The graph of declared resources and everything that they refer to, by address. Each edge occurs once. */
+/** Returns the graph of declared resources and of all targets of their references, sorted by address. Each edge occurs once. */
 export function referenceGraph(resources: readonly Resource[]): ReferenceGraph {
   const nodes = new Map<string, ReferenceNode>();
   const edges: ReferenceEdge[] = [];
@@ -51,20 +51,20 @@ export function referenceGraph(resources: readonly Resource[]): ReferenceGraph {
   };
 }
 
-/** The part of a graph that is connected to these nodes, in either direction. */
+/** Returns the part of a graph that these nodes depend on or that depends on them. */
 export function connectedTo({ nodes, edges }: ReferenceGraph, ids: readonly string[]): ReferenceGraph {
-  const kept = new Set<string>();
+  const connected = new Set<string>();
   for (const [start, end] of [
     ['from', 'to'],
     ['to', 'from'],
   ] as const) {
     const next = Map.groupBy(edges, (edge) => edge[start]);
-    const seen = new Set(ids);
-    for (const id of seen) for (const edge of next.get(id) ?? []) seen.add(edge[end]);
-    for (const id of seen) kept.add(id);
+    const visited = new Set(ids);
+    for (const id of visited) for (const edge of next.get(id) ?? []) visited.add(edge[end]);
+    for (const id of visited) connected.add(id);
   }
   return {
-    nodes: nodes.filter(({ id }) => kept.has(id)),
-    edges: edges.filter(({ from, to }) => kept.has(from) && kept.has(to)),
+    nodes: nodes.filter(({ id }) => connected.has(id)),
+    edges: edges.filter(({ from, to }) => connected.has(from) && connected.has(to)),
   };
 }

@@ -57,17 +57,17 @@ const commandSource = () =>
       },
     );
 
-const ALLOWED =
+const ALLOWED_SOURCES =
   'expected environment, keychain, { env_file: FILE }, { folder: FOLDER } or { command: [PROGRAM, ARGUMENT, ...] }';
 
-/** Of an entry with a command, the first problem; else what is possible. */
+/** Returns the first problem of an entry with a command, or the list of allowed entries. */
 function sourceProblem({ input }: { readonly input?: unknown }): string {
   const isCommand = isObject(input) && Object.hasOwn(input, 'command');
   const [issue] = (isCommand && commandSource().safeParse(input).error?.issues) || [];
-  return issue === undefined ? ALLOWED : [issue.path.join('.'), issue.message].filter(Boolean).join(': ');
+  return issue === undefined ? ALLOWED_SOURCES : [issue.path.join('.'), issue.message].filter(Boolean).join(': ');
 }
 
-/** A list of places where `$secret` looks. */
+/** The schema of a list of secret sources. */
 export const secretsSchema = lazily(() =>
   z
     .array(

@@ -16,7 +16,7 @@ import { durationSeconds } from './duration.ts';
 import { variablesIn } from './env-file.ts';
 import type { SecretSettings } from './secret-settings.ts';
 
-/** A folder with one file per secret. The final newline of a file is dropped. */
+/** Finds secrets in a folder with one file per secret. The final newline of a file is removed. */
 export class FolderSource implements SecretSource {
   readonly isLocal = true;
   readonly folder: string;
@@ -25,8 +25,8 @@ export class FolderSource implements SecretSource {
 
   /**
    * @param folder an absolute path.
-   * @param staysInside true if a file must not be a link that leads out of the folder.
-   * @param name of the folder in messages.
+   * @param staysInside true if a file must not be a link to a file outside the folder.
+   * @param name the name of the folder in messages.
    */
   constructor(folder: string, staysInside = false, name = 'secrets_dir') {
     this.folder = folder;
@@ -53,13 +53,13 @@ export class FolderSource implements SecretSource {
   }
 }
 
-/** A file with `NAME=value` lines. */
+/** Finds secrets in a file with `NAME=value` lines. */
 class EnvFileSource implements SecretSource {
   readonly isLocal = true;
   readonly file: string;
   readonly inside: string | undefined;
 
-  /** @param inside a folder that must contain the file; undefined for any place. */
+  /** @param inside a folder that must contain the file; undefined permits any folder. */
   constructor(file: string, inside: string | undefined) {
     this.file = file;
     this.inside = inside;
@@ -69,7 +69,7 @@ class EnvFileSource implements SecretSource {
     return this.file;
   }
 
-  /** @throws UserError for a file that cannot be read. */
+  /** @throws UserError if the file exists but cannot be read. */
   find(name: string): Result<string> | undefined {
     if (this.inside !== undefined && !isInside(realPath(this.file), realPathOf(this.inside))) return undefined;
     const value = variablesIn(this.file)?.[name];
@@ -81,7 +81,7 @@ class EnvFileSource implements SecretSource {
   }
 }
 
-interface SourcesPlace {
+interface SourcesContext {
   readonly env: Environment;
   /** Absolute path that files and folders are relative to. */
   readonly base: string;
@@ -90,13 +90,13 @@ interface SourcesPlace {
   readonly workspace: string;
   /** The name of the project's folder. */
   readonly project: string;
-  /** A folder that must contain files; undefined for any place. */
+  /** A folder that must contain the files of `env_file`. Undefined permits any folder. */
   readonly inside?: string | undefined;
   readonly staysInside?: boolean | undefined;
 }
 
-/** The sources of a list of settings. */
-export function sourcesFrom(settings: SecretSettings, place: SourcesPlace): SecretSource[] {
+/** Creates the sources for a list of settings. */
+export function sourcesFrom(settings: SecretSettings, place: SourcesContext): SecretSource[] {
   const { env, base, root, workspace, project, inside, staysInside } = place;
   return settings.map((each): SecretSource => {
     if (each === 'environment') return new EnvironmentSource(env);
@@ -113,29 +113,29 @@ export function sourcesFrom(settings: SecretSettings, place: SourcesPlace): Secr
 interface CommandOptions {
   /** The program and its arguments. */
   readonly command: readonly string[];
-  /** Globs of the secrets that it has; all if absent. */
+  /** Globs of the secrets that the command can print. If absent, it can print all. */
   readonly names: readonly string[] | undefined;
   readonly format: 'text' | 'json' | 'dotenv';
   readonly seconds: number;
-  /** What replaces `{workspace}` and `{project}` in arguments. */
+  /** The values of `{workspace}` and `{project}` in arguments. */
   readonly values: { readonly workspace: string; readonly project: string };
   readonly env: Environment;
-  /** The folder to run in. */
+  /** The folder in which the command runs. */
   readonly root: string;
 }
 
-const MAX_BYTES = 1024 * 1024;
-const MAX_AT_ONCE = 4;
-/** The maximum number of lines of the error output in a message, and of characters in each. */
+const MAX_OUTPUT_BYTES = 1024 * 1024;
+const MAX_PROCESSES = 4;
+/** The maximum number of lines of the error output in a message, and of characters in each line. */
 const MAX_LINES = 5;
-const MAX_LENGTH = 300;
+const MAX_LINE_LENGTH = 300;
 
-/** A program that prints secrets: one for each run with `{name}` in its arguments, otherwise all of them in one run. */
+/** Runs a program that prints secrets: one secret per run if its arguments contain `{name}`, otherwise all of them in one run. */
 class CommandSource implements SecretSource {
   readonly isLocal = false;
   readonly options: CommandOptions;
   readonly #matches: (name: string) => boolean;
-  /** By arguments. */
+  /** The output of each run, by its arguments. */
   readonly #runs = new Map<string, Promise<string>>();
   #running = 0;
   readonly #waiting: (() => void)[] = [];
@@ -157,7 +157,7 @@ class CommandSource implements SecretSource {
   }
 
   describeMissing(name: string): string | undefined {
-    return this.#matches(name) ? `${shown(this.options.command)} does not print it` : undefined;
+    return this.#matches(name) ? `${formatCommand(this.options.command)} does not print it` : undefined;
   }
 
   #argumentsFor(name: string): string[] {
@@ -188,7 +188,7 @@ class CommandSource implements SecretSource {
   }
 
   async #runInTurn(args: readonly string[], signal: AbortSignal | undefined): Promise<string> {
-    if (this.#running >= MAX_AT_ONCE) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#running >= MAX_PROCESSES) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#running += 1;
     try {
       return await this.#run(args, signal);
@@ -205,19 +205,19 @@ class CommandSource implements SecretSource {
       env,
       root,
     } = this.options;
-    const ending = new AbortController();
+    const controller = new AbortController();
     const timer = setTimeout(
-      () => ending.abort(this.#failure(args, `did not end within ${seconds} s`)),
+      () => controller.abort(this.#failure(args, `did not end within ${seconds} s`)),
       seconds * 1000,
     );
-    const stop = (): void => ending.abort(new UserError('interrupted'));
+    const stop = (): void => controller.abort(new UserError('interrupted'));
     signal?.addEventListener('abort', stop, { once: true });
     let out = '';
     try {
       if (signal?.aborted) stop();
-      const started = await startProcess(program, args, { env, cwd: root, signal: ending.signal });
+      const started = await startProcess(program, args, { env, cwd: root, signal: controller.signal });
       started.child.stdin.end();
-      out = await outputOf(started, () => ending.abort(this.#failure(args, 'printed more than 1 MiB')));
+      out = await outputOf(started, () => controller.abort(this.#failure(args, 'printed more than 1 MiB')));
       const { code, complaint } = await started.ended;
       if (code !== 0) throw this.#failure(args, `failed with exit code ${code}`, this.#safeLines(complaint, out));
       return out;
@@ -232,7 +232,7 @@ class CommandSource implements SecretSource {
     }
   }
 
-  /** The last lines of the error output, without what the command printed and without secrets of the environment. */
+  /** Returns the last lines of the error output, redacted: without the output of the command and secrets of the environment. */
   #safeLines(complaint: string, out: string): string[] {
     const redactor = new Redactor();
     for (const text of [out.trim(), ...out.split(/\r?\n/)]) redactor.add(text);
@@ -241,13 +241,13 @@ class CommandSource implements SecretSource {
     return redactor
       .redact(complaint)
       .split(/\r?\n/)
-      .map((line) => line.replace(UNSAFE, ' ').trimEnd().slice(0, MAX_LENGTH))
+      .map((line) => line.replace(UNSAFE, ' ').trimEnd().slice(0, MAX_LINE_LENGTH))
       .filter((line) => line !== '')
       .slice(-MAX_LINES);
   }
 
-  #failure(args: readonly string[], what: string, lines: readonly string[] = []): UserError {
-    const message = `the command for secrets ${shown([this.options.command[0] ?? '', ...args])} ${what}`;
+  #failure(args: readonly string[], problem: string, lines: readonly string[] = []): UserError {
+    const message = `the command for secrets ${formatCommand([this.options.command[0] ?? '', ...args])} ${problem}`;
     return new UserError(
       [`${message}${lines.length === 0 ? '' : ':'}`, ...lines.map((each) => `  ${each}`)].join('\n'),
       {
@@ -257,17 +257,17 @@ class CommandSource implements SecretSource {
   }
 }
 
-function shown(command: readonly string[]): string {
+function formatCommand(command: readonly string[]): string {
   return JSON.stringify(command.join(' ').replace(UNSAFE, ' '));
 }
 
-/** The text that a process prints; calls `tooMuch` when it is too long. */
-async function outputOf({ child, ended }: StartedProcess, tooMuch: () => void): Promise<string> {
+/** Returns the output of a process. Calls `onTooLong` if it is too long. */
+async function outputOf({ child, ended }: StartedProcess, onTooLong: () => void): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   child.stdout.on('data', (bytes: Buffer) => {
     size += bytes.length;
-    if (size > MAX_BYTES) tooMuch();
+    if (size > MAX_OUTPUT_BYTES) onTooLong();
     else parts.push(bytes);
   });
   await ended;
@@ -276,10 +276,10 @@ async function outputOf({ child, ended }: StartedProcess, tooMuch: () => void): 
 
 type Keyring = typeof import('@napi-rs/keyring');
 
-/** Other stores of Linux forget their entries at the next restart. */
-const OPTIONS = { linux: { store: 'secret-service' } } as const;
+/** Other stores on Linux lose their entries at the next restart. */
+const KEYRING_OPTIONS = { linux: { store: 'secret-service' } } as const;
 
-/** The entries of one project in the key store of the operating system: Keychain, Credential Manager or Secret Service. */
+/** Finds secrets of one project in the key store of the operating system: Keychain, Credential Manager or Secret Service. */
 export class Keychain implements SecretSource {
   readonly isLocal = false;
   /** Real path of the project folder. */
@@ -302,14 +302,14 @@ export class Keychain implements SecretSource {
     await this.#use((keyring) => this.#entry(keyring, name).setPassword(value));
   }
 
-  /** False if there was no such entry. */
+  /** Returns false if there was no such entry. */
   remove(name: string): Promise<boolean> {
     return this.#use((keyring) => this.#entry(keyring, name).deletePassword());
   }
 
   async names(): Promise<string[]> {
     const found = await this.#use((keyring) => {
-      // Fails if there is no key store, which the search answers with an empty list.
+      // This fails if there is no key store. The search below would return an empty list.
       this.#entry(keyring, 'any');
       return keyring.findCredentialsAsync(this.#service);
     });
@@ -321,7 +321,7 @@ export class Keychain implements SecretSource {
   }
 
   #entry(keyring: Keyring, name: string): InstanceType<Keyring['AsyncEntry']> {
-    return new keyring.AsyncEntry(this.#service, name, OPTIONS);
+    return new keyring.AsyncEntry(this.#service, name, KEYRING_OPTIONS);
   }
 
   /** @throws UserError if there is no key store, or it is locked. */
@@ -332,7 +332,7 @@ export class Keychain implements SecretSource {
       });
     }
     try {
-      // Not installed where it has no build for the platform.
+      // The package is not installed on platforms for which it has no build.
       return await work(await import('@napi-rs/keyring'));
     } catch (error) {
       throw new UserError(`the key store of this machine cannot be used: ${errorMessage(error).split('\n')[0]}`, {

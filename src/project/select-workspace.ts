@@ -7,22 +7,22 @@ import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { baseUrlSchema, workspaceIdSchema } from './project-schema.ts';
 
 interface SelectOptions {
-  /** From the command line. */
+  /** The name on the command line, if given. */
   readonly name: string | undefined;
   readonly env: Environment;
-  /** The key to use, whatever the environment and the project say. */
+  /** Overrides the API key of the environment and of the project. */
   readonly apiKey?: Secret | undefined;
 }
 
 /**
- * The workspace that the command line, `VOXFORM_WORKSPACE` or the project names, or the only one; with the overrides of the
- * environment. Its secrets are not read yet.
- * @throws UserError if none is named or if the name is unknown.
+ * Returns the workspace that the command line, `VOXFORM_WORKSPACE` or `default_workspace` names, or else the only one. Applies the
+ * overrides of the environment. The secrets of the workspace are not read yet.
+ * @throws UserError if no workspace is named or if the name is unknown.
  */
 export function selectWorkspace(project: ProjectConfig, { name, env, apiKey }: SelectOptions): WorkspaceConfig {
   const override = overrides(env);
   const fromEnv = override.apiKey === undefined ? undefined : new Secret('VOXFORM_API_KEY', override.apiKey);
-  const config = named(project, name ?? override.workspace ?? project.defaultWorkspace);
+  const config = workspaceNamed(project, name ?? override.workspace ?? project.defaultWorkspace);
   const overriding = { base_url: override.baseUrl, workspace_id: override.workspaceId };
   const workspace: WorkspaceConfig = {
     ...config,
@@ -35,29 +35,29 @@ export function selectWorkspace(project: ProjectConfig, { name, env, apiKey }: S
   return workspace;
 }
 
-function named({ workspaces }: ProjectConfig, name: string | undefined): WorkspaceConfig {
+function workspaceNamed({ workspaces }: ProjectConfig, name: string | undefined): WorkspaceConfig {
   const names = Object.keys(workspaces).sort();
   const list = `The project has ${names.length === 1 ? 'one workspace' : `${names.length} workspaces`}: ${names.join(', ')}.`;
-  const chosen = name ?? (names.length === 1 ? names[0] : undefined);
-  if (chosen === undefined) {
+  const selected = name ?? (names.length === 1 ? names[0] : undefined);
+  if (selected === undefined) {
     const hint = `${list} Select one with -w NAME, VOXFORM_WORKSPACE or default_workspace.`;
     throw new UserError('no workspace selected', { hint });
   }
-  const config = Object.hasOwn(workspaces, chosen) ? workspaces[chosen] : undefined;
+  const config = Object.hasOwn(workspaces, selected) ? workspaces[selected] : undefined;
   if (config === undefined) {
-    throw new UserError(`unknown workspace "${chosen}"${didYouMean(chosen, names)}`, { hint: list });
+    throw new UserError(`unknown workspace "${selected}"${didYouMean(selected, names)}`, { hint: list });
   }
   return config;
 }
 
-/** The same limits as in the project file. */
+/** Checks overrides with the rules of the project file. */
 function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Overrides): void {
   if (override.apiKey !== undefined && isPlaceholder(override.apiKey)) {
     throw new UserError('VOXFORM_API_KEY still has the placeholder of an export; replace it with the real key');
   }
   const url = override.baseUrl === undefined ? undefined : baseUrlSchema().safeParse(baseUrl);
   if (url?.error !== undefined) {
-    // An address may be refused because it contains a password, so it must not be shown whole.
+    // The URL may be invalid because it contains a password, so it must not be printed completely.
     throw new UserError(
       `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(baseUrl.replace(/\/\/.*@/s, '//...@'))}`,
     );
@@ -68,16 +68,16 @@ function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Ove
   }
 }
 
-interface SelectSeveral {
-  /** In the order in which they are used. `undefined` in the list means the same as for `selectWorkspace`. */
+interface SelectManyOptions {
+  /** The names in the order of use. `undefined` means the same as in `selectWorkspace`. */
   readonly names: readonly (string | undefined)[] | 'all';
   readonly env: Environment;
 }
 
-/** The workspaces of these names, or all of them in the order of the project file. */
-export function selectWorkspaces(project: ProjectConfig, { names, env }: SelectSeveral): WorkspaceConfig[] {
-  const chosen = names === 'all' ? Object.keys(project.workspaces) : names;
-  return chosen.map((name) => selectWorkspace(project, { name, env }));
+/** Returns the workspaces with these names, or all of them in the order of the project file. */
+export function selectWorkspaces(project: ProjectConfig, { names, env }: SelectManyOptions): WorkspaceConfig[] {
+  const selected = names === 'all' ? Object.keys(project.workspaces) : names;
+  return selected.map((name) => selectWorkspace(project, { name, env }));
 }
 
 /**
@@ -139,7 +139,7 @@ interface Overrides {
   readonly apiKey: string | undefined;
 }
 
-/** The settings of a workspace in the environment. An empty variable counts as unset. */
+/** Returns the settings of a workspace that environment variables override. An empty variable counts as unset. */
 export function overrides(env: Environment): Overrides {
   return {
     workspace: env.VOXFORM_WORKSPACE || undefined,

@@ -12,25 +12,25 @@ import type { ProjectConfig } from './project.ts';
 const MAX_ENTRIES = 20_000;
 const MAX_READ = 1_000;
 
-/** The usual start of a manifest, without comments. */
+/** Matches the usual beginning of a manifest. */
 const BEGINNING = /(^|[{,\s])["']?apiVersion["']?\s*:\s*["']?voxform\/v1\b/;
 
 /**
- * A warning for each file that looks like a manifest and matches no pattern of `manifests`. Links are not followed, and folders with
- * their own project are skipped.
+ * Returns a warning for each file that looks like a manifest and matches no pattern of `manifests`. Links are not followed, and folders
+ * with their own project file are skipped.
  */
 export function strayManifests({ root, file: projectFile, manifests }: ProjectConfig): readonly Diagnostic[] {
   if (projectFile === undefined) return [];
-  const isNamed = picomatch(manifests.map((pattern) => pattern.replace(/^!/, '').replace(/^(\.\/+)+/, '')));
-  const unmatched = unnamedFiles(root, isNamed).filter((file) => {
+  const isMatched = picomatch(manifests.map((pattern) => pattern.replace(/^!/, '').replace(/^(\.\/+)+/, '')));
+  const candidates = unmatchedFiles(root, isMatched).filter((file) => {
     const text = readBeginning(path.join(root, file));
     return text !== undefined && BEGINNING.test(text);
   });
-  if (unmatched.length === 0) return [];
-  // A pattern may match the same file through a link.
-  const taken = new Set(findFiles(root, manifests).files.map((file) => realPathOf(path.join(root, file))));
-  return unmatched
-    .filter((file) => !taken.has(path.join(root, file)))
+  if (candidates.length === 0) return [];
+  // A pattern may match one of these files through a link.
+  const matched = new Set(findFiles(root, manifests).files.map((file) => realPathOf(path.join(root, file))));
+  return candidates
+    .filter((file) => !matched.has(path.join(root, file)))
     .map((file) => {
       const folder = path.posix.dirname(file);
       const pattern = folder === '.' ? file : `${folder}/*${path.posix.extname(file)}`;
@@ -39,23 +39,23 @@ export function strayManifests({ root, file: projectFile, manifests }: ProjectCo
     });
 }
 
-/** Files that may be manifests and match no pattern. */
-function unnamedFiles(root: string, isNamed: (file: string) => boolean): readonly string[] {
+/** Returns files that may be manifests and match no pattern. */
+function unmatchedFiles(root: string, isMatched: (file: string) => boolean): readonly string[] {
   const files: string[] = [];
   const folders = [''];
-  let left = MAX_ENTRIES;
+  let remaining = MAX_ENTRIES;
   for (const folder of folders) {
     const entries = attempt(() => entriesOf(path.join(root, folder))) ?? [];
-    left -= entries.length;
-    const isOther = folder !== '' && entries.some(({ name }) => PROJECT_FILES.includes(name));
-    if (isOther) continue;
+    remaining -= entries.length;
+    const isOtherProject = folder !== '' && entries.some(({ name }) => PROJECT_FILES.includes(name));
+    if (isOtherProject) continue;
     for (const entry of entries) {
       if (entry.name.startsWith('.') || entry.name === 'node_modules') continue;
       const file = folder === '' ? entry.name : `${folder}/${entry.name}`;
       if (entry.isDirectory()) folders.push(file);
-      else if (entry.isFile() && /\.(ya?ml|json)$/i.test(file) && !isNamed(file)) files.push(file);
+      else if (entry.isFile() && /\.(ya?ml|json)$/i.test(file) && !isMatched(file)) files.push(file);
     }
-    if (left < 0 || files.length >= MAX_READ) break;
+    if (remaining < 0 || files.length >= MAX_READ) break;
   }
   return files.slice(0, MAX_READ);
 }

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import { UserError } from '../problems/user-error.ts';
 
-/** The length of a slice in milliseconds: the delay of other work, such as handling a response. */
-const LONGEST = 2;
+/** The maximum length of a slice. Other work, such as handling a response, waits for this time. */
+const MAX_SLICE_MS = 2;
 
-/** Divides long work into slices, so that the event loop handles other events between them. */
+/** Divides long work into slices, so that the event loop can handle other events between them. */
 export class TimeSlices {
   readonly #signal: AbortSignal | undefined;
-  #end = performance.now() + LONGEST;
+  #end = performance.now() + MAX_SLICE_MS;
 
   /** @param signal aborts the work between two slices. */
   constructor(signal?: AbortSignal) {
@@ -24,6 +24,6 @@ export class TimeSlices {
     // Requests that began in the previous turn of the event loop are sent in this one.
     await setImmediate();
     if (this.#signal?.aborted) throw new UserError('interrupted');
-    this.#end = performance.now() + LONGEST;
+    this.#end = performance.now() + MAX_SLICE_MS;
   }
 }

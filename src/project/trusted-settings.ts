@@ -1,8 +1,8 @@
 import { canonicalJson, isObject, type Json, type JsonObject } from '../values/json.ts';
 import type { ProjectConfig } from './project.ts';
 
-/** Settings that decide where requests, secrets and states go. */
-const OF_WORKSPACE = [
+/** Settings that control where requests, secrets and states are sent. */
+const WORKSPACE_SETTINGS = [
   'base_url',
   'workspace_id',
   'api_key',
@@ -12,9 +12,9 @@ const OF_WORKSPACE = [
   'ca_file',
   'dashboard',
 ] as const;
-const OF_PROJECT = ['secrets', 'state', 'notify', 'limits'] as const;
+const PROJECT_SETTINGS = ['secrets', 'state', 'notify', 'limits'] as const;
 
-/** A version of a project whose settings a run uses in place of those of another version, with their certificates and commands. */
+/** A version of a project whose settings, certificates and commands a run uses instead of those of another version. */
 export interface TrustedProject {
   /** The parsed project file. */
   readonly document: Json;
@@ -22,36 +22,36 @@ export interface TrustedProject {
 }
 
 /**
- * The project file with the trusted settings. Workspaces that the trusted version does not have are left out, and so is
- * `default_workspace`, which may name one of them.
+ * Returns the project file with the trusted settings. Omits workspaces that the trusted version does not have, and `default_workspace`,
+ * which may name one of them.
  */
 export function withTrustedSettings(document: Json, trusted: Json): Json {
   if (!isObject(document) || !isObject(trusted)) return document;
-  const [own, theirs] = [workspacesIn(document), workspacesIn(trusted)];
+  const [own, trustedWorkspaces] = [workspacesIn(document), workspacesIn(trusted)];
   const { default_workspace: _, ...rest } = document as JsonObject;
   const workspaces = Object.entries(own).flatMap(([name, workspace]) => {
-    const there = Object.hasOwn(theirs, name) ? theirs[name] : undefined;
-    if (!isObject(workspace) || !isObject(there)) return [];
-    return [[name, replaced(workspace as JsonObject, there as JsonObject, OF_WORKSPACE)] as const];
+    const settings = Object.hasOwn(trustedWorkspaces, name) ? trustedWorkspaces[name] : undefined;
+    if (!isObject(workspace) || !isObject(settings)) return [];
+    return [[name, withSettings(workspace as JsonObject, settings as JsonObject, WORKSPACE_SETTINGS)] as const];
   });
   return {
-    ...replaced(rest, trusted as JsonObject, OF_PROJECT),
+    ...withSettings(rest, trusted as JsonObject, PROJECT_SETTINGS),
     workspaces: Object.fromEntries(workspaces),
   };
 }
 
-/** A project file without the trusted settings: what manifests consist of. */
+/** Returns the parts of a project file that affect the manifests: everything except the trusted settings. */
 export function withoutTrustedSettings(document: Json): Json {
   if (!isObject(document)) return document;
   const without = (settings: Json, names: readonly string[]): Json =>
     isObject(settings)
       ? Object.fromEntries(Object.entries(settings as JsonObject).filter(([name]) => !names.includes(name)))
       : settings;
-  const workspaces = Object.values(workspacesIn(document)).map((each) => without(each, OF_WORKSPACE));
-  return [without(without(document, OF_PROJECT), ['workspaces']), ...workspaces];
+  const workspaces = Object.values(workspacesIn(document)).map((each) => without(each, WORKSPACE_SETTINGS));
+  return [without(without(document, PROJECT_SETTINGS), ['workspaces']), ...workspaces];
 }
 
-/** The trusted settings of a workspace in which two versions differ, such as `base_url`. */
+/** Returns the trusted settings, such as `base_url`, that differ between two versions of a workspace. */
 export function changedSettings(before: Json, after: Json, workspace: string): readonly string[] {
   const [one, other] = [before, after].map((document) => {
     const ofProject = isObject(document) ? (document as JsonObject) : {};
@@ -62,8 +62,8 @@ export function changedSettings(before: Json, after: Json, workspace: string): r
   const differs = (part: 'ofProject' | 'ofWorkspace', name: string): boolean =>
     textOf(one?.[part][name]) !== textOf(other?.[part][name]);
   const names = [
-    ...OF_WORKSPACE.filter((name) => differs('ofWorkspace', name)),
-    ...OF_PROJECT.filter((name) => differs('ofProject', name)),
+    ...WORKSPACE_SETTINGS.filter((name) => differs('ofWorkspace', name)),
+    ...PROJECT_SETTINGS.filter((name) => differs('ofProject', name)),
   ];
   return [...new Set(names)];
 }
@@ -73,10 +73,10 @@ function workspacesIn(document: Json): JsonObject {
   return isObject(found) ? (found as JsonObject) : {};
 }
 
-function replaced(own: JsonObject, trusted: JsonObject, names: readonly string[]): JsonObject {
+function withSettings(own: JsonObject, trusted: JsonObject, names: readonly string[]): JsonObject {
   const rest = Object.fromEntries(Object.entries(own).filter(([name]) => !names.includes(name)));
-  const taken = names.flatMap((name) => (trusted[name] === undefined ? [] : [[name, trusted[name]] as const]));
-  return { ...rest, ...Object.fromEntries(taken) };
+  const settings = names.flatMap((name) => (trusted[name] === undefined ? [] : [[name, trusted[name]] as const]));
+  return { ...rest, ...Object.fromEntries(settings) };
 }
 
 function textOf(value: Json | undefined): string {

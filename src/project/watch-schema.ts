@@ -42,15 +42,15 @@ export const watchSchema = lazily(() =>
   }),
 );
 
-/** A time in which changes may be applied. */
+/** A recurring period in which changes may be applied. */
 export interface ApplyWindow {
   readonly cron: string;
-  /** IANA name. */
+  /** The IANA name of the time zone. */
   readonly timeZone: string;
   readonly seconds: number;
 }
 
-/** The apply windows of the project file, in the form that the program uses. */
+/** Converts the apply windows of the project file. */
 export function windowsFrom(watch: z.infer<ReturnType<typeof watchSchema>> | undefined): readonly ApplyWindow[] {
   return (watch?.windows ?? []).map(({ cron, time_zone, duration }) => ({
     cron,
@@ -59,10 +59,10 @@ export function windowsFrom(watch: z.infer<ReturnType<typeof watchSchema>> | und
   }));
 }
 
-/** Loaded only for a project with windows. */
+/** Parses a cron expression. The library is loaded only for a project with windows. */
 function cron(text: string): Cron {
   const croner = createRequire(import.meta.url)('croner') as typeof import('croner');
-  // Seconds and years exist only in some dialects and would change the meaning elsewhere.
+  // Only some dialects have fields for seconds and years, so such an expression would be ambiguous.
   return new croner.Cron(text, { mode: '5-part', paused: true });
 }
 

@@ -13,54 +13,54 @@ import type { UnsetSetting, WorkspaceConfig } from './project.ts';
 import { type SecretSettings, secretsSchema } from './secret-settings.ts';
 import { FolderSource, sourcesFrom } from './secret-sources.ts';
 
-/** The settings of a workspace that may be value forms, evaluated. */
+/** The evaluated settings of a workspace that may be value forms. */
 export interface WorkspaceSettings
   extends Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId' | 'apiKey' | 'vars' | 'secrets'> {
   readonly unset: readonly UnsetSetting[];
-  /** Paths are relative to the workspace. */
+  /** Problems whose paths start at the workspace. */
   readonly problems: readonly Problem[];
-  /** The workspace as written, with plain values for these settings, for the schema. */
+  /** The workspace as written, but with plain values for these settings. The schema checks it. */
   readonly plain: Readonly<Record<string, unknown>>;
-  /** The project's `state`, with the secrets of this workspace. */
+  /** The project's `state` with the secrets of this workspace. */
   readonly inherited: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Valid values, so that an invalid or unset setting causes no second problem. */
+/** Valid values that replace an invalid or unset setting, so that it does not cause a second problem. */
 export const STAND_INS = { base_url: 'https://unset.invalid', workspace_id: 'unset' } as const;
 
 export interface SettingsPlace {
   /** The project folder, a real path. */
   readonly root: string;
-  /** Real path of the folder for the commands and files of secrets; by default the root. */
+  /** Real path of the folder for the commands and files of secrets. The default is the root. */
   readonly settingsRoot?: string | undefined;
-  /** Limits the folder of `secrets_dir`. Without it, the folder may be anywhere, and is relative to the project folder. */
+  /** Limits the folder of `secrets_dir`. If undefined, any folder is allowed, relative to the project folder. */
   readonly local: LocalPaths | undefined;
   readonly env: Environment;
   /** Name of the workspace. */
   readonly workspace: string;
-  /** By workspace, in place of new ones. */
+  /** The secrets of each workspace that were already read, if any. */
   readonly secrets?: ReadonlyMap<string, SecretReader> | undefined;
-  /** Where secrets are looked up, in place of the settings. */
+  /** The sources of secrets. They override the settings. */
   readonly sources?: readonly SecretSource[] | undefined;
 }
 
-/** The start of the path of a problem in the project's own setting, in place of a workspace's. */
+/** The first part of a problem's path, if the setting belongs to the project instead of the workspace. */
 export const INHERITED = { state: '(state)', secrets: '(secrets)' } as const;
 
-/** What the project sets for all of its workspaces, as written. */
+/** The settings of the project for all of its workspaces, as written. */
 interface ProjectSettings {
   readonly state?: JsonObject | undefined;
   readonly secrets?: Json | undefined;
 }
 
-export function readSettings(raw: JsonObject, place: SettingsPlace, every: ProjectSettings = {}): WorkspaceSettings {
+export function readSettings(raw: JsonObject, place: SettingsPlace, shared: ProjectSettings = {}): WorkspaceSettings {
   const { root, env } = place;
   const problems: Problem[] = [];
   const refuse: Refuse = (code, message, path, at = 'value') => {
     problems.push({ code, message, path, at });
   };
-  const lookedUp = () => place.sources ?? secretSources(raw, { ...place, every: every.secrets, refuse });
-  const secrets = place.secrets?.get(place.workspace) ?? new SecretReader(lookedUp());
+  const newSources = () => place.sources ?? secretSources(raw, { ...place, sharedSecrets: shared.secrets, refuse });
+  const secrets = place.secrets?.get(place.workspace) ?? new SecretReader(newSources());
   const sources = { root, env, secrets, vars: {}, mustBeSet: false };
   const context: FormsContext = {
     inputs: new Inputs({ ...sources, areSettings: true }),
@@ -93,19 +93,19 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
     return typeof value === 'string' ? value : '';
   };
 
-  const hidden = (written: JsonObject, at: Problem['path']): Secret => {
+  const secret = (written: JsonObject, at: Problem['path']): Secret => {
     const value = evaluate(written, at);
-    const named = typeof written.$env === 'string' ? written.$env : '';
+    const variable = typeof written.$env === 'string' ? written.$env : '';
     const text = typeof value === 'string' && value !== '' ? value : undefined;
-    return value instanceof Secret ? value : new Secret(named, text);
+    return value instanceof Secret ? value : new Secret(variable, text);
   };
 
-  /** The settings of a state, with secrets in place of forms. */
+  /** Replaces the forms in the settings of a state by secrets. */
   const state = (written: JsonObject, at: readonly string[]): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(written).map(([setting, value]) => {
         const place = [...at, setting];
-        if (isHidden(value)) return [setting, hidden(value, place)];
+        if (isSecretForm(value)) return [setting, secret(value, place)];
         return [setting, isObject(value) && !isForm(value) ? state(value as JsonObject, place) : value];
       }),
     );
@@ -114,12 +114,12 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
     const written = raw.api_key;
     delete plain.api_key;
     if (written === undefined) return new Secret('VOXFORM_API_KEY', undefined);
-    if (!isHidden(written)) {
+    if (!isSecretForm(written)) {
       const message = 'api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }';
       refuse('plain-secret', message, ['api_key']);
       return new Secret('', undefined);
     }
-    return hidden(written, ['api_key']);
+    return secret(written, ['api_key']);
   };
 
   const variables = (): Record<string, Value> => {
@@ -141,12 +141,12 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, every: Proje
   const workspaceId = text('workspace_id');
   const apiKey = key();
   if (isObject(raw.state)) plain.state = state(raw.state as JsonObject, ['state']);
-  const inherited = every.state && state(every.state, [INHERITED.state]);
+  const inherited = shared.state && state(shared.state, [INHERITED.state]);
   return { inherited, baseUrl, workspaceId, apiKey, vars: variables(), secrets, unset, problems, plain };
 }
 
-/** True for `{ $secret: NAME }` and `{ $env: NAME }`, which keep a secret out of the file. */
-function isHidden(written: unknown): written is JsonObject {
+/** Returns true for `{ $secret: NAME }` and `{ $env: NAME }`, which keep a secret out of the file. */
+function isSecretForm(written: unknown): written is JsonObject {
   const isNamed = isForm(written) && (Object.hasOwn(written, '$secret') || Object.hasOwn(written, '$env'));
   return isNamed && !Object.hasOwn(written, 'default');
 }
@@ -156,21 +156,21 @@ type Refuse = (code: string, message: string, path: Problem['path'], at?: Proble
 
 interface SecretsPlace extends SettingsPlace {
   /** The project's `secrets`, as written. */
-  readonly every: Json | undefined;
+  readonly sharedSecrets: Json | undefined;
   readonly refuse: Refuse;
 }
 
-/** Where the workspace looks for secrets: its list, the project's, or that of the fleet; without any, the usual places. */
+/** Returns the sources of secrets: the list of the workspace, of the project or of the fleet, or else environment and folder. */
 function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
-  const { env, local, workspace, every, refuse } = place;
+  const { env, local, workspace, sharedSecrets, refuse } = place;
   const root = place.settingsRoot ?? place.root;
   const base = local?.secrets?.folder ?? local?.root ?? root;
   const problemOf = (setting: string, folder: string): string | undefined =>
     local && (pathProblem(setting, folder, local) ?? local.secretsProblem?.(folder));
   const staysInside = local && areSecretsOwn(local);
-  const allowed = { env, base, root, workspace, project: path.basename(local?.root ?? root), staysInside };
+  const context = { env, base, root, workspace, project: path.basename(local?.root ?? root), staysInside };
 
-  const own = raw.secrets ?? every;
+  const own = raw.secrets ?? sharedSecrets;
   const parsed = own === undefined ? undefined : secretsSchema().safeParse(own).data;
   if (own !== undefined) {
     const at = raw.secrets === undefined ? [INHERITED.secrets] : ['secrets'];
@@ -200,20 +200,20 @@ function secretSources(raw: JsonObject, place: SecretsPlace): SecretSource[] {
       return !isForbidden;
     };
     const usable = (parsed ?? []).filter(isUsable);
-    return sourcesFrom(usable, { ...allowed, inside: local && root });
+    return sourcesFrom(usable, { ...context, inside: local && root });
   }
 
-  const usual = local?.secrets?.isDefault ? base : undefined;
-  const folder = typeof raw.secrets_dir === 'string' ? path.resolve(base, raw.secrets_dir) : usual;
-  const misplaced = folder && problemOf('secrets_dir', folder);
-  if (misplaced !== undefined) refuse('outside-folder', misplaced, ['secrets_dir']);
-  const secretsDir = misplaced === undefined ? folder : undefined;
-  const inFolder = secretsDir === undefined ? [] : [new FolderSource(secretsDir, staysInside)];
+  const defaultFolder = local?.secrets?.isDefault ? base : undefined;
+  const folder = typeof raw.secrets_dir === 'string' ? path.resolve(base, raw.secrets_dir) : defaultFolder;
+  const folderProblem = folder && problemOf('secrets_dir', folder);
+  if (folderProblem !== undefined) refuse('outside-folder', folderProblem, ['secrets_dir']);
+  const secretsDir = folderProblem === undefined ? folder : undefined;
+  const folderSource = secretsDir === undefined ? [] : [new FolderSource(secretsDir, staysInside)];
   const { secretSources: fleet } = local ?? {};
-  if (fleet === undefined) return [new EnvironmentSource(env), ...inFolder];
+  if (fleet === undefined) return [new EnvironmentSource(env), ...folderSource];
   const { settings, folder: fleetFolder } = fleet;
-  return sourcesFrom(settings, { ...allowed, base: fleetFolder, root: fleetFolder }).flatMap((each): SecretSource[] =>
-    each instanceof FolderSource ? inFolder : [each],
+  return sourcesFrom(settings, { ...context, base: fleetFolder, root: fleetFolder }).flatMap((each): SecretSource[] =>
+    each instanceof FolderSource ? folderSource : [each],
   );
 }
 

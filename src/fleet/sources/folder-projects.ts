@@ -244,7 +244,7 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
   for (let inside = waiting.pop(); inside !== undefined; inside = waiting.pop()) {
     const { stats, entries } = folders.of(path.join(folder, inside));
     note(stats);
-    if (entries === undefined) size.fail();
+    if (entries === undefined) size.failWithTooManyEntries();
     for (const entry of entries ?? []) {
       if (SKIPPED.has(entry.name)) continue;
       const name = inside === '' ? entry.name : `${inside}/${entry.name}`;

@@ -17,7 +17,7 @@ import { parseProject } from '../load-project.ts';
 import type { Desired } from '../project.ts';
 import type { PlanEditsOptions, WantedValue } from './edit-plan.ts';
 
-/** The new texts of files, by real path. */
+/** The new texts of files, by their real paths. */
 export type DraftTexts = ReadonlyMap<string, string>;
 
 export function fieldProblem(kind: KindSchema, leaf: string, value: Json): string | undefined {
@@ -31,8 +31,9 @@ export function fieldProblem(kind: KindSchema, leaf: string, value: Json): strin
 }
 
 /**
- * Loads the project with the drafts, and finds values that would differ from the wanted ones. If anything else would change, all wanted
- * values are refused. `before` is the current project.
+ * Loads the project with the drafts and returns the wanted values that it would not have, with the reason. If anything else would change,
+ * returns all wanted values.
+ * @param before the current project.
  */
 export async function checkEdits(
   options: PlanEditsOptions,
@@ -45,21 +46,21 @@ export async function checkEdits(
   if (after.resources.length !== before.resources.length) return allUnsafe;
 
   const problems = new Map<WantedValue, string>();
-  const now = new Map(after.resources.map((resource) => [resource.address, resource]));
+  const changedByAddress = new Map(after.resources.map((resource) => [resource.address, resource]));
   const wantedByAddress = Map.groupBy(wanted, ({ address }) => address);
   for (const resource of before.resources) {
-    const changed = now.get(resource.address);
+    const changed = changedByAddress.get(resource.address);
     if (changed === undefined || !sameMetadata(resource, changed)) return allUnsafe;
-    const own = wantedByAddress.get(resource.address) ?? [];
+    const wantedHere = wantedByAddress.get(resource.address) ?? [];
     const kind = options.kinds.get(resource.kind);
-    const [old, fresh] = [leavesOf(resource, kind), leavesOf(changed, kind)];
-    const wantedPaths = new Set(own.map(({ path: leaf }) => leaf));
-    for (const leaf of new Set([...old.keys(), ...fresh.keys()])) {
-      if (!wantedPaths.has(leaf) && !jsonEqual(shape(old.get(leaf)), shape(fresh.get(leaf)))) return allUnsafe;
+    const [current, next] = [leavesOf(resource, kind), leavesOf(changed, kind)];
+    const wantedPaths = new Set(wantedHere.map(({ path: leaf }) => leaf));
+    for (const leaf of new Set([...current.keys(), ...next.keys()])) {
+      if (!wantedPaths.has(leaf) && !jsonEqual(shape(current.get(leaf)), shape(next.get(leaf)))) return allUnsafe;
     }
-    for (const value of own) {
+    for (const value of wantedHere) {
       const rule = kind?.fields[value.path] ?? {};
-      if (!isFulfilled(value, { current: fresh.get(value.path), rule, records: options.records }))
+      if (!isFulfilled(value, { current: next.get(value.path), rule, records: options.records }))
         problems.set(value, UNSAFE);
     }
   }
@@ -116,7 +117,7 @@ function sameForRule(rule: FieldRule, a: unknown, b: unknown): boolean {
   return jsonEqual(sorted(a), sorted(b));
 }
 
-/** A value as plain data in which placeholders differ from texts. */
+/** Converts a value to plain data in which special values differ from all strings. */
 function shape(value: Value | undefined): unknown {
   if (value === undefined) return undefined;
   return mapSpecials(value, (special) => {

@@ -9,24 +9,24 @@ import type { Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
 import type { LoadDesiredOptions } from '../load-desired.ts';
 
-/** The wanted value of a leaf in the manifests. */
+/** A value that a field of a manifest should get. */
 export interface WantedValue {
   readonly address: Address;
   readonly path: LeafPath;
-  /** As the platform stores it, with ids for references; undefined removes the field. */
+  /** The value as the platform stores it, with ids for references. Undefined removes the field. */
   readonly value: Json | undefined;
 }
 
 export interface PlanEditsOptions extends Omit<LoadDesiredOptions, 'mode'> {
   readonly lookups: ReadonlyMap<string, LookupName>;
   readonly wanted: readonly WantedValue[];
-  /** Ids of possible `$ref` targets by address, without ambiguous names. */
+  /** Ids of possible `$ref` targets by address. Ambiguous names are excluded. */
   readonly records: ReadonlyMap<Address, string>;
 }
 
 /** The current and the new text of a file, with byte order marks. */
 export interface FileEdit {
-  /** Relative to the project folder, with forward slashes. */
+  /** The path relative to the project folder, with forward slashes. */
   readonly file: string;
   readonly before: string;
   readonly after: string;
@@ -35,7 +35,7 @@ export interface FileEdit {
 export interface RefusedEdit {
   readonly address: Address;
   readonly path: LeafPath;
-  /** A clause. */
+  /** The reason, as a clause. */
   readonly why: string;
 }
 
@@ -46,18 +46,19 @@ export interface EditPlan {
 
 /** A text file of the project that may be written. */
 export interface EditableFile {
-  /** Relative to the project folder, with forward slashes. */
+  /** The path relative to the project folder, with forward slashes. */
   readonly file: string;
-  /** Its real path. */
+  /** The real path. */
   readonly absolute: string;
-  /** Its byte order mark, if any. */
+  /** The byte order mark, or an empty string. */
   readonly mark: string;
-  /** Without the mark. */
+  /** The text without the byte order mark. */
   readonly text: string;
 }
 
 /**
- * @param absolute a readable path. A symbolic link is followed only inside the project.
+ * Reads a file of the project that is to be edited.
+ * @param absolute a path. A symbolic link is followed only inside the project.
  * @throws CannotEdit
  */
 export function editableFile(root: string, absolute: string): EditableFile {
@@ -69,7 +70,7 @@ export function editableFile(root: string, absolute: string): EditableFile {
   return { file, absolute: realpathSync(absolute), mark: hasMark ? '\ufeff' : '', text };
 }
 
-/** A file of the project after these edits. @throws CannotEdit */
+/** Applies edits to a file of the project, without writing it. @throws CannotEdit */
 export function editedFile(root: string, file: string, edits: readonly TextEdit[]): FileEdit {
   const { mark, text } = editableFile(root, path.join(root, file));
   const { text: edited, refused } = editText(text, edits, { json: isJson(text) });

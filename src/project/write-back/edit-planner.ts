@@ -26,16 +26,16 @@ import { formReason, type Owned, ownerOf, writtenValue } from './written-value.t
 /** A possible way to write one value. */
 export interface ProposedEdit {
   readonly wanted: WantedValue;
-  /** Absent if the value is only in a text file. */
+  /** Undefined if only the text of a `$file` changes. */
   readonly edit: (TextEdit & { readonly file: string }) | undefined;
   readonly texts: readonly TextWrite[];
 }
 
-/** A text for the file of a `$file`. */
+/** The new text of the file that a `$file` form includes. */
 interface TextWrite {
   readonly absolute: string;
   readonly text: string;
-  /** The form that names the file. */
+  /** The key of the form that names the file. */
   readonly key: string;
 }
 
@@ -49,7 +49,7 @@ interface AppliedEdits {
   readonly problems: ReadonlyMap<WantedValue, string>;
 }
 
-/** Finds ways to write values, and applies them to texts. Writes no files. */
+/** Proposes edits that write values, and applies them to texts. Writes no files. */
 export class EditPlanner {
   readonly #options: PlanEditsOptions;
   readonly #declarations: ReadonlyMap<Address, Declaration>;
@@ -64,7 +64,7 @@ export class EditPlanner {
     this.#overlays = new Overlays(options);
     this.#inputs = inputsFor({ ...options, mode: 'offline' });
     this.#uses = fileUses(options.project, declarations);
-    // The first address of a record is the one to write.
+    // Of several addresses of a record, the first is written.
     this.#addresses = new Map(
       [...options.records].reverse().map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
     );
@@ -86,7 +86,7 @@ export class EditPlanner {
     const written = this.#written(owned, { declaration, leaf, value, texts });
     const { layer, raw, isPatch } = owned;
     if (raw !== undefined && jsonEqual(written, raw)) return { wanted, edit: undefined, texts };
-    const literal = isPatch && holdsNull(written) ? { $literal: value } : written;
+    const literal = isPatch && containsNull(written) ? { $literal: value } : written;
     return { wanted, edit: editAt(owned, layer, literal), texts };
   }
 
@@ -136,17 +136,17 @@ export class EditPlanner {
     const { layer, path: at, raw, isPatch } = owned;
     if (raw === undefined) return undefined;
     const below = layers.slice(layers.indexOf(layer) + 1);
-    const isHeld = below.some(({ value }) => decides(value, at));
-    if (isHeld && !isPatch) throw new CannotEdit('without it, the default of its kind would apply');
-    return editAt(owned, layer, isHeld ? null : undefined);
+    const isSetBelow = below.some(({ value }) => decides(value, at));
+    if (isSetBelow && !isPatch) throw new CannotEdit('without it, the default of its kind would apply');
+    return editAt(owned, layer, isSetBelow ? null : undefined);
   }
 
-  /** The files with all proposed edits, and the proposals that conflict or cannot be made. */
+  /** Returns the files with all proposed edits applied, and the values whose edits conflict or fail. */
   apply(proposals: readonly ProposedEdit[]): AppliedEdits {
     const { root } = this.#options.project;
     const problems = new Map<WantedValue, string>();
     const files = new Map<string, PendingFile>();
-    const attempt = (
+    const tryEdit = (
       absolute: string,
       wanted: readonly WantedValue[],
       changed: (file: PendingFile) => string,
@@ -163,16 +163,16 @@ export class EditPlanner {
     const texts = proposals.flatMap(({ wanted, texts: own }) => own.map((text) => ({ ...text, wanted })));
     for (const [absolute, writes] of Map.groupBy(texts, ({ absolute: of }) => of)) {
       const wanted = writes.map((write) => write.wanted);
-      attempt(absolute, wanted, (file) => {
+      tryEdit(absolute, wanted, (file) => {
         const text = this.#agreedText(absolute, writes);
         return text + (/\r?\n$/.exec(file.text)?.[0] ?? (text.endsWith('\n') ? '\n' : ''));
       });
     }
     const edits = proposals.flatMap(({ wanted, edit }) => (edit === undefined ? [] : [{ ...edit, wanted }]));
-    for (const [name, ofFile] of Map.groupBy(edits, ({ file }) => file)) {
-      const wanted = ofFile.map((edit) => edit.wanted);
-      attempt(path.join(root, name), wanted, ({ after }) => {
-        const { text, refused } = editText(after, ofFile, { json: isJson(after) });
+    for (const [name, fileEdits] of Map.groupBy(edits, ({ file }) => file)) {
+      const wanted = fileEdits.map((edit) => edit.wanted);
+      tryEdit(path.join(root, name), wanted, ({ after }) => {
+        const { text, refused } = editText(after, fileEdits, { json: isJson(after) });
         for (const { edit, why } of refused) problems.set(edit.wanted, why);
         return text;
       });
@@ -180,7 +180,7 @@ export class EditPlanner {
     return resultOf([...files.values()], problems);
   }
 
-  /** @throws CannotEdit if other users of the file need its current text. */
+  /** @throws CannotEdit if other fields that use the file need another text. */
   #agreedText(absolute: string, writes: readonly (TextWrite & { readonly wanted: WantedValue })[]): string {
     const { root } = this.#options.project;
     const name = path.relative(root, absolute).replaceAll(path.sep, '/');
@@ -210,22 +210,22 @@ function editAt({ path: at }: Owned, { file, document, base }: Owned['layer'], v
   return { file, document, path: [...base, ...at], value };
 }
 
-/** In a merge patch, null removes a field. */
-function holdsNull(value: Json): boolean {
+/** Returns true if the value contains null, which removes a field in a merge patch. */
+function containsNull(value: Json): boolean {
   if (value === null) return true;
-  return isObject(value) && Object.values(value).some((item) => holdsNull(item as Json));
+  return isObject(value) && Object.values(value).some((item) => containsNull(item as Json));
 }
 
 interface JoinFacts {
-  /** The value of a part; undefined if it is unknown or secret. */
+  /** Returns the value of a part; undefined if it is unknown or secret. */
   plainValueOf(part: Json): Json | undefined;
-  /** File and line of a character in a part, as written. */
+  /** Returns the file and line of a character in a part. */
   placeOf(index: number, offset: number): string;
-  /** The path of a part's file, relative to the project folder. */
+  /** Returns the path of a part's file, relative to the project folder. */
   fileOf(name: string): string;
 }
 
-/** Why a joined text cannot be changed as a whole, with the part to edit instead. */
+/** Explains why a `$join` cannot be changed automatically, and names the part to edit instead. */
 function joinReason(form: JsonObject, value: Json, { plainValueOf, placeOf, fileOf }: JoinFacts): string {
   const parts: readonly Json[] = Array.isArray(form.$join) ? form.$join : [];
   const separator = typeof form.separator === 'string' ? form.separator : '\n\n';
@@ -233,9 +233,9 @@ function joinReason(form: JsonObject, value: Json, { plainValueOf, placeOf, file
     const text = plainValueOf(part);
     return text === undefined || text === null ? undefined : String(text);
   });
-  const moved = typeof value === 'string' ? movedParts(texts, separator, value) : [];
-  // Text that was added between two parts may belong to either one. Parts with their own text come first.
-  const ranks = moved.map((each) => ({ ...each, rank: rankOf(parts[each.index]) }));
+  const possibleParts = typeof value === 'string' ? partsThatExplain(texts, separator, value) : [];
+  // A text that was added between two parts may belong to either one. Parts whose text is in the manifest are preferred.
+  const ranks = possibleParts.map((each) => ({ ...each, rank: rankOf(parts[each.index]) }));
   const [found] = ranks.sort((a, b) => a.rank - b.rank);
   if (found === undefined)
     return `it is joined from parts ($join), of which several changed; the first is at ${placeOf(0, 0)}`;
@@ -253,8 +253,8 @@ function rankOf(part: Json | undefined): number {
   return Object.hasOwn(part, '$file') ? 1 : 2;
 }
 
-/** The parts that can explain the change alone, with the first character that changed. */
-function movedParts(texts: readonly (string | undefined)[], separator: string, value: string) {
+/** Returns the parts that alone can explain the change, with the offset of the first character that changed. */
+function partsThatExplain(texts: readonly (string | undefined)[], separator: string, value: string) {
   return texts.flatMap((before = '', index) => {
     const others = texts.toSpliced(index, 1);
     if (others.includes(undefined)) return [];
@@ -274,11 +274,11 @@ function movedParts(texts: readonly (string | undefined)[], separator: string, v
   });
 }
 
-/** A `$file` form somewhere in the project. */
+/** A use of a file by a `$file` form of the project. */
 interface FileUse {
-  /** Unique among all uses. */
+  /** A key that is unique among all uses. */
   readonly key: string;
-  /** The owner of the text, for messages. */
+  /** The name of the field that uses the file, for messages. */
   readonly name: string;
 }
 
@@ -292,7 +292,7 @@ function useKey({ file, document, path: at }: FormPlace): string {
   return JSON.stringify([file, document, ...at]);
 }
 
-/** All uses of `$file` in the project, for all workspaces, by the real path of the file. */
+/** Returns all uses of `$file` in the project, for all workspaces, by the real path of the included file. */
 export function fileUses(
   { root, file }: ProjectConfig,
   declarations: readonly Declaration[],

@@ -6,11 +6,11 @@ import type { EditPlan, PlanEditsOptions, RefusedEdit, WantedValue } from './edi
 import { EditPlanner, type ProposedEdit } from './edit-planner.ts';
 
 /**
- * The edits that give the manifests the wanted values and change nothing else. Each value is changed in the layer that determines it.
- * Values that cannot be written without side effects are refused by name. Reads files, writes none.
+ * Returns the edits that give the manifests the wanted values and change nothing else. Each value is changed in the layer that determines
+ * it. Values that cannot be written without side effects are listed as refused. Reads files, but writes none.
  */
 export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
-  // Called in every run of a loop: without drift, it must not read all manifests again.
+  // Watch calls this in every run. Without drift, it must not read all manifests again.
   if (options.wanted.length === 0) return { files: [], refused: [] };
   const { declarations } = await readDeclarations(options.project, options);
   const planner = new EditPlanner(options, declarations);
@@ -29,32 +29,35 @@ export async function planEdits(options: PlanEditsOptions): Promise<EditPlan> {
   });
   const before = await loadDesired({ ...options, mode: 'offline' });
 
-  /** The units that can be applied together with the accepted ones. If a failure has no single cause, halves are tried. */
-  const settle = async (sure: readonly ProposedEdit[], units: readonly Unit[]): Promise<readonly ProposedEdit[]> => {
-    const all = [...sure, ...units.flat()];
+  /** Adds the units that can be applied to the accepted proposals. If a failure has no known cause, tries halves of the units. */
+  const acceptFrom = async (
+    accepted: readonly ProposedEdit[],
+    units: readonly Unit[],
+  ): Promise<readonly ProposedEdit[]> => {
+    const all = [...accepted, ...units.flat()];
     const { drafts, problems } = planner.apply(all);
     const wanted = all.map((proposal) => proposal.wanted);
-    const wrong = problems.size > 0 ? problems : await checkEdits(options, { wanted, drafts, before });
-    if (wrong.size === 0) return all;
-    const isUnattributed = problems.size === 0 && wrong.size === all.length;
+    const failures = problems.size > 0 ? problems : await checkEdits(options, { wanted, drafts, before });
+    if (failures.size === 0) return all;
+    const isUnattributed = problems.size === 0 && failures.size === all.length;
     if (isUnattributed && units.length > 1) {
       const half = Math.ceil(units.length / 2);
-      return settle(await settle(sure, units.slice(0, half)), units.slice(half));
+      return acceptFrom(await acceptFrom(accepted, units.slice(0, half)), units.slice(half));
     }
-    const isRight = ({ wanted: each }: ProposedEdit): boolean =>
-      isUnattributed ? sure.some((one) => one.wanted === each) : !wrong.has(each);
-    for (const proposal of all) if (!isRight(proposal)) refuse(proposal.wanted, wrong.get(proposal.wanted) ?? '');
-    if (isUnattributed) return sure;
-    // Refused values leave their files, so the others are tried again.
-    const left = units.map((unit) => unit.filter(isRight)).filter((unit) => unit.length > 0);
-    return settle(sure.filter(isRight), left);
+    const isKept = ({ wanted: each }: ProposedEdit): boolean =>
+      isUnattributed ? accepted.some((one) => one.wanted === each) : !failures.has(each);
+    for (const proposal of all) if (!isKept(proposal)) refuse(proposal.wanted, failures.get(proposal.wanted) ?? '');
+    if (isUnattributed) return accepted;
+    // Refused values no longer change their files, so try the others again.
+    const remaining = units.map((unit) => unit.filter(isKept)).filter((unit) => unit.length > 0);
+    return acceptFrom(accepted.filter(isKept), remaining);
   };
   const units = Map.groupBy(proposals, (proposal) => proposal.texts[0]?.absolute ?? proposal).values();
-  const { files } = planner.apply(await settle([], [...units]));
+  const { files } = planner.apply(await acceptFrom([], [...units]));
   return { files, refused: inOrder(refused, options.wanted) };
 }
 
-/** Values of one text file, which can only be written together. */
+/** Proposals that can only be made together, because they write the same text file. */
 type Unit = readonly ProposedEdit[];
 
 function inOrder(refused: readonly RefusedEdit[], wanted: readonly WantedValue[]): RefusedEdit[] {

@@ -6,9 +6,9 @@ import { UserError } from '../../problems/user-error.ts';
 import type { FileEdit } from './edit-plan.ts';
 
 /**
- * Writes files of a project, all or none as far as the file system allows: all texts are on the disk under other names before the first
- * file is replaced, and after a failure the replaced files get their old texts back. Files keep their modes. A symbolic link stays one,
- * and its target is written, only inside the project.
+ * Writes all or none of these files, as far as the file system allows: all texts are on the disk under other names before the first file is
+ * replaced, and after a failure the replaced files get their old texts back. Files keep their modes. If a file is a symbolic link, its
+ * target is written, but only inside the project.
  * @param root a real path.
  * @throws UserError if a file cannot be written, or has changed since it was read.
  */
@@ -57,7 +57,7 @@ async function draft(root: string, edit: FileEdit): Promise<FileDraft> {
   }
 }
 
-/** The file may have been saved while the user was asked. */
+/** Refuses a file that changed since it was read, for example while the user was prompted. */
 async function refuseChanged({ edit, target }: FileDraft): Promise<void> {
   const now = await readFile(target, 'utf8').catch((error: unknown) => {
     throw unwritable(edit.file, error);

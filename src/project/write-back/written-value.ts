@@ -8,30 +8,30 @@ import type { LeafPath } from '../../values/path.ts';
 
 interface ValueContext {
   readonly rule: FieldRule;
-  /** The address of the record with this id, for a field with ids of the kind. */
+  /** Returns the address of the record with this kind and id. */
   addressOf(kind: string, id: string): string | undefined;
-  /** The value of a part as written, with references as ids; undefined if a part is unknown or secret. */
+  /** Returns the value of `raw` with ids for references; undefined if a part of it is unknown or secret. */
   plainValueOf(raw: Json): Json | undefined;
-  /** Why a joined text cannot get this value. */
+  /** Explains why a `$join` cannot get this value. */
   joinReason(form: JsonObject, value: Json): string;
   /** Called with the new text for the file of a `$file`. */
   toFile(form: JsonObject, text: string): void;
 }
 
 /**
- * The value to write in place of `raw`: parts with the right value stay as written, ids become references, and texts from files are
- * written there.
+ * Returns the value to write instead of `raw`. Parts that already have their value stay as written, ids become references, and the text of
+ * a `$file` is written to its file.
  * @throws CannotEdit if a form prevents it.
  */
 export function writtenValue(raw: Json | undefined, value: Json, writing: ValueContext): Json {
-  if (raw === undefined) return fresh(value, writing);
+  if (raw === undefined) return newValue(value, writing);
   const current = writing.plainValueOf(raw);
   if (current !== undefined && jsonEqual(current, value)) return raw;
   if (isForm(raw)) return inForm(raw, value, writing);
   if (Array.isArray(raw) && Array.isArray(value)) {
     return writing.rule.set ? writtenSet(raw, value, writing) : writtenList(raw, value, writing);
   }
-  if (!isObject(raw) || !isObject(value) || isForm(value)) return fresh(value, writing);
+  if (!isObject(raw) || !isObject(value) || isForm(value)) return newValue(value, writing);
   return mapParts<Json, Json>(value as JsonObject, (part, key) =>
     writtenValue(Object.hasOwn(raw, key) ? (raw[key] as Json) : undefined, part, writing),
   );
@@ -39,22 +39,22 @@ export function writtenValue(raw: Json | undefined, value: Json, writing: ValueC
 
 function inForm(form: JsonObject, value: Json, writing: ValueContext): Json {
   if (Object.hasOwn(form, '$literal')) return { $literal: value };
-  if (Object.hasOwn(form, '$ref')) return fresh(value, writing);
+  if (Object.hasOwn(form, '$ref')) return newValue(value, writing);
   if (Object.hasOwn(form, '$join')) throw new CannotEdit(writing.joinReason(form, value));
   if (!Object.hasOwn(form, '$file')) throw new CannotEdit(formReason(form));
-  if (typeof value !== 'string') return fresh(value, writing);
+  if (typeof value !== 'string') return newValue(value, writing);
   writing.toFile(form, value);
   return form;
 }
 
-/** Existing items keep their order, and new ones follow. */
+/** Existing items keep their order. New items follow. */
 function writtenSet(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
   const wanted = new Map(value.map((item) => [canonicalJson(item), item]));
-  const kept = raw.filter((item) => {
+  const existing = raw.filter((item) => {
     const current = writing.plainValueOf(item);
     return current !== undefined && wanted.delete(canonicalJson(current));
   });
-  return [...kept, ...[...wanted.values()].map((item) => fresh(item, writing))];
+  return [...existing, ...[...wanted.values()].map((item) => newValue(item, writing))];
 }
 
 function writtenList(raw: readonly Json[], value: readonly Json[], writing: ValueContext): Json[] {
@@ -72,30 +72,31 @@ function writtenList(raw: readonly Json[], value: readonly Json[], writing: Valu
   return written;
 }
 
-/** A value without an existing place. */
-function fresh(value: Json, writing: ValueContext): Json {
+/** Converts a value that has no previous text in the manifests. */
+function newValue(value: Json, writing: ValueContext): Json {
   const { refersTo } = writing.rule;
   if (typeof value === 'string' && refersTo !== undefined) {
     const address = writing.addressOf(refersTo, value);
     return address === undefined ? value : { $ref: address };
   }
   // A plain value that looks like a value form must not become one.
-  return isForm(value) ? { $literal: value } : mapParts<Json, Json>(value, (part) => fresh(part, writing));
+  return isForm(value) ? { $literal: value } : mapParts<Json, Json>(value, (part) => newValue(part, writing));
 }
 
-/** The layer that a value comes from, with its place there. */
+/** The layer that determines a value, and the path of the value in the layer. */
 export interface Owned {
   readonly layer: Layer;
-  /** Relative to the layer's root. */
+  /** The path from the root of the layer. */
   readonly path: DocumentPath;
-  /** As written; undefined if it is not written. */
+  /** The value as written. Undefined if the layer does not contain it. */
   readonly raw: Json | undefined;
   /** True in a merge patch, where null removes a field. */
   readonly isPatch: boolean;
 }
 
 /**
- * The layer that determines a leaf: the workspace's patch, else the manifest, else the defaults. A new leaf belongs to the manifest.
+ * Returns the layer that determines a leaf: the workspace's patch, or else the manifest, or else the defaults. A new leaf belongs to the
+ * manifest.
  * @throws CannotEdit if the layer applies to several resources or has the leaf inside a value form.
  */
 export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
@@ -122,7 +123,7 @@ export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
   };
 }
 
-/** Why the value of a form cannot be changed at the form. */
+/** Returns why the value of a form cannot be changed where the form is written. */
 export function formReason(form: { readonly [key: string]: unknown }): string {
   const name = Object.keys(form).find((key) => key.startsWith('$')) ?? '';
   const argument = form[name];
