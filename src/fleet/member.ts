@@ -1,6 +1,6 @@
 import type { Mode } from '../operator/workspace-status.ts';
 import type { LocalPaths } from '../project/local-paths.ts';
-import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+import type { ProjectOrigin } from '../runs/drift-request/request-target.ts';
 
 /** A project at a point in time. */
 export interface ProjectVersion {

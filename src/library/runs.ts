@@ -9,7 +9,7 @@ import { type ApplyDocument, applyJson } from '../output/apply-json.ts';
 import { applyPlan, planInHistory, refuseTrippedGuards } from '../runs/apply-plan.ts';
 import type { ImpactDocument } from '../runs/impact/impact-document.ts';
 import { type ImpactSelection, measureImpact } from '../runs/impact/measure-impact.ts';
-import { judgedPlan, refuseDenied, revalidatedPlan } from '../runs/judged-plan.ts';
+import { planWithViolations, refuseDenied, revalidatedPlan } from '../runs/judged-plan.ts';
 import { withSession } from '../runs/open-workspace.ts';
 import { changesIn, type Planning, planWorkspace, preparedToPlan, stateToRead } from '../runs/planning.ts';
 import type {
@@ -65,7 +65,7 @@ export interface Drift {
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
-  const document = withDigest((await planned(project, options, judgedPlan)).plan.document);
+  const document = withDigest((await planned(project, options, planWithViolations)).plan.document);
   return { project, document, changes: changesIn(document) };
 }
 

@@ -1,8 +1,8 @@
 import { HostProblem } from '../hosting/host-client.ts';
 import { requestWriter } from '../output/request-text.ts';
 import type { DriftFacts } from '../runs/accepted-values.ts';
-import { executeProposal, proposalOf, proposedDrift } from '../runs/drift-request/propose-drift.ts';
-import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+import { executeProposal, proposalOf, proposeDrift } from '../runs/drift-request/propose-drift.ts';
+import type { ProjectOrigin } from '../runs/drift-request/request-target.ts';
 import { retryPause } from './loop.ts';
 import { messageOf } from './messages.ts';
 import { driftIn } from './plan-run.ts';
@@ -62,7 +62,7 @@ async function nextMemory(
   if (signal.aborted || (isInBackoff && !isAsked)) return memory;
   const within = AbortSignal.any([signal, AbortSignal.timeout(LONGEST)]);
   try {
-    const acceptance = await proposedDrift(facts);
+    const acceptance = await proposeDrift(facts);
     const hasNoDrift = acceptance.files.length === 0;
     if (hasNoDrift && memory.key === NOTHING) return memory;
     const proposal = await proposalOf({ opened, drift, acceptance, origin, writer: requestWriter, signal: within });

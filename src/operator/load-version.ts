@@ -70,7 +70,7 @@ export async function loadVersion(
     });
     inputs = load.inputs;
     const opened = new OpenWorkspace({ ...context, local, memory: last }, load);
-    opened.know(load.desired);
+    opened.remember(load.desired);
     opened.ruleSet = load.ruleSet;
     const { resources } = load.desired;
     const diagnostics = [...load.desired.diagnostics, ...load.ruleSet.diagnostics];

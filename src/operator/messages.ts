@@ -11,7 +11,7 @@ import { errorMessage } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
-import { denialWords } from '../runs/judged-plan.ts';
+import { describeDenials } from '../runs/judged-plan.ts';
 import { type LockHolder, spanText } from '../state/lock-info.ts';
 import type { AppliedChange, DriftedResource, Hold, Invalid, MissingResource, RunReport } from './run-report.ts';
 
@@ -109,7 +109,7 @@ export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelec
   switch (hold.why) {
     case 'report':
       return hold.denied.length > 0
-        ? `changes: ${words}; ${denialWords(hold.denied)}`
+        ? `changes: ${words}; ${describeDenials(hold.denied)}`
         : `changes: ${words}; to apply them: ${commandFor('voxform apply', selection)}`;
     case 'window':
       return hold.opensAt === undefined
@@ -118,7 +118,7 @@ export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelec
     case 'guard':
       return `nothing is applied: ${hold.guards.map(guardText).join('; ')}`;
     case 'policy':
-      return `nothing is applied: ${denialWords(hold.violations)}`;
+      return `nothing is applied: ${describeDenials(hold.violations)}`;
     case 'approval':
       return `changes wait for approval: ${words}; to apply them: voxform fleet approve ${shellWord(hold.address)} ${hold.digest.slice(0, 12)}`;
     case 'frozen':

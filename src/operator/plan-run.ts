@@ -4,7 +4,7 @@ import type { PlanResult } from '../engine/engine.ts';
 import type { PlanDocument, PlannedResource } from '../engine/plan/plan-document.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import { judgedPlan } from '../runs/judged-plan.ts';
+import { planWithViolations } from '../runs/judged-plan.ts';
 import type { PlatformOptions } from '../runs/run-context.ts';
 import type { State } from '../state/state.ts';
 import type { LoadedVersion } from './load-version.ts';
@@ -29,7 +29,7 @@ export async function planRun(
   { state, client, options, keepsDrift }: PlanningRun,
 ): Promise<PlannedRun> {
   const plan = (desired: readonly Resource[]) =>
-    judgedPlan({ opened, state, client, desired, options: { ...options, refresh: true } });
+    planWithViolations({ opened, state, client, desired, options: { ...options, refresh: true } });
   const first = await plan(resources);
   const drift = driftOf(first.plan);
   if (!keepsDrift) return { ...first, drift };

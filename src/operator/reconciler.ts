@@ -5,7 +5,7 @@ import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { filesOnHost } from '../hosting/index.ts';
 import { UserError } from '../problems/user-error.ts';
 import { applyPlan, planInHistory } from '../runs/apply-plan.ts';
-import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+import type { ProjectOrigin } from '../runs/drift-request/request-target.ts';
 import { withSession } from '../runs/open-workspace.ts';
 import { changesIn } from '../runs/planning.ts';
 import type { LockOptions, PlatformOptions, RunContext } from '../runs/run-context.ts';

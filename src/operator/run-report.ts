@@ -5,7 +5,7 @@ import { kindNamed } from '../kinds/index.ts';
 import type { Resource } from '../manifests/resource.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
-import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
+import type { RequestResult } from '../runs/drift-request/reconcile-request.ts';
 import type { Orphan } from '../state/state-document.ts';
 import type { Trigger } from './loop.ts';
 import type { Receivers } from './notifications/receiver.ts';
@@ -66,7 +66,7 @@ export interface Invalid {
 export interface RequestMemory {
   /** The digest of the proposal on the host. */
   readonly key?: string | undefined;
-  readonly kept?: KeptRequest | undefined;
+  readonly kept?: RequestResult | undefined;
   /** Consecutive failures. */
   readonly failures: number;
   /** Why the last attempt failed. */

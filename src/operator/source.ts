@@ -1,4 +1,4 @@
-import type { ProjectOrigin } from '../runs/drift-request/request-place.ts';
+import type { ProjectOrigin } from '../runs/drift-request/request-target.ts';
 
 export interface ManifestSource {
   /** The name for people, without secrets. */

@@ -1,4 +1,4 @@
-import type { Missed } from '../runs/discover.ts';
+import type { MissedRecord } from '../runs/discover.ts';
 import type { ManifestDrafts } from '../runs/export/drafts.ts';
 import { usedSecrets } from '../runs/export/secret-names.ts';
 import { listed } from './address-list.ts';
@@ -10,7 +10,7 @@ interface ExportReport {
   /** The text as typed. */
   readonly folder: string;
   readonly drafts: ManifestDrafts;
-  readonly missed: readonly Missed[];
+  readonly missed: readonly MissedRecord[];
   readonly replaced: readonly string[];
   /** Other existing manifests, which may declare the same records. */
   readonly left: readonly string[];
@@ -42,7 +42,7 @@ export function exportText(report: ExportReport, style: Style): string {
 const MOST_LISTED = 20;
 
 /** A line for each record that was not found. */
-export function missedLines(missed: readonly Missed[]): string[] {
+export function missedLines(missed: readonly MissedRecord[]): string[] {
   return missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
 }
 

@@ -1,9 +1,9 @@
 import {
   type Compared,
   type Difference,
-  FEWEST_CALLS,
   type ImpactDocument,
   type ImpactVersion,
+  MIN_CALLS,
 } from '../runs/impact/impact-document.ts';
 import { type Measure, measures, type ShareField, shareFields } from '../runs/impact/tally.ts';
 import { escapeControls } from './escape-controls.ts';
@@ -135,7 +135,7 @@ export function rangeText({ since, direction, channel }: Range): string {
 
 const UNCLEAR = {
   no_clear_difference: 'no clear difference',
-  too_few_calls: `too few calls, under ${FEWEST_CALLS}`,
+  too_few_calls: `too few calls, under ${MIN_CALLS}`,
 } as const;
 
 /** True if the interval of a difference does not contain zero. */

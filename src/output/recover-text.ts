@@ -4,7 +4,7 @@ import { idKey, kindOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
 import { STEPS_OF_UNCONFIRMED } from '../problems/next-step.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
-import type { Missed } from '../runs/discover.ts';
+import type { MissedRecord } from '../runs/discover.ts';
 import { keyFieldOf, type Match, type MatchCandidate } from '../runs/recover/matches.ts';
 import { addressList, listed } from './address-list.ts';
 import { missedLines } from './export-text.ts';
@@ -74,7 +74,7 @@ export interface Recovered extends Linking {
   readonly matches: readonly Match[];
   /** Resources with an unknown create. */
   readonly unanswered: readonly string[];
-  readonly missed: readonly Missed[];
+  readonly missed: readonly MissedRecord[];
 }
 
 /** The imported records, and the remaining manual steps. */

@@ -1,6 +1,6 @@
 import { commandFor } from '../problems/workspace-command.ts';
-import type { KeptRequest } from '../runs/drift-request/keep-request.ts';
 import type { RequestSubject, RequestWriter } from '../runs/drift-request/propose-drift.ts';
+import type { RequestResult } from '../runs/drift-request/reconcile-request.ts';
 import type { JsonObject } from '../values/json.ts';
 import { escapeControls } from './escape-controls.ts';
 import { reportMarkdown } from './formats/markdown-format.ts';
@@ -57,12 +57,12 @@ function withoutCommands(markdown: string): string {
 }
 
 /** The status of a drift request as a clause, if there is one. */
-export function requestWords(kept: KeptRequest): string | undefined {
+export function requestWords(kept: RequestResult): string | undefined {
   const said = words(kept);
   return said && escapeControls(said);
 }
 
-function words(kept: KeptRequest): string | undefined {
+function words(kept: RequestResult): string | undefined {
   switch (kept.is) {
     case 'none':
       return undefined;
@@ -85,13 +85,13 @@ function words(kept: KeptRequest): string | undefined {
 
 /** The same as data. `change` is the current action. */
 interface RequestJson extends JsonObject {
-  readonly status: KeptRequest['is'];
+  readonly status: RequestResult['is'];
   readonly change: 'opened' | 'updated' | 'closed' | null;
   readonly url: string | null;
   readonly message: string | null;
 }
 
-export function requestJson(kept: KeptRequest): RequestJson {
+export function requestJson(kept: RequestResult): RequestJson {
   const done = kept.is === 'open' ? kept.did : kept.is;
   return {
     status: kept.is,
@@ -102,6 +102,6 @@ export function requestJson(kept: KeptRequest): RequestJson {
 }
 
 /** True if drift needs a person's attention outside of the request. */
-export function needsPerson({ is }: KeptRequest): boolean {
+export function needsPerson({ is }: RequestResult): boolean {
   return is === 'rejected' || is === 'foreign' || is === 'behind';
 }

@@ -43,7 +43,7 @@ export async function callsHtml(
   return opened.withClient({}, async (client) => {
     const listed: VersionShown[] = [];
     for await (const each of versions.list(client, id)) listed.push(each);
-    const changes = await versionChanges(record, { client, listed, most: MOST_VERSIONS, isSealed, redact });
+    const changes = await versionChanges(record, { client, listed, limit: MOST_VERSIONS, isSealed, redact });
     const impact = await measureImpact({ address, id, versions, listed, client, workspace, since });
     return redact(html`${versionsHtml(changes)}${impactSections(impact)}`.text);
   });
@@ -69,7 +69,7 @@ export class CallComparisons {
    */
   async begin(opened: OpenWorkspace, address: string, askedBy: string): Promise<void> {
     const { now, redact, textOf } = this.#options;
-    const record = versionedRecord(address, await opened.stateAhead());
+    const record = versionedRecord(address, await opened.stateWithoutWarnings());
     if ([...this.#shown.values()].some((each) => (each.html ?? each.problem) === undefined))
       throw new UserError('Calls are being read already. Try again when that is done.');
     const askedAt = now();

@@ -49,7 +49,7 @@ export class FleetComparisons {
     const tooLate = AbortSignal.timeout(longest);
     try {
       const opened = await this.#open(asked.address, redactor, AbortSignal.any([this.#stop.signal, tooLate]));
-      const record = versionedRecord(asked.resource, await opened.stateAhead());
+      const record = versionedRecord(asked.resource, await opened.stateWithoutWarnings());
       const baseUrl = originOf(opened.workspace.baseUrl);
       const claim = await claimComparison(database, { ...asked, baseUrl, longest });
       const redact = (text: string): string => redactor.redact(text);

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { FleetFile } from '../fleet/fleet-file.ts';
 import { fleetStateAt } from '../fleet/fleet-state.ts';
-import { recordClosed } from '../runs/orphan-status.ts';
+import { closeInState } from '../runs/orphan-status.ts';
 import { freshState } from '../runs/state-access.ts';
 import { inSession } from '../state/session.ts';
 import type { Orphan } from '../state/state-document.ts';
@@ -39,7 +39,7 @@ export function closingOrphans({
     const store = createStore(fleetStateAt(fleet, address), { root: '/', ...holder });
     const lock = { operation: 'orphans close', timeoutSeconds: LOCK_TIMEOUT, notice: log, warn: log };
     const options = { lock, workspaceId, fresh: freshState(), version: VERSION, now };
-    const done = await recordClosed({ inSession: (_, work) => inSession(store, options, work) }, [orphan], {
+    const done = await closeInState({ inSession: (_, work) => inSession(store, options, work) }, [orphan], {
       lockTimeout: LOCK_TIMEOUT,
       askedBy: by,
     });

@@ -8,7 +8,7 @@ import type { RunStatus } from '../operator/workspace-status.ts';
 import type { Watch } from '../operator/workspace-watch.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { OpenWorkspace } from '../runs/open-workspace.ts';
-import { recordClosed } from '../runs/orphan-status.ts';
+import { closeInState } from '../runs/orphan-status.ts';
 import { type PastRun, pastRuns } from '../runs/past-runs.ts';
 import { openOrphans } from '../state/state.ts';
 import { closingReasons } from '../state/state-document.ts';
@@ -65,7 +65,7 @@ class KeptStateParts {
   async #read(): Promise<StateParts | undefined> {
     const opened = this.#opened();
     if (opened === undefined) return undefined;
-    const { orphans, resources } = await opened.stateAhead();
+    const { orphans, resources } = await opened.stateWithoutWarnings();
     return { orphans, resources: Object.fromEntries(resources), runs: await pastRuns(opened.store) };
   }
 }
@@ -250,7 +250,7 @@ export class WatchSource implements PageSource, RunObserver {
     const orphan = openOrphans((await this.#state.read()) ?? { orphans: [] }).find(({ id }) => id === of);
     if (opened === undefined || orphan === undefined || reason === undefined) throw gone();
     const closed = { because: reason, since: now().toISOString() };
-    const done = await recordClosed(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });
+    const done = await closeInState(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });
     this.#state.forget();
     this.#version += 1;
     if (done.length === 0) throw gone();

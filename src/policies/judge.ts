@@ -14,47 +14,47 @@ import { type JudgeContext, type Subject, valuesFor } from './rule-variables.ts'
 interface Objection {
   readonly rule: Rule;
   readonly subject: Subject;
-  /** The field of the spec that decided, if known. */
+  /** The field of the spec that determined the result, if known. */
   readonly path: DocumentPath | undefined;
-  /** The reason why the rule has no result. */
+  /** The problem, if the rule has no result. */
   readonly problem?: RuleProblem;
 }
 
-export interface Judging extends JudgeContext {
+export interface JudgeInput extends JudgeContext {
   /** The folder of the project. */
   readonly root: string;
-  /** The places of the fields of each spec. Without them, the document is the place. */
+  /** The positions of the fields of each spec. Without them, violations refer to the document. */
   readonly sources: ReadonlyMap<Address, SpecSources> | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The limit for one rule and one resource. A step takes about 100 ns. */
+/** The maximum number of steps for one rule and one resource. A step takes about 100 ns. */
 const MAX_STEPS = 1_000_000;
-/** The limit for a run, plus an amount for each resource. */
-const MAX_IN_ALL = 20_000_000;
-const MAX_PER_SUBJECT = 200_000;
+/** The maximum number of steps for a run is this number, plus a number for each resource. */
+const MAX_TOTAL_STEPS = 20_000_000;
+const MAX_STEPS_PER_SUBJECT = 200_000;
 
 /**
- * Violations, in the order of the resources. A rule without a result is violated. The same input gives the same result.
+ * Returns the violations in the order of the resources. A rule without a result counts as violated. The function is deterministic.
  * @throws UserError if the signal aborts.
  */
 export async function violationsIn(
   subjects: readonly Subject[],
   rules: readonly Rule[],
-  judging: Judging,
+  judging: JudgeInput,
 ): Promise<readonly Violation[]> {
   const objections: Objection[] = [];
   const slices = new TimeSlices(judging.signal);
   const patterns: Patterns = new Map();
-  let left = MAX_IN_ALL + MAX_PER_SUBJECT * subjects.length;
+  let remainingSteps = MAX_TOTAL_STEPS + MAX_STEPS_PER_SUBJECT * subjects.length;
   for (const subject of subjects) {
-    const concerned = rules.filter((rule) => concerns(rule, subject, judging));
-    if (concerned.length === 0) continue;
+    const applicable = rules.filter((rule) => appliesTo(rule, subject, judging));
+    if (applicable.length === 0) continue;
     const values = valuesFor(subject, judging);
-    for (const rule of concerned) {
+    for (const rule of applicable) {
       if (slices.isOver()) await slices.next();
-      const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MAX_STEPS, left), patterns);
-      left = Math.max(0, left - cost);
+      const { holds, path, cost } = rule.condition.evaluate(values, Math.min(MAX_STEPS, remainingSteps), patterns);
+      remainingSteps = Math.max(0, remainingSteps - cost);
       if (holds === true) objections.push({ rule, subject, path });
       else if (typeof holds === 'object') objections.push({ rule, subject, path, problem: holds });
     }
@@ -62,30 +62,31 @@ export async function violationsIn(
   return violationsOf(objections, judging);
 }
 
-/** A rule for manifests does not check resources without one. */
-function concerns({ on, kind }: Rule, subject: Subject, { plan }: JudgeContext): boolean {
+/** True if a rule checks a resource. A rule for manifests does not check resources without a manifest. */
+function appliesTo({ on, kind }: Rule, subject: Subject, { plan }: JudgeContext): boolean {
   if (kind !== undefined && kind !== subject.kind) return false;
   return on === 'manifest' ? subject.source !== null : plan !== undefined;
 }
 
-/** Violations with their lines in the manifests; for a rule without a result, also its own line. */
-function violationsOf(objections: readonly Objection[], { root, sources }: Judging): readonly Violation[] {
+/** Returns violations with their lines in the manifests. The message for a rule without a result has the line of the rule too. */
+function violationsOf(objections: readonly Objection[], { root, sources }: JudgeInput): readonly Violation[] {
   const inProject = (file: string): string => path.join(root, file);
   const findings = objections.map((objection) => manifestFinding(objection, sources));
   const places = placed(findings, inProject);
   const paths = new Map(objections.map(({ rule }) => [rule.source.file, rule.source.path]));
-  const reasons = placed(objections.map(ruleFinding), (file) => paths.get(file) ?? inProject(file));
+  const rulePlaces = placed(objections.map(ruleFinding), (file) => paths.get(file) ?? inProject(file));
   return objections.map(({ rule, subject, path: field, problem }, index): Violation => {
     const { file, line, column } = places[index] ?? { file: '' };
-    const why = reasons[index];
-    const place = why && [why.file, why.line, why.column].filter((part) => part !== undefined).join(':');
+    const rulePlace = rulePlaces[index];
+    const position =
+      rulePlace && [rulePlace.file, rulePlace.line, rulePlace.column].filter((part) => part !== undefined).join(':');
     return {
       rule: rule.name,
       policy_file: rule.source.file,
       id: idOf(rule, subject.address),
       severity: problem === undefined ? rule.severity : 'deny',
       address: subject.address,
-      message: problem === undefined ? rule.message : `cannot be evaluated: ${problem.message} (${place})`,
+      message: problem === undefined ? rule.message : `cannot be evaluated: ${problem.message} (${position})`,
       source:
         subject.source === null
           ? null
@@ -96,14 +97,14 @@ function violationsOf(objections: readonly Objection[], { root, sources }: Judgi
   });
 }
 
-/** An id that changes with the definition of the rule. */
+/** Returns an id that changes when the definition of the rule changes. */
 function idOf({ source, index }: Rule, address: Address): string {
   const { name, on, kind, deny, warn, message, waivable } = source.policies[index] ?? {};
   const definition = [source.of, name, on, kind, deny, warn, message, waivable, address];
   return hash('sha256', JSON.stringify(definition)).slice(0, 16);
 }
 
-/** The violation as a diagnostic of the manifests. */
+/** Converts a violation to a diagnostic of the manifests. */
 export function diagnosticOf({ rule, severity, address, message, source, path: field }: Violation): Diagnostic {
   return {
     severity: severity === 'deny' ? 'error' : 'warning',
@@ -116,7 +117,7 @@ export function diagnosticOf({ rule, severity, address, message, source, path: f
   };
 }
 
-function manifestFinding({ subject, path: field, rule }: Objection, sources: Judging['sources']): Finding {
+function manifestFinding({ subject, path: field, rule }: Objection, sources: JudgeInput['sources']): Finding {
   const { file = '', line } = subject.source ?? {};
   const found = sources?.get(subject.address);
   const problem = { code: 'policy', message: rule.message };

@@ -5,14 +5,14 @@ import { allDiagnostics } from '../project/all-diagnostics.ts';
 import type { InvalidProject } from '../project/invalid-project.ts';
 import type { Policy } from '../project/policy-schema.ts';
 import type { Desired, ProjectConfig } from '../project/project.ts';
-import type { Judging } from './judge.ts';
+import type { JudgeInput } from './judge.ts';
 import type { ExternalPolicies, PolicySource, RuleSet } from './rule.ts';
 
 export const NO_RULES: RuleSet = { rules: [], diagnostics: [] };
 
 /**
- * All checked rules of a project. Rules with the same name do not replace each other. Without rules, the code that reads them is not
- * loaded.
+ * Loads and checks all rules for a project. Rules with the same name do not replace each other. Without rules, the module that reads rules
+ * is not loaded.
  * @throws UserError, InvalidProject for an invalid file of `--policy`.
  */
 export async function loadRules(
@@ -22,11 +22,11 @@ export async function loadRules(
   const { root, file = '', policies } = project;
   const own: PolicySource = { of: 'project', file, path: path.join(root, file), policies };
   const named = files.length === 0 ? [] : files.map((await import('./read-rules.ts')).readPolicyFile);
-  const added = base && { ...base, policies: base.policies.filter((each) => !has(policies, each)) };
+  const added = base && { ...base, policies: base.policies.filter((each) => !includesPolicy(policies, each)) };
   return checkedRules([own, ...named, fleet, added].filter((each) => each !== undefined));
 }
 
-function has(policies: readonly Policy[], policy: Policy): boolean {
+function includesPolicy(policies: readonly Policy[], policy: Policy): boolean {
   return policies.some((each) => isDeepStrictEqual(each, policy));
 }
 
@@ -36,11 +36,11 @@ export async function checkedRules(sources: readonly PolicySource[]): Promise<Ru
   return readRules(sources);
 }
 
-/** Adds the problems of rules, and if there are no errors, the violations in the manifests. */
+/** Adds the problems of the rules and, if there are no errors, the violations of the manifests. */
 export async function withPolicies(
   desired: Desired,
   { rules, diagnostics: own }: RuleSet,
-  judging: Omit<Judging, 'sources'>,
+  judging: Omit<JudgeInput, 'sources'>,
 ): Promise<Desired> {
   if (rules.length + own.length === 0) return desired;
   const { diagnosticOf, violationsIn } = await import('./judge.ts');
@@ -53,7 +53,7 @@ export async function withPolicies(
   };
 }
 
-/** All problems of an invalid project that can be found, its rules included. */
+/** Returns all problems of an invalid project that can be found, including those of its rules. */
 export async function projectDiagnostics(
   error: InvalidProject,
   options: Parameters<typeof allDiagnostics>[1],

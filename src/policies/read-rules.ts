@@ -14,14 +14,14 @@ import { readCondition } from './cel/compile.ts';
 import type { PolicyFile, PolicySource, Rule, RuleSet } from './rule.ts';
 import { variablesOf } from './rule-variables.ts';
 
-/** All workspaces of a fleet share its sources, so these are read once. */
-const known = new WeakMap<PolicySource, RuleSet>();
+/** Rule sets by source: all workspaces of a fleet share its sources, so each source is read once. */
+const ruleSets = new WeakMap<PolicySource, RuleSet>();
 
-/** The valid rules of all sources, and the problems of the others. */
+/** Returns the valid rules of all sources, and the problems of the invalid ones. */
 export function readRules(sources: readonly PolicySource[]): RuleSet {
   const read = sources.map((source) => {
-    const ruleSet = known.get(source) ?? rulesOf(source);
-    known.set(source, ruleSet);
+    const ruleSet = ruleSets.get(source) ?? rulesOf(source);
+    ruleSets.set(source, ruleSet);
     return ruleSet;
   });
   return { rules: read.flatMap(({ rules }) => rules), diagnostics: read.flatMap(({ diagnostics }) => diagnostics) };
@@ -38,8 +38,8 @@ function rulesOf(source: PolicySource): RuleSet {
   return { rules, diagnostics: locate(findings, () => source.path) };
 }
 
-/** Characters of a condition that replaces a missing message. */
-const LONGEST_SHOWN = 100;
+/** The maximum length of a condition that replaces a missing message. */
+const MAX_MESSAGE_LENGTH = 100;
 
 function readRule(
   { name, on = 'manifest', kind, deny, warn, message, waivable = true }: Policy,
@@ -69,7 +69,7 @@ function readRule(
     );
     return { findings };
   }
-  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  const shown = text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}…` : text;
   return {
     name,
     on,
@@ -84,7 +84,10 @@ function readRule(
   };
 }
 
-/** @throws UserError, InvalidProject with all problems of the file. */
+/**
+ * Reads a file that `--policy` names.
+ * @throws UserError if it cannot be read, InvalidProject with all problems of the file.
+ */
 export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySource {
   const read = readTextFile(absolute);
   if ('problem' in read) {

@@ -13,29 +13,29 @@ import type { Rule } from './rule.ts';
 
 type Variables = ReadonlyMap<string, Type>;
 
-const known = new Map<string, Variables>();
+const cache = new Map<string, Variables>();
 
-/** The variables that a rule for this kind can use, or a rule for all kinds if `kind` is undefined. */
+/** Returns the variables that a rule can use. It applies to one kind, or to all kinds if `kind` is undefined. */
 export function variablesOf(on: Rule['on'], kind: string | undefined): Variables {
   const key = `${on} ${kind ?? ''}`;
-  const before = known.get(key);
-  if (before !== undefined) return before;
-  const of = [...kinds.values()].filter(({ name }) => kind === undefined || name === kind);
+  const cached = cache.get(key);
+  if (cached !== undefined) return cached;
+  const applicableKinds = [...kinds.values()].filter(({ name }) => kind === undefined || name === kind);
   const variables = new Map<string, Type>([
-    ['kind', { is: 'string', values: of.map(({ name }) => name) }],
+    ['kind', { is: 'string', values: applicableKinds.map(({ name }) => name) }],
     ['name', STRING],
     ['labels', { is: 'map', of: STRING }],
-    ['spec', of.map(({ spec, fields }) => typeOf(spec, fields)).reduce(joined)],
+    ['spec', applicableKinds.map(({ spec, fields }) => typeOf(spec, fields)).reduce(joined)],
     ['workspace', STRING],
     ['workspace_id', STRING],
     ['base_url', STRING],
-    ...(on === 'plan' ? ofPlan() : []),
+    ...(on === 'plan' ? planVariables() : []),
   ]);
-  known.set(key, variables);
+  cache.set(key, variables);
   return variables;
 }
 
-function ofPlan(): [string, Type][] {
+function planVariables(): [string, Type][] {
   const changes = z.array(plannedChange.omit({ fingerprints: true }));
   const resource = typeOf(plannedResource.omit({ observed_digest: true }).extend({ changes }));
   const counts = new Map(actions.map((action): [string, Type] => [action, INT]));
@@ -66,7 +66,7 @@ export interface JudgeContext {
   readonly plan?: { readonly summary: PlanDocument['summary']; readonly now: Date } | undefined;
 }
 
-/** The value of each variable. */
+/** Returns the value of each variable. */
 export function valuesFor(
   { kind, name, labels, spec, planned }: Subject,
   { workspace, plan }: JudgeContext,
@@ -75,9 +75,9 @@ export function valuesFor(
     kind,
     name,
     labels,
-    spec: shown(spec),
+    spec: ruleValue(spec),
     workspace: workspace.name,
-    // Empty if it comes from a variable that is not set.
+    // Empty if it comes from an environment variable that is not set.
     workspace_id: workspace.workspaceId || UNSET,
     base_url: workspace.baseUrl || UNSET,
     ...(planned !== undefined && { resource: withoutFingerprints(planned) }),
@@ -91,13 +91,13 @@ function withoutFingerprints({ changes, observed_digest: _, ...resource }: Plann
   return { ...resource, changes: publicChanges } as unknown as CelValue;
 }
 
-/** A value as rules see it: references are addresses, and a string that contains a secret is a secret. */
-export function shown(value: Value): CelValue {
+/** Converts a value for rules: references become addresses, and a string that contains a secret counts as a secret. */
+export function ruleValue(value: Value): CelValue {
   if (isPlain(value)) return value as CelValue;
-  if (!isSpecial(value)) return mapParts<Value, CelValue>(value, shown);
+  if (!isSpecial(value)) return mapParts<Value, CelValue>(value, ruleValue);
   if (isTainted(value)) return SECRET;
   if (value instanceof Reference) return value.address;
   if (!(value instanceof Join)) return UNSET;
-  const parts = value.parts.map(shown);
+  const parts = value.parts.map(ruleValue);
   return parts.includes(UNSET) ? UNSET : parts.map(String).join(value.separator);
 }

@@ -5,33 +5,33 @@ import type { CelValue, Patterns } from './cel/values.ts';
 
 /** Rules of one file. */
 export interface PolicySource {
-  /** Rules of a file and of a fleet add to those of the project. */
+  /** Rules of a file or of a fleet apply in addition to those of the project. */
   readonly of: 'project' | 'file' | 'fleet';
-  /** Name of the file in reports. */
+  /** The name of the file in messages. */
   readonly file: string;
-  /** Absolute. */
+  /** The absolute path of the file. */
   readonly path: string;
   readonly policies: readonly Policy[];
 }
 
 /** A file that `--policy` names. */
 export interface PolicyFile {
-  /** Absolute. */
+  /** The absolute path of the file. */
   readonly path: string;
-  /** As given on the command line. */
+  /** The path as given on the command line. */
   readonly file: string;
 }
 
-/** Rules from outside, which the project cannot weaken. */
+/** Rules from outside the project, which the project cannot weaken. */
 export interface ExternalPolicies {
-  /** Read again by each run. */
+  /** Each run reads them again. */
   readonly files: readonly PolicyFile[];
   readonly fleet?: PolicySource | undefined;
-  /** The rules of another version of the project. Those that it still has are not counted twice. */
+  /** The rules of another version of the project. Rules that the current version has too apply once. */
   readonly base?: PolicySource | undefined;
 }
 
-/** A problem at a place in the text of a rule. */
+/** A problem at a position in the text of a rule. */
 export interface RuleProblem {
   readonly message: string;
   /** Offset in the text, starting at 0. */
@@ -39,15 +39,16 @@ export interface RuleProblem {
 }
 
 export interface Evaluation {
-  /** Undefined if it depends on values that are not known yet. */
+  /** Undefined if the result depends on values that are not known yet. */
   readonly holds: boolean | undefined | RuleProblem;
-  /** The field of the spec that decided, if known. */
+  /** The field of the spec that determined the result, if known. */
   readonly path: DocumentPath | undefined;
+  /** The number of steps. */
   readonly cost: number;
 }
 
 export interface Condition {
-  /** Takes at most this many steps and caches compiled regular expressions in `patterns`. Never throws, whatever the rule and the data. */
+  /** Takes at most `steps` steps, and caches compiled regular expressions in `patterns`. Never throws. */
   evaluate(variables: Readonly<Record<string, CelValue>>, steps: number, patterns?: Patterns): Evaluation;
 }
 
@@ -55,21 +56,21 @@ export interface Condition {
 export interface Rule {
   readonly name: string;
   readonly on: 'manifest' | 'plan';
-  /** Undefined for every kind. */
+  /** Undefined if the rule applies to every kind. */
   readonly kind: string | undefined;
   readonly severity: 'deny' | 'warn';
   readonly message: string;
   readonly isWaivable: boolean;
   readonly source: PolicySource;
-  /** Its position in the file. */
+  /** The index of the rule in the file. */
   readonly index: number;
-  /** As written. */
+  /** The condition as written. */
   readonly text: string;
   readonly condition: Condition;
 }
 
 export interface RuleSet {
   readonly rules: readonly Rule[];
-  /** Problems of other rules. One of them is enough to refuse an apply. */
+  /** Problems of invalid rules. An apply is refused if there is one. */
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -3,15 +3,15 @@ import { didYouMean } from '../problems/suggest.ts';
 import { misuse } from '../problems/user-error.ts';
 import type { Rule } from './rule.ts';
 
-/** @throws UserError for an unknown rule, or one that cannot be waived. */
+/** @throws UserError for an unknown rule, or for a rule that cannot be waived. */
 export function refuseInvalidWaivers(names: readonly string[], rules: readonly Rule[]): void {
   for (const name of names) {
-    const meant = rules.filter((rule) => rule.name === name);
-    const unwaivable = meant.find(({ isWaivable }) => !isWaivable);
+    const named = rules.filter((rule) => rule.name === name);
+    const unwaivable = named.find(({ isWaivable }) => !isWaivable);
     if (unwaivable !== undefined) {
       throw misuse(`--waive: ${name} cannot be waived (waivable: false in ${unwaivable.source.file})`);
     }
-    if (meant.length > 0) continue;
+    if (named.length > 0) continue;
     const known = rules.map((rule) => rule.name);
     const list = known.length === 0 ? '; there are no policies' : `; policies: ${known.join(', ')}`;
     throw misuse(`--waive: unknown policy ${JSON.stringify(name)}${didYouMean(name, known) || list}`);
@@ -20,7 +20,7 @@ export function refuseInvalidWaivers(names: readonly string[], rules: readonly R
 
 interface Waived {
   readonly violations: readonly Violation[];
-  /** Named rules that deny nothing. */
+  /** The named rules that deny nothing. */
   readonly unneeded: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function waived(
   };
 }
 
-/** Violations that stop an apply. */
+/** Returns the violations that stop an apply. */
 export function denials(violations: readonly Violation[] = []): readonly Violation[] {
   return violations.filter((each) => each.severity === 'deny' && each.waived === undefined);
 }

@@ -19,56 +19,56 @@ import { isTainted, references, revealed, withReferences } from '../values/value
 import type { OpenWorkspace } from './open-workspace.ts';
 import type { PlanSurroundings } from './planning.ts';
 
-/** A change on the platform that no manifest can take over. */
-export interface NotAcceptable {
+/** A change on the platform that cannot be written to a manifest. */
+export interface RefusedChange {
   readonly address: Address;
-  /** Null if it concerns the record as a whole. */
+  /** Null if the change concerns the whole record. */
   readonly path: string | null;
-  /** A clause. */
+  /** The reason, as a clause. */
   readonly why: string;
 }
 
-interface Acceptable {
+interface AcceptableValues {
   readonly wanted: readonly WantedValue[];
-  readonly refused: readonly NotAcceptable[];
+  readonly refused: readonly RefusedChange[];
   /** Requested resources without drift. */
   readonly unmoved: readonly Address[];
-  /** Managed fields that the source of the values never shows. They are left unchanged. */
+  /** Managed fields that the platform never returns. They are left unchanged. */
   readonly unshown?: readonly LeafPath[];
 }
 
 /**
- * The part of a drift that manifests can take over: shown values that are not secret.
- * @param addresses the requested ones; empty for all.
+ * Returns the drifted values that can be written to the manifests: the platform returns them, and they are not secret.
+ * @param addresses the requested resources; empty for all.
  */
-export function acceptable(drift: PlanDocument, addresses: readonly Address[]): Acceptable {
-  const asked = new Set(addresses);
-  const isAsked = ({ address, previous_address }: PlannedResource): boolean =>
-    asked.size === 0 || asked.has(address) || asked.has(previous_address ?? '');
-  const drifted = drift.resources.filter((resource) => resource.action !== 'noop' && isAsked(resource));
+export function acceptableValues(drift: PlanDocument, addresses: readonly Address[]): AcceptableValues {
+  const requested = new Set(addresses);
+  const isRequested = ({ address, previous_address }: PlannedResource): boolean =>
+    requested.size === 0 || requested.has(address) || requested.has(previous_address ?? '');
+  const drifted = drift.resources.filter((resource) => resource.action !== 'noop' && isRequested(resource));
   const wanted: WantedValue[] = [];
-  const refused: NotAcceptable[] = [];
+  const refused: RefusedChange[] = [];
   for (const { address, changes, reason } of drifted) {
-    const moved = changes.filter(isDrift);
-    if (moved.length === 0) refused.push({ address, path: null, why: reason });
-    for (const change of moved) {
-      const why = unacceptable(change);
+    const driftChanges = changes.filter(isDrift);
+    if (driftChanges.length === 0) refused.push({ address, path: null, why: reason });
+    for (const change of driftChanges) {
+      const why = refusalOf(change);
       if (why === undefined) wanted.push({ address, path: change.path, value: change.before as Json });
       else refused.push({ address, path: change.path, why });
     }
   }
-  const moved = new Set(drifted.flatMap(({ address, previous_address }) => [address, previous_address]));
-  return { wanted, refused, unmoved: [...asked].filter((address) => !moved.has(address)) };
+  const driftedAddresses = new Set(drifted.flatMap(({ address, previous_address }) => [address, previous_address]));
+  return { wanted, refused, unmoved: [...requested].filter((address) => !driftedAddresses.has(address)) };
 }
 
-function unacceptable({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
+function refusalOf({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
   if (referents !== undefined) return `it refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
   if (sensitive) return 'its value is a secret';
   if (!verified || before === undefined) return 'the platform does not show it';
   return undefined;
 }
 
-interface Referring {
+interface ReferenceSources {
   readonly state: State;
   /** The planned resources, with their ids. */
   readonly planned: Pick<PlanDocument, 'resources'>;
@@ -79,10 +79,10 @@ interface Referring {
 }
 
 /**
- * The ids of possible `$ref` targets by address: declared resources with a record, and the records of the lookups that a value may refer
+ * Returns the ids of possible `$ref` targets by address: declared resources with a record, and the records of the lookups that a value may refer
  * to. Ambiguous names are left out. Reads the lists of these lookups.
  */
-export async function referableRecords(facts: Referring): Promise<Map<Address, string>> {
+export async function referableRecords(facts: ReferenceSources): Promise<Map<Address, string>> {
   const { client, workspace } = facts;
   const records = new Map<Address, string>();
   for (const [address, { id }] of facts.state.resources) {
@@ -95,12 +95,13 @@ export async function referableRecords(facts: Referring): Promise<Map<Address, s
     const { workspaceId, lookupNames } = workspace;
     const unique = uniqueIds(await readList(lookup, { client, workspaceId }));
     for (const [name, id] of unique)
-      for (const each of namesInManifests(lookupNames, lookup.name, name)) records.set(`${lookup.name}/${each}`, id);
+      for (const nameInManifests of namesInManifests(lookupNames, lookup.name, name))
+        records.set(`${lookup.name}/${nameInManifests}`, id);
   }
   return records;
 }
 
-function lookupsOf({ wanted }: Referring): Set<Lookup> {
+function lookupsOf({ wanted }: ReferenceSources): Set<Lookup> {
   const needed = new Set<Lookup>();
   for (const { address, path } of wanted) {
     const refersTo = kinds.get(kindOf(address))?.fields[path]?.refersTo;
@@ -110,24 +111,27 @@ function lookupsOf({ wanted }: Referring): Set<Lookup> {
   return needed;
 }
 
-/** Values for the manifests, and those that cannot be taken over. */
-export interface ValuesFound extends Acceptable {
+/** Values to write to the manifests, and changes that cannot be written. */
+export interface FoundValues extends AcceptableValues {
   /** Ids of possible `$ref` targets. */
   readonly records: ReadonlyMap<Address, string>;
 }
 
-/** A drift, with the data for resolving its values. */
+/** A drift, with the data for resolving its references. */
 export interface DriftFacts extends Pick<PlanSurroundings, 'opened' | 'state' | 'client'> {
   readonly resources: readonly Resource[];
   readonly drift: PlanDocument;
 }
 
-/** @param addresses the requested ones; empty for all. */
+/**
+ * Finds the drifted values to write to the manifests, with the ids of possible `$ref` targets.
+ * @param addresses the requested resources; empty for all.
+ */
 export async function driftValues(
   { opened, state, resources, drift, client }: DriftFacts,
   addresses: readonly Address[] = [],
-): Promise<ValuesFound> {
-  const found = acceptable(drift, addresses);
+): Promise<FoundValues> {
+  const found = acceptableValues(drift, addresses);
   const declared = new Set(resources.map(({ address }) => address));
   const { wanted } = found;
   const { workspace } = opened;
@@ -135,39 +139,44 @@ export async function driftValues(
   return { ...found, records };
 }
 
-/** The edits of an accept, and the values that it leaves out. */
-export interface Acceptance extends Pick<Acceptable, 'refused' | 'unmoved' | 'unshown'> {
+/** The edits that accept values into the manifests, and the values that are left out. */
+export interface Acceptance extends Pick<AcceptableValues, 'refused' | 'unmoved' | 'unshown'> {
   readonly files: readonly FileEdit[];
   readonly accepted: readonly WantedValue[];
 }
 
-/** The edits that give the project's files these values. Reads files, writes none. */
+/** Returns the edits that write these values to the project's files. Reads files and writes none. */
 export async function acceptanceOf(
   { project, workspace, context: { env } }: OpenWorkspace,
-  { wanted, records, refused, unmoved, unshown = [] }: ValuesFound,
+  { wanted, records, refused, unmoved, unshown = [] }: FoundValues,
 ): Promise<Acceptance> {
   const edits = await planEdits({ project, workspace, kinds, lookups, env, wanted, records });
-  const left = new Set(edits.refused.map(({ address, path }) => `${address} ${path}`));
+  const refusedFields = new Set(edits.refused.map(({ address, path }) => `${address} ${path}`));
   return {
     files: edits.files,
-    accepted: wanted.filter(({ address, path }) => !left.has(`${address} ${path}`)),
+    accepted: wanted.filter(({ address, path }) => !refusedFields.has(`${address} ${path}`)),
     refused: [...refused, ...edits.refused],
     unmoved,
     unshown,
   };
 }
 
-interface RollingBack extends Pick<ValuesFound, 'records'> {
+interface VersionValues extends Pick<FoundValues, 'records'> {
   readonly kind: Kind;
   readonly resource: Resource;
   readonly version: ShownRecord;
 }
 
-/** The values that a manifest needs for the next plan to restore a published version: only managed fields that differ. */
-export function valuesOfVersion({ kind, resource, version, records }: RollingBack): Omit<Acceptable, 'unmoved'> {
+/** Returns the values that a manifest needs so that the next plan restores a published version: only managed fields that differ. */
+export function valuesOfVersion({
+  kind,
+  resource,
+  version,
+  records,
+}: VersionValues): Omit<AcceptableValues, 'unmoved'> {
   const { address } = resource;
   const wanted: WantedValue[] = [];
-  const refused: NotAcceptable[] = [];
+  const refused: RefusedChange[] = [];
   const unshown: LeafPath[] = [];
   for (const [path, value] of leavesOf(kind, resource.spec)) {
     const rule = ruleOf(kind, path);

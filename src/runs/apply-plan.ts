@@ -17,10 +17,10 @@ import type { GuardOptions } from './run-context.ts';
 
 export interface ApplyPlanInput extends Pick<ApplyInput, 'onError' | 'lostCreates' | 'onEvent'> {
   readonly opened: OpenWorkspace;
-  /** Open, and with the state that the plan was made from. */
+  /** An open session with the state from which the plan was made. */
   readonly session: StateSession;
   readonly planned: PlanResult;
-  /** By default, the signal of the context. */
+  /** Default: the stop signal of the context. */
   readonly stop?: AbortSignal;
 }
 
@@ -44,22 +44,22 @@ export async function applyPlan(input: ApplyPlanInput): Promise<ApplyReport> {
   });
   const results = new Map([...report.results].map(([address, result]) => [address, redactedResult(result, redactor)]));
   const ending = endingOf({ ...report, results }, document);
-  const isWhole = ending.result === undefined;
-  session.note({ ...ending, ...(!isWhole && stop.reason instanceof UserError && { error: stop.reason.message }) });
+  const isComplete = ending.result === undefined;
+  session.note({ ...ending, ...(!isComplete && stop.reason instanceof UserError && { error: stop.reason.message }) });
   const { stateError } = report;
-  const plan = withLinksAfter(report.plan, results);
+  const plan = withLinksAfterApply(report.plan, results);
   return { ...report, plan, results, ...(stateError !== undefined && { stateError: redactor.redact(stateError) }) };
 }
 
-/** Created records have an id now, and an unknown create must be looked up. */
-function withLinksAfter(plan: PlanDocument, results: ApplyReport['results']): PlanDocument {
-  const after = plan.resources.map((resource): PlannedResource => {
+/** Updates the dashboard links: a created record has an id now, and the link of an unknown create is the list to search. */
+function withLinksAfterApply(plan: PlanDocument, results: ApplyReport['results']): PlanDocument {
+  const applied = plan.resources.map((resource): PlannedResource => {
     const result = results.get(resource.address);
     if (result?.status === 'done') return { ...resource, id: result.id ?? resource.id };
     const next = result?.status === 'failed' ? (result.next ?? []) : [];
     return next.some(({ action }) => action === 'import') ? { ...resource, action: 'unknown', steps: next } : resource;
   });
-  const linked = withDashboardLinks({ ...plan, resources: after }).resources;
+  const linked = withDashboardLinks({ ...plan, resources: applied }).resources;
   return {
     ...plan,
     resources: plan.resources.map(({ url: _, ...resource }, index) => {
@@ -73,15 +73,15 @@ function withLinksAfter(plan: PlanDocument, results: ApplyReport['results']): Pl
 async function recordCommit(opened: OpenWorkspace, session: StateSession, document: PlanDocument): Promise<void> {
   const commit = commitId(await opened.commit());
   if (commit === undefined || commit === session.state.appliedCommit || changesIn(document) === 0) return;
-  // Not awaited: it is stored with the first intent. If that fails, the session refuses all later writes.
+  // Not awaited: the commit is stored with the first intent. If that fails, the session refuses all later writes.
   session.record({ type: 'applying', commit }).catch(() => undefined);
 }
 
-/** The result of a run for the history. All tripped guards were lifted, because the plan was applied. */
+/** Returns the result of an apply for the history. The plan was applied, so all tripped guards were lifted. */
 function endingOf(report: ApplyReport, { resources, guards, violations = [] }: PlanDocument): Partial<RunEnding> {
   const { results, interrupted } = report;
   const planned = new Map(resources.map((resource) => [resource.address, resource]));
-  const isWhole = [...results.values()].every(({ status }) => status === 'done');
+  const isComplete = [...results.values()].every(({ status }) => status === 'done');
   const written = [...results].map(([address, each]): RunResources[number] => {
     const { action = 'noop', id = null, changes = [] } = planned.get(address) ?? {};
     const paths = action === 'create' || action === 'forget' ? [] : changes.map(({ path }) => path);
@@ -94,27 +94,27 @@ function endingOf(report: ApplyReport, { resources, guards, violations = [] }: P
   });
   const result = interrupted !== undefined ? 'interrupted' : 'failed';
   return {
-    ...((interrupted !== undefined || !isWhole) && { result }),
+    ...((interrupted !== undefined || !isComplete) && { result }),
     resources: [...written, ...renamed],
     ...(guards.length > 0 && { lifted: guards.map(({ guard }) => guard) }),
     ...waiversIn(violations),
   };
 }
 
-/** The plan's part of a history entry, also for a refused plan. */
+/** Returns the plan's part of a history entry. A refused plan has one too. */
 export function planInHistory(document: PlanDocument): Pick<RunEnding, 'plan'> {
   return { plan: { digest: document.digest ?? approvalDigest(document), summary: document.summary } };
 }
 
-/** Each waived rule, with its resource and the reason. */
+/** Returns each waived rule with the reason and the resources concerned. */
 function waiversIn(violations: readonly Violation[]): Pick<RunEnding, 'waived'> {
-  const lifted = Map.groupBy(violations, ({ rule, policy_file, waived }) =>
+  const byWaiver = Map.groupBy(violations, ({ rule, policy_file, waived }) =>
     JSON.stringify([rule, policy_file, waived]),
   );
-  const waived = [...lifted.values()].flatMap((ofOne) => {
-    const [{ rule, policy_file, waived: because } = {}] = ofOne;
+  const waived = [...byWaiver.values()].flatMap((group) => {
+    const [{ rule, policy_file, waived: because } = {}] = group;
     if (rule === undefined || policy_file === undefined || because === undefined) return [];
-    return [{ rule, policy_file, because, addresses: ofOne.map(({ address }) => address) }];
+    return [{ rule, policy_file, because, addresses: group.map(({ address }) => address) }];
   });
   return waived.length === 0 ? {} : { waived };
 }
@@ -136,7 +136,7 @@ function redactedResult(result: ResourceResult, { redact }: Redactor): ResourceR
   };
 }
 
-/** Tripped guards that no option lifts. */
+/** Returns the tripped guards that no option lifts. */
 export function unliftedGuards(
   guards: PlanDocument['guards'],
   { allowLargeChange = false, allowOwnerChange = false, allowOlderCommit = false }: GuardOptions,

@@ -8,7 +8,7 @@ type CallRow = Readonly<Record<string, unknown>>;
 /** Filters for reading call histories. */
 export interface CallSelection extends DateRange {
   readonly where?: readonly CallCondition[] | undefined;
-  /** Called at the end with the number of calls outside the requested range. They are not shown. */
+  /** Called at the end with the number of calls outside the requested range. They are left out. */
   readonly onOutside?: ((count: number) => void) | undefined;
   onRead?(): void;
 }
@@ -34,8 +34,8 @@ export const callFields: readonly string[] = Object.keys(callRecord().shape);
 /** Fields with several values, which have no order. */
 const nested: ReadonlySet<string> = new Set(['analysis']);
 
-/** A condition such as `session_outcome=escalated` or `duration>=00:05:00`, or the problem with its text. */
-export function callCondition(text: string): CallCondition | { readonly problem: string } {
+/** Parses a condition such as `session_outcome=escalated` or `duration>=00:05:00`. Returns a problem for invalid text. */
+export function parseCallCondition(text: string): CallCondition | { readonly problem: string } {
   const [, field = '', operator = '', value = ''] = /^\s*(\w+)\s*(>=|<=|!=|=|>|<)\s*(.*?)\s*$/.exec(text) ?? [];
   if (operator === '') return { problem: 'expected a condition such as direction=inbound or cost>=0.5' };
   if (!callFields.includes(field)) {
@@ -52,7 +52,7 @@ export function callCondition(text: string): CallCondition | { readonly problem:
   return { field, operator: operator as Operator, value };
 }
 
-/** The calls of a selection. The range is part of the request; filters that the API lacks are applied here. */
+/** Yields the selected calls. The range is part of the request; filters that the API lacks are applied here. */
 export async function* selectedCalls(
   client: PlatformClient,
   { where = [], onOutside, onRead, ...range }: CallSelection,
@@ -61,10 +61,10 @@ export async function* selectedCalls(
   try {
     const filter = asFilter(range);
     // A platform that accepts only dates returns whole days.
-    const asked = { from: filter.date_from?.slice(0, 10), to: filter.date_to };
+    const requestedDays = { from: filter.date_from?.slice(0, 10), to: filter.date_to };
     for await (const call of client.calls.list(filter)) {
       onRead?.();
-      if (!isInRange(call, asked)) outside += 1;
+      if (!isInRange(call, requestedDays)) outside += 1;
       else if (isInRange(call, range) && where.every((condition) => meets(call, condition))) yield call;
     }
   } finally {
@@ -72,7 +72,7 @@ export async function* selectedCalls(
   }
 }
 
-/** The API does not document which time the range refers to. */
+/** True if any time of the call is in the range: the API does not document which time it compares. */
 function isInRange({ start_time, end_time, created_at }: CallRow, range: DateRange): boolean {
   const times = [start_time, end_time, created_at].filter((time) => typeof time === 'string');
   return times.length === 0 || times.some((time) => isWithin(time, range));
@@ -88,14 +88,14 @@ function meets(call: CallRow, { field, operator, value }: CallCondition): boolea
   return operators[operator](orderOf(String(shown), value));
 }
 
-/** The value of a JSON number or of a text such as `0.42`. */
+/** The value of a JSON number or of a string such as `0.42`. */
 export function decimalOf(shown: unknown): number | undefined {
   if (typeof shown === 'number') return shown;
   const isDecimal = typeof shown === 'string' && /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(shown.trim());
   return isDecimal ? Number(shown) : undefined;
 }
 
-/** Negative, positive or 0. Compares numbers, durations or times if both values are of that form, otherwise texts. */
+/** Compares two numbers, durations or times, or else two strings. Returns a negative number, a positive number or 0. */
 function orderOf(a: string, b: string): number {
   const [left, right] = [measureOf(a), measureOf(b)];
   if (left !== undefined && right !== undefined) return left - right;
@@ -105,7 +105,7 @@ function orderOf(a: string, b: string): number {
 function measureOf(text: string): number | undefined {
   const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)$/.exec(text) ?? [];
   if (seconds !== undefined) return Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
-  // Also for phone numbers: the platform may show one without its plus.
+  // This includes phone numbers, which the platform may return without their plus.
   const decimal = decimalOf(text);
   if (decimal !== undefined) return decimal;
   return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)) ? Date.parse(text) : undefined;

@@ -7,19 +7,19 @@ import type { Kind, LookupRecord, PublishedRecord, ShownRecord } from '../kinds/
 import { kindOf } from '../manifests/resource.ts';
 import type { RecordReads } from './orphan-status.ts';
 
-export interface Discovering extends RecordReads {
-  /** The kinds to search; all by default. */
+export interface DiscoveryInput extends RecordReads {
+  /** The kinds to search. Default: all. */
   readonly kinds?: ReadonlyMap<string, Kind>;
-  /** Known ids: from a person or a state. */
+  /** Ids that a person named or that a state has. */
   readonly known: readonly KnownId[];
-  /** Follows mentions since this time. */
+  /** Only mentions since this time are followed. */
   readonly since: Date;
   readonly onProgress?: OnReadProgress;
 }
 
 export interface FoundRecord {
   readonly record: ShownRecord;
-  /** Set if the read hides a config object that a published version may show. */
+  /** The published version, if the record lacks a config object that the version may have. */
   readonly published: PublishedRecord | undefined;
   /** Clauses about the places that mention the id; empty for a listed record. */
   readonly mentions: readonly string[];
@@ -27,36 +27,36 @@ export interface FoundRecord {
 
 /** All records of a workspace that can be found. */
 export interface Discovery {
-  /** By kind, with every kind present; ordered by id. */
+  /** The records of each kind, ordered by id. Every searched kind has an entry. */
   readonly records: ReadonlyMap<string, readonly FoundRecord[]>;
   readonly lookups: ReadonlyMap<string, readonly LookupRecord[]>;
-  readonly missed: readonly Missed[];
+  readonly missed: readonly MissedRecord[];
 }
 
-/** The results of `discoverEach` besides the records. */
+/** The results of `discoverEach` other than the records. */
 export type DiscoveryNotes = Omit<Discovery, 'records'>;
 
 /** Finds the records of a workspace like `discoverEach`, and returns all of them. */
-export async function discover(input: Discovering): Promise<Discovery> {
+export async function discover(input: DiscoveryInput): Promise<Discovery> {
   const records = new Map<string, FoundRecord[]>([...(input.kinds ?? kinds).keys()].map((kind) => [kind, []]));
-  const surroundings = await discoverEach(input, (kind, found) => records.get(kind.name)?.push(found));
+  const notes = await discoverEach(input, (kind, found) => records.get(kind.name)?.push(found));
   for (const found of records.values()) found.sort((a, b) => (a.record.id < b.record.id ? -1 : 1));
-  return { records, ...surroundings };
+  return { records, ...notes };
 }
 
 /**
  * Finds the records of a workspace: listed kinds by their lists, others by ids that are known or that other records mention. Missing
  * records are reported, not thrown.
- * @param take receives each record, grouped by kind, in any order within a kind. No record is kept.
+ * @param take receives each record, grouped by kind, in any order within a kind. No record is kept in memory.
  * @throws ForeignRecord if all records belong to other workspaces.
  * @throws PlatformError if a list or a record cannot be read.
  */
 export async function discoverEach(
-  input: Discovering,
+  input: DiscoveryInput,
   take: (kind: Kind, found: FoundRecord) => void,
 ): Promise<DiscoveryNotes> {
   const progress = new ReadCounter(input.onProgress, input.client);
-  const missed: Missed[] = [];
+  const missed: MissedRecord[] = [];
   const search = { ...input, progress, missed, take };
   for (const kind of (input.kinds ?? kinds).values()) {
     if (kind.list === undefined) await findById(kind, search);
@@ -64,32 +64,32 @@ export async function discoverEach(
   }
   const byLookup = new Map<string, readonly LookupRecord[]>();
   for (const lookup of lookups.values()) {
-    const shown = await readList(lookup, input, progress);
-    const records = shown.map(({ id, name }) => ({ id, name }));
+    const listed = await readList(lookup, input, progress);
+    const records = listed.map(({ id, name }) => ({ id, name }));
     byLookup.set(lookup.name, records);
   }
   input.client.workspaceCheck.refuseWrongWorkspace();
   return { lookups: byLookup, missed };
 }
 
-interface DiscoverySearch extends Discovering {
+interface DiscoverySearch extends DiscoveryInput {
   readonly progress: ReadCounter;
-  readonly missed: Missed[];
+  readonly missed: MissedRecord[];
   take(kind: Kind, found: FoundRecord): void;
 }
 
 async function findByList(kind: Kind, search: DiscoverySearch): Promise<void> {
   const { client, progress, missed, take } = search;
-  // Only ids are collected.
-  const passing = async function* () {
+  // Passes each record on and keeps only its id.
+  const listRecords = async function* () {
     for await (const record of kind.list?.(client) ?? []) {
       take(kind, { record, published: undefined, mentions: [] });
       yield record.id;
     }
   };
-  const ids = new Set(await readList({ list: passing }, search, progress));
+  const ids = new Set(await readList({ list: listRecords }, search, progress));
   for (const [id, clauses] of knownOf(kind, search.known)) {
-    if (!ids.has(id)) missed.push({ kind: kind.name, id, because: why(unlisted(id, client), clauses) });
+    if (!ids.has(id)) missed.push({ kind: kind.name, id, because: missingReason(unlisted(id, client), clauses) });
   }
 }
 
@@ -97,21 +97,24 @@ async function findById(kind: Kind, search: DiscoverySearch): Promise<void> {
   const { client, workspaceId, concurrency, progress, missed, take } = search;
   const ids = await mentionedIds(kind, search);
   missed.push({ kind: kind.name, because: cannotBeListed(kind.mentions !== undefined) });
-  const gaps: Missed[] = [];
+  const gaps: MissedRecord[] = [];
   progress.expect(ids.size);
   await eachConcurrently([...ids], concurrency, async ([id, clauses]) => {
-    const seen = await getRecord(kind, { id, client, workspaceId });
-    if (seen.status !== 'shown') gaps.push({ kind: kind.name, id, because: why(seen, clauses) });
+    const observation = await getRecord(kind, { id, client, workspaceId });
+    if (observation.status !== 'shown')
+      gaps.push({ kind: kind.name, id, because: missingReason(observation, clauses) });
     else {
-      const published = hidesObjects(kind, seen.record) ? await kind.published?.(client, seen.record) : undefined;
-      take(kind, { record: seen.record, published, mentions: clauses });
+      const published = hidesObjects(kind, observation.record)
+        ? await kind.published?.(client, observation.record)
+        : undefined;
+      take(kind, { record: observation.record, published, mentions: clauses });
     }
     progress.done(1);
   });
   missed.push(...gaps.sort((a, b) => ((a.id ?? '') < (b.id ?? '') ? -1 : 1)));
 }
 
-/** True if the record hides an object that a published version may show. */
+/** True if the record lacks an object that a published version may have. */
 function hidesObjects(kind: Kind, record: ShownRecord): boolean {
   return Object.keys(kind.spec.shape).some((root) => kind.fields[root]?.hidden !== true && record[root] === undefined);
 }
@@ -122,8 +125,9 @@ function cannotBeListed(areMentioned: boolean): string {
     : 'the API cannot list them and nothing mentions them; found only those that you named or that are in the state';
 }
 
-export function why(seen: Observation, clauses: readonly string[]): string {
-  if (seen.status === 'foreign') return `it belongs to workspace ${seen.workspaceId} (${clauses.join(', ')})`;
+export function missingReason(observation: Observation, clauses: readonly string[]): string {
+  if (observation.status === 'foreign')
+    return `it belongs to workspace ${observation.workspaceId} (${clauses.join(', ')})`;
   return `not found on the platform (${clauses.join(', ')})`;
 }
 
@@ -137,26 +141,26 @@ export function* idsInState(resources: Iterable<readonly [string, { readonly id:
 export interface KnownId {
   readonly kind: string;
   readonly id: string;
-  /** The origin of the id as a clause, such as `it was named`. */
+  /** The origin of the id as a clause, such as `the state has it as Agent/a`. */
   readonly clause: string;
 }
 
 /** A possible record that was not read. */
-export interface Missed {
+export interface MissedRecord {
   readonly kind: string;
   /** Absent if it concerns the whole kind. */
   readonly id?: string;
   readonly because: string;
 }
 
-interface MentionSearch extends Pick<Discovering, 'client' | 'known'> {
-  /** Follows mentions since this time; undefined for those that a few requests return. */
+interface MentionSearch extends Pick<DiscoveryInput, 'client' | 'known'> {
+  /** Only mentions since this time are followed. Undefined limits the search to sources that need few requests. */
   readonly since: Date | undefined;
   /** Receives the sources that could not be read. */
-  readonly missed: Missed[];
+  readonly missed: MissedRecord[];
 }
 
-/** The ids of an unlisted kind: known ones first, then those that other records mention, each with its clauses. */
+/** Returns the ids of an unlisted kind with their clauses: known ids first, then ids that other records mention. */
 export async function mentionedIds(kind: Kind, { client, known, since, missed }: MentionSearch): Promise<MentionsById> {
   const ids = knownOf(kind, known);
   const sources = kind.mentions?.map((source) => source.read(client, since)) ?? [];
@@ -177,18 +181,18 @@ function knownOf({ name }: Kind, known: readonly KnownId[]): Map<string, string[
 }
 
 /**
- * The records with these ids, in order, with several reads at once.
+ * Yields the records with these ids in order, and reads several at once.
  * @param onGap is called for ids without a record in this workspace.
  */
 export async function* readMentioned(
   kind: Kind,
   ids: Iterable<string>,
-  { client, workspaceId, concurrency, onGap }: RecordReads & { onGap(id: string, seen: Observation): void },
+  { client, workspaceId, concurrency, onGap }: RecordReads & { onGap(id: string, observation: Observation): void },
 ): AsyncGenerator<ShownRecord> {
-  const look = async (id: string) => ({ id, seen: await getRecord(kind, { id, client, workspaceId }) });
-  for await (const { id, seen } of inOrder(ids, concurrency, look)) {
-    if (seen.status === 'shown') yield seen.record;
-    else onGap(id, seen);
+  const read = async (id: string) => ({ id, observation: await getRecord(kind, { id, client, workspaceId }) });
+  for await (const { id, observation } of inOrder(ids, concurrency, read)) {
+    if (observation.status === 'shown') yield observation.record;
+    else onGap(id, observation);
   }
 }
 

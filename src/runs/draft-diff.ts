@@ -18,7 +18,7 @@ import { described } from '../values/described.ts';
 import { type Immutable, type Json, mapParts } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 
-/* The differences between a draft and its published version, as plain data without secrets. It is printed as it is. */
+/* The differences between a draft and its published version, as plain data without secrets, which is printed unchanged. */
 
 const DRAFT_DIFF_FORMAT_VERSION = 1;
 
@@ -48,29 +48,29 @@ export const draftDiffDocument = described('What publishing a draft would change
 
 export type DraftDiffDocument = Immutable<z.infer<typeof draftDiffDocument>>;
 
-interface Drafted {
+interface DraftDiffInput {
   readonly address: Address;
   readonly state: State;
   readonly client: PlatformClient;
   readonly workspace: { readonly name: string; readonly workspaceId: string };
-  /** Redacts secrets before the words of a text are marked. */
+  /** Redacts secrets. Called before changed words are marked. */
   redact(text: string): string;
 }
 
 /**
- * The changes that publishing the draft of a managed record would make: reads the record, its latest version, and the lists with names of
- * differing ids.
+ * Compares the draft of a managed record with its latest published version. Also reads the lists with the names of differing ids.
  * @throws UserError if the record is missing or belongs to another workspace.
  */
-export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
-  const { address, state, client, workspace, redact } = drafted;
+export async function diffDraft(input: DraftDiffInput): Promise<DraftDiffDocument> {
+  const { address, state, client, workspace, redact } = input;
   const { name, workspaceId } = workspace;
   const kind = kindNamed(kindOf(address));
   const entry = state.resources.get(address);
   const id = entry?.id ?? '';
-  const seen = await getRecord(kind, { id, client, workspaceId });
-  if (seen.status === 'foreign') throw foreignRecord(`${kind.name} ${id}`, { actual: seen.workspaceId, workspaceId });
-  if (seen.status !== 'shown') {
+  const observation = await getRecord(kind, { id, client, workspaceId });
+  if (observation.status === 'foreign')
+    throw foreignRecord(`${kind.name} ${id}`, { actual: observation.workspaceId, workspaceId });
+  if (observation.status !== 'shown') {
     throw new UserError(`${address} is missing: the platform has no record ${id}`, {
       hint: advice`Run ${command('plan')} to see what to do about it.`,
     });
@@ -79,7 +79,7 @@ export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
   const { changes, unknown } =
     version === undefined
       ? { changes: [], unknown: [] }
-      : draftDifferences(kind, { record: seen.record, entry }, version);
+      : draftDifferences(kind, { record: observation.record, entry }, version);
   return {
     format_version: DRAFT_DIFF_FORMAT_VERSION,
     voxform_version: VERSION,
@@ -88,7 +88,7 @@ export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
     address,
     kind: kind.name,
     id,
-    updated_at: textOrNull(seen.record.updated_at),
+    updated_at: textOrNull(observation.record.updated_at),
     published:
       version === undefined
         ? null
@@ -96,14 +96,14 @@ export async function diffDraft(drafted: Drafted): Promise<DraftDiffDocument> {
             version: Number.isInteger(version.version) ? (version.version as number) : null,
             published_at: textOrNull(version.published_at),
           },
-    changes: (await named(changes, kind, { state, client, workspaceId })).map((change) =>
+    changes: (await withReferenceNames(changes, kind, { state, client, workspaceId })).map((change) =>
       redactedChange(change, redact),
     ),
     unknown,
   };
 }
 
-/** Undefined if no version was published. Always asked, because a record may leave out its version. */
+/** Returns the latest version; undefined if none was published. Always sends a request, because a record may omit its version. */
 async function latestOf(
   { versions }: Kind,
   { id, client }: { readonly id: string; readonly client: PlatformClient },
@@ -116,28 +116,31 @@ async function latestOf(
   }
 }
 
-async function named(
+async function withReferenceNames(
   changes: readonly PlannedChange[],
   kind: Kind,
-  { state, client, workspaceId }: Pick<Drafted, 'state' | 'client'> & { readonly workspaceId: string },
+  { state, client, workspaceId }: Pick<DraftDiffInput, 'state' | 'client'> & { readonly workspaceId: string },
 ): Promise<readonly PlannedChange[]> {
-  const found = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  const idsByLookup = new Map<string, ReadonlyMap<string, readonly string[]>>();
   for (const { path } of changes) {
     const lookup = lookups.get(ruleOf(kind, path).refersTo ?? '');
-    if (lookup === undefined || found.has(lookup.name)) continue;
-    found.set(lookup.name, idsByName(await readList(lookup, { client, workspaceId })));
+    if (lookup === undefined || idsByLookup.has(lookup.name)) continue;
+    idsByLookup.set(lookup.name, idsByName(await readList(lookup, { client, workspaceId })));
   }
-  return withNames(changes, kind, () => namesOf(state, new Map(), found));
+  return withNames(changes, kind, () => namesOf(state, new Map(), idsByLookup));
 }
 
-/** Redacted before the words of a text are marked, which would part a secret. */
-export function redactedChange({ before, after, ...rest }: PlannedChange, redact: Drafted['redact']): PlannedChange {
-  const struck = (value: Json): Json =>
-    typeof value === 'string' ? redact(value) : mapParts<Json, Json>(value, struck);
+/** Redacts both values. Must be called before changed words are marked, because a mark could split a secret. */
+export function redactedChange(
+  { before, after, ...rest }: PlannedChange,
+  redact: DraftDiffInput['redact'],
+): PlannedChange {
+  const redacted = (value: Json): Json =>
+    typeof value === 'string' ? redact(value) : mapParts<Json, Json>(value, redacted);
   return {
     ...rest,
-    ...(before !== undefined && { before: struck(before) }),
-    ...(after !== undefined && { after: struck(after) }),
+    ...(before !== undefined && { before: redacted(before) }),
+    ...(after !== undefined && { after: redacted(after) }),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { OnReadProgress } from '../engine/observe/read-records.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { Secret } from '../values/value.ts';
-import { discoverEach, idsInState, type KnownId, type Missed } from './discover.ts';
+import { discoverEach, idsInState, type KnownId, type MissedRecord } from './discover.ts';
 import { Drafter, type ManifestDrafts } from './export/drafts.ts';
 import { type NamesInProject, namesInState } from './export/manifest-names.ts';
 import type { OwnSecrets } from './export/secret-names.ts';
@@ -11,25 +11,25 @@ import type { PlatformOptions } from './run-context.ts';
 export interface DraftSources {
   /** Ids given by a person. */
   readonly given: readonly KnownId[];
-  /** Follows mentions since this time. */
+  /** Only mentions since this time are followed. */
   readonly since: Date;
   readonly options: PlatformOptions;
-  /** Secrets with a value. Their texts are never written. */
+  /** Secrets with a value. The values are never written. */
   readonly secrets: readonly Secret[];
   /** Names of records in the project's manifests; names in the state take precedence. */
   readonly inManifests?: NamesInProject;
   readonly ownSecrets?: OwnSecrets;
-  /** The secret that is used for fields that the platform never shows. */
+  /** The name of the secret for fields that the platform never returns. */
   readonly chosenSecret?: string | undefined;
   readonly onProgress?: OnReadProgress;
 }
 
-/** Reads a workspace and makes a manifest of each record. */
+/** Reads a workspace and drafts a manifest for each record. */
 export async function draftWorkspace(
   opened: OpenWorkspace,
   { given, since, options, secrets, inManifests, ownSecrets, chosenSecret, onProgress }: DraftSources,
-): Promise<{ readonly drafts: ManifestDrafts; readonly missed: readonly Missed[] }> {
-  const { inState, ids } = await rememberState(opened);
+): Promise<{ readonly drafts: ManifestDrafts; readonly missed: readonly MissedRecord[] }> {
+  const { inState, ids } = await readNamesAndIds(opened);
   const { workspaceId, lookupNames } = opened.workspace;
   const drafter = new Drafter(secrets);
   const { lookups, missed } = await opened.withClient(options, (client) => {
@@ -44,8 +44,8 @@ export async function draftWorkspace(
   return { drafts: drafter.drafts({ ...naming, ...(ownSecrets && { ownSecrets }) }), missed };
 }
 
-/** The names and ids in the state. The state itself is released before the workspace is read. */
-async function rememberState(opened: OpenWorkspace) {
+/** Returns only names and ids of the state, so that the state itself is freed before the workspace is read. */
+async function readNamesAndIds(opened: OpenWorkspace) {
   try {
     const state = await opened.state();
     return { inState: namesInState(state), ids: [...idsInState(state.resources)] };

@@ -28,91 +28,100 @@ interface NewState {
 /**
  * Refuses to start a state if the same workspace has or had one: under another name, as after a rename in voxform.yaml, or written on
  * this machine and lost. Otherwise everything would be created again.
- * @param marks of the states that this machine wrote before.
- * @throws LostState if it is gone, UserError with the command to take it over if it is elsewhere.
+ * @param marks the states that this machine wrote before.
+ * @throws LostState if the state is missing, UserError with the command that moves it if it is elsewhere.
  */
 export async function refuseSecondState(
-  beginning: NewState,
+  newState: NewState,
   { marks, elsewhere }: { readonly marks: Marks | undefined; readonly elsewhere?: StateStore['elsewhere'] },
 ): Promise<void> {
-  const { project, workspace, store } = beginning;
+  const { project, workspace, store } = newState;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
   const files = marked.map((mark) => mark.path).filter((each) => path.isAbsolute(each));
-  const byDefault = local.place({}, { workspace: workspace.name, root: project.localRoot ?? project.root }).path;
-  const own = backendOf(workspace.state).fileOf?.(workspace.state);
-  const looking = { path: own, workspaceId: workspace.workspaceId, name: path.basename(byDefault) };
+  const defaultPath = local.place({}, { workspace: workspace.name, root: project.localRoot ?? project.root }).path;
+  const ownFile = backendOf(workspace.state).fileOf?.(workspace.state);
+  const search = { path: ownFile, workspaceId: workspace.workspaceId, name: path.basename(defaultPath) };
   const found = await findOtherState({
-    ...looking,
+    ...search,
     others: [
       ...Object.values(project.workspaces).flatMap(({ state }) => backendOf(state).fileOf?.(state) ?? []),
       ...files.filter((each) => isInside(each, project.localRoot ?? project.root)),
     ],
-    folders: [own ?? byDefault, byDefault].map(path.dirname),
+    folders: [ownFile ?? defaultPath, defaultPath].map(path.dirname),
   });
-  if (found !== undefined) throw otherFile(found, beginning);
+  if (found !== undefined) throw otherFileError(found, newState);
   // A platform on this machine is for trials and may lose its records at any time.
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
-  const outside = await findOtherState({ ...looking, others: files, folders: [] });
-  if (outside !== undefined) throw otherFile(outside, beginning);
-  const beside = await elsewhere?.(workspace.workspaceId);
-  if (beside !== undefined) throw otherState({ ...beside, from: shellWord(beside.from) }, beginning);
+  const fileElsewhere = await findOtherState({ ...search, others: files, folders: [] });
+  if (fileElsewhere !== undefined) throw otherFileError(fileElsewhere, newState);
+  const stateElsewhere = await elsewhere?.(workspace.workspaceId);
+  if (stateElsewhere !== undefined)
+    throw otherStateError({ ...stateElsewhere, from: shellWord(stateElsewhere.from) }, newState);
   const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
   if (lost === undefined) return;
   const wasHere = path.isAbsolute(lost.path) || lost.path === store.location;
-  throw wasHere ? gone(lost, beginning) : inOtherStore(lost, beginning);
+  throw wasHere ? lostState(lost, newState) : stateInOtherStore(lost, newState);
 }
 
-function otherFile({ path: place, records }: OtherState, beginning: NewState): UserError {
-  const shown = placeFrom(beginning.context.cwd, place);
-  return otherState({ location: shown, from: shown, records }, beginning);
+function otherFileError({ path: file, records }: OtherState, newState: NewState): UserError {
+  const shown = shownPath(newState.context.cwd, file);
+  return otherStateError({ location: shown, from: shown, records }, newState);
 }
 
-function otherState({ location: shown, from, records }: StateElsewhere, beginning: NewState): UserError {
-  const { workspace, store } = beginning;
-  const holds = records === undefined ? 'which cannot be read,' : `with ${countOf(records)},`;
+function otherStateError({ location: shown, from, records }: StateElsewhere, newState: NewState): UserError {
+  const { workspace, store } = newState;
+  const contents = records === undefined ? 'which cannot be read,' : `with ${countOf(records)},`;
   return new UserError(
-    `no state at ${store.location} yet, but ${shown}, ${holds} belongs to the same workspace ${workspace.workspaceId}`,
-    { hint: hintFor(beginning, { text: 'Move it here: ', command: `state move --from ${from}` }) },
+    `no state at ${store.location} yet, but ${shown}, ${contents} belongs to the same workspace ${workspace.workspaceId}`,
+    { hint: moveHint(newState, { text: 'Move it here: ', command: `state move --from ${from}` }) },
   );
 }
 
-/** How to move the state here, and how to go on without it. */
-function hintFor(
+/** The hint with two ways to continue: move the state here, or start with an empty one. */
+function moveHint(
   { project, selection }: NewState,
   { text, command, or }: { readonly text: string; readonly command: string; readonly or?: Advice },
 ): Advice {
-  const given = (words: string): string => inFolder(project, commandFor(`voxform ${words}`, selection), selection);
-  return advice`${text}${given(command)}. ${or === undefined ? '' : advice`${or} `}To start with an empty state: ${given('state init')}`;
+  const completeCommand = (words: string): string =>
+    withProjectFile(project, commandFor(`voxform ${words}`, selection), selection);
+  return advice`${text}${completeCommand(command)}. ${or === undefined ? '' : advice`${or} `}To start with an empty state: ${completeCommand('state init')}`;
 }
 
-/** Paths of a project in a repository are relative to the operator's folder, so that its project file is needed there. */
-function inFolder({ root, localRoot, file }: ProjectConfig, command: string, selection: WorkspaceSelection): string {
+/**
+ * Lets a command for a fetched project copy the project file first. Paths of this project are relative to the operator's folder, so the file
+ * is needed there.
+ */
+function withProjectFile(
+  { root, localRoot, file }: ProjectConfig,
+  command: string,
+  selection: WorkspaceSelection,
+): string {
   if ((selection !== undefined && 'member' in selection) || localRoot === undefined || file === undefined)
     return command;
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 
-/** The state that this machine wrote is in another store, which is not searched before. */
-function inOtherStore({ path: other, serial }: StateMark, beginning: NewState): UserError {
-  const { workspace, store } = beginning;
+/** The error if this machine wrote the state to another store. The earlier searches do not cover that store. */
+function stateInOtherStore({ path: other, serial }: StateMark, newState: NewState): UserError {
+  const { workspace, store } = newState;
   const command = "state move --from '{ backend: BACKEND, … }'";
   return new UserError(
     `no state at ${store.location} yet: this machine wrote the state of the workspace ${workspace.workspaceId} to ${other} (serial ${serial})`,
-    { hint: hintFor(beginning, { text: 'Move it here, with its settings as in voxform.yaml: ', command }) },
+    { hint: moveHint(newState, { text: 'Move it here, with its settings as in voxform.yaml: ', command }) },
   );
 }
 
-function gone({ path: place, serial }: StateMark, beginning: NewState): LostState {
-  const { workspace, store, context } = beginning;
+function lostState({ path: file, serial }: StateMark, newState: NewState): LostState {
+  const { workspace, store, context } = newState;
   return new LostState(
-    `no state at ${store.location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${placeFrom(context.cwd, place)} (serial ${serial}), and it is missing`,
-    { hint: hintFor(beginning, { text: 'Restore a copy: ', command: 'state push FILE', or: RECOVER }) },
+    `no state at ${store.location}: this machine wrote the state of the workspace ${workspace.workspaceId} to ${shownPath(context.cwd, file)} (serial ${serial}), and it is missing`,
+    { hint: moveHint(newState, { text: 'Restore a copy: ', command: 'state push FILE', or: RECOVER }) },
   );
 }
 
-function placeFrom(cwd: string, place: string): string {
-  if (!path.isAbsolute(place)) return place;
-  return shellWord(isInside(place, cwd) ? path.relative(cwd, place).replaceAll('\\', '/') : place);
+function shownPath(cwd: string, file: string): string {
+  if (!path.isAbsolute(file)) return file;
+  return shellWord(isInside(file, cwd) ? path.relative(cwd, file).replaceAll('\\', '/') : file);
 }
 
 const SHARED = 'Set state: { backend: git } in voxform.yaml';
@@ -142,7 +151,7 @@ export async function checkStateInCi({ project, workspace, selection, context }:
   );
 }
 
-/** Undefined for a file outside of a repository, and without git. */
+/** Returns whether Git tracks the file; undefined outside of a repository or without git. */
 async function trackingOf(
   file: string,
   call: Pick<GitCall, 'env' | 'cwd'>,
@@ -158,7 +167,7 @@ async function trackingOf(
 interface FirstState {
   readonly session: StateSession;
   readonly document: PlanDocument;
-  /** True if a person is asked for approval. */
+  /** True if a person is asked to approve the plan. */
   readonly isAsked: boolean;
 }
 

@@ -11,15 +11,15 @@ import type { StateSession } from '../state/session.ts';
 import { MAP_COLUMNS, mapColumn, mapPath } from './migrate/id-map.ts';
 import type { RecordReads } from './orphan-status.ts';
 
-/** One line of a file of imports. */
+/** One line of an import file. */
 interface ImportRow {
   readonly address: string;
   readonly id: string;
-  /** From 1. */
+  /** The first line is 1. */
   readonly line: number;
 }
 
-/** An invalid file of imports, with all problems by line. */
+/** The error for an invalid import file, with all problems by line. */
 export class InvalidRows extends UserError {
   override readonly name = 'InvalidRows';
   readonly diagnostics: readonly Diagnostic[];
@@ -40,8 +40,8 @@ interface RowProblem {
 const COLUMNS: readonly string[] = ['address', 'id'];
 
 /**
- * The rows of a CSV file with the header `address,id`, or of a migration map, with the problems of single rows. Rows of a map without an
- * id of this workspace are skipped.
+ * Reads the rows of a CSV file with the header `address,id`, or of a migration map, and the problems of invalid rows. Rows of a map without
+ * an id of this workspace are skipped.
  * @param origin the file name, and the workspace whose ids are read from a map.
  */
 export function readRows(
@@ -65,20 +65,20 @@ export function readRows(
   }
   const byAddress = new Map<string, number>();
   const byRecord = new Map<string, number>();
-  for (const [index, written] of lines.entries()) {
-    if (index === 0 || written.trim() === '') continue;
+  for (const [index, lineText] of lines.entries()) {
+    if (index === 0 || lineText.trim() === '') continue;
     const line = index + 1;
-    const cells = cellsOf(written);
+    const cells = cellsOf(lineText);
     if (isMap && cells?.length === columns.length && cells[idColumn] === '') continue;
-    const read = readRow(cells, columns, idColumn);
-    if (typeof read === 'string') {
-      problems.push({ line, message: read });
+    const row = readRow(cells, columns, idColumn);
+    if (typeof row === 'string') {
+      problems.push({ line, message: row });
       continue;
     }
-    const { address, id, kind } = read;
+    const { address, id, kind } = row;
     const sameAddress = byAddress.get(address);
     const sameRecord = byRecord.get(`${kind}/${id}`);
-    // A killed migration may have written a row twice.
+    // A killed migration may have lineText a row twice.
     if (isMap && sameAddress !== undefined && sameAddress === sameRecord) continue;
     if (sameAddress !== undefined) problems.push({ line, message: `${address} is already on line ${sameAddress}` });
     else if (sameRecord !== undefined) problems.push({ line, message: `${id} is already on line ${sameRecord}` });
@@ -102,14 +102,14 @@ function readRow(
   const { 0: address = '', [idColumn]: id = '' } = cells;
   if (cells.length !== columns.length)
     return `expected ${columns.length} cells (${columns.join(',')}), got ${cells.length}`;
-  const kind = kindToImport(address);
+  const kind = importableKind(address);
   if (typeof kind === 'string') return kind;
   if (id === '' || /[\s/]/.test(id)) return `${JSON.stringify(id)} is not an id`;
   return { address, id, kind: kind.name };
 }
 
 /** The kind of an address that a manifest can have, or the problem with it. */
-export function kindToImport(address: string): Kind | string {
+export function importableKind(address: string): Kind | string {
   const name = parseAddress(address)?.kind;
   if (name === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
   const kind = kinds.get(name);
@@ -118,7 +118,7 @@ export function kindToImport(address: string): Kind | string {
   return refusal === undefined ? kind : `${address}: ${refusal}`;
 }
 
-/** The cells of a line without surrounding blanks; undefined if the quotes do not match. */
+/** The cells of a line without surrounding spaces; undefined if the quotes do not match. */
 function cellsOf(line: string): string[] | undefined {
   const cells: string[] = [];
   const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;
@@ -137,7 +137,7 @@ export interface RowsImport extends RecordReads {
   now(): Date;
 }
 
-/** The rows to import, and the problems in the order of the lines. Records nothing. */
+/** Returns the rows that are not imported yet, and the problems in the order of the lines. Records nothing. */
 export async function checkRows(
   rows: readonly ImportRow[],
   input: RowsImport,
@@ -145,15 +145,15 @@ export async function checkRows(
   const { session, concurrency, now } = input;
   const recheck = createRecheck(input, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now });
   const problems: RowProblem[] = [];
-  const held = new Set<ImportRow>();
+  const imported = new Set<ImportRow>();
   await eachConcurrently(rows, concurrency, async (row) => {
     try {
-      if (await isImported(claimOf(row.address, row.id), session.state, recheck)) held.add(row);
+      if (await isImported(claimOf(row.address, row.id), session.state, recheck)) imported.add(row);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
       problems.push({ line: row.line, message: error.message });
     }
   });
   problems.sort((a, b) => a.line - b.line);
-  return { fresh: rows.filter((row) => !held.has(row)), problems };
+  return { fresh: rows.filter((row) => !imported.has(row)), problems };
 }

@@ -14,17 +14,17 @@ import { commonInput, type Planning, type PlanSurroundings, planWorkspace } from
 import type { PlanningOptions } from './run-context.ts';
 
 /** Plans all resources in scope, with routes and policy violations. */
-export async function judgedPlan(planning: Planning): Promise<PlanResult> {
+export async function planWithViolations(planning: Planning): Promise<PlanResult> {
   const { opened, desired, options } = planning;
   const planned = await planWorkspace({ ...planning, options: { ...options, routes: true } });
-  return judged(planned, { opened, desired, waiver: options.waiver });
+  return withViolations(planned, { opened, desired, waiver: options.waiver });
 }
 
 /**
  * Adds the policy violations to a plan.
  * @throws UserError for a waiver of a rule that cannot be waived.
  */
-export async function judged(
+export async function withViolations(
   planned: PlanResult,
   { opened, desired, waiver }: Pick<Planning, 'opened' | 'desired'> & Pick<PlanningOptions, 'waiver'>,
 ): Promise<PlanResult> {
@@ -33,7 +33,7 @@ export async function judged(
   const document = withLabels(planned.plan.document, declared);
   if (rules.length === 0 && waiver === undefined) return withDocument(planned, document);
   const subjects = document.resources.map((resource) => subjectOf(resource, declared.get(resource.address)));
-  const found = await judgedSubjects(document, subjects, opened);
+  const found = await violationsOf(document, subjects, opened);
   const { rules: names = [], because = '' } = waiver ?? {};
   refuseInvalidWaivers(names, rules);
   // The reason is stored in the plan and the history.
@@ -47,9 +47,9 @@ export async function judged(
 }
 
 /**
- * A saved plan, with the current policy violations for what it would write. Waivers of the saved plan remain valid, if the rule can be
- * waived.
- * @throws UserError if anything changed since, or if the saved plan was denied.
+ * Checks that a saved plan is still current, and adds the current policy violations of its writes. Waivers of the saved plan remain valid if
+ * the rule can still be waived.
+ * @throws UserError if the plan is stale or was denied.
  */
 export async function revalidatedPlan(surroundings: PlanSurroundings, saved: PlanDocument): Promise<PlanResult> {
   const { opened } = surroundings;
@@ -63,18 +63,18 @@ export async function revalidatedPlan(surroundings: PlanSurroundings, saved: Pla
   if (rules.length === 0) return planned;
   const written = resources.filter(({ action }) => writes.has(action));
   const subjects = written.map((each) => subjectOf(each, savedResource(each)));
-  const found = await judgedSubjects(document, subjects, opened);
+  const found = await violationsOf(document, subjects, opened);
   const reasons = new Map(earlier.map(({ id, waived: because }) => [id, because]));
-  const again = found.map((each) => {
+  const current = found.map((each) => {
     const because = reasons.get(each.id);
     return because === undefined || each.waivable === false ? each : { ...each, waived: because };
   });
   const addresses = new Set(written.map(({ address }) => address));
   const others = earlier.filter(({ address }) => !addresses.has(address));
-  return withDocument(planned, { ...document, violations: [...again, ...others] });
+  return withDocument(planned, { ...document, violations: [...current, ...others] });
 }
 
-/** Labels for rules that are evaluated when the saved plan is applied. */
+/** Adds labels, for rules that are evaluated when the saved plan is applied. */
 function withLabels(document: PlanDocument, declared: ReadonlyMap<string, Resource>): PlanDocument {
   const resources = document.resources.map((resource) => {
     const { labels = {} } = declared.get(resource.address) ?? {};
@@ -87,7 +87,7 @@ function withDocument(planned: PlanResult, document: PlanDocument): PlanResult {
   return { ...planned, plan: { ...planned.plan, document } };
 }
 
-async function judgedSubjects(
+async function violationsOf(
   { summary }: PlanDocument,
   subjects: readonly Subject[],
   { ruleSet: { rules }, project: { root }, workspace, sources, context }: OpenWorkspace,
@@ -98,14 +98,14 @@ async function judgedSubjects(
   return violationsIn(subjects, rules, { root, sources, workspace, plan, signal: context.interrupts.stop });
 }
 
-/** @param declared undefined without a manifest: no labels and an empty spec. */
+/** @param declared if undefined, there is no manifest: the labels and the spec are empty. */
 function subjectOf(planned: PlannedResource, declared: Pick<Resource, 'labels' | 'spec'> | undefined): Subject {
   const { address, kind, source } = planned;
   const { labels = {}, spec = {} } = declared ?? {};
   return { address, kind, name: parseAddress(address)?.name ?? '', labels, spec, source, planned };
 }
 
-/** The resource as far as the plan contains it. */
+/** Returns the part of the resource that the plan contains. */
 function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource, 'labels' | 'spec'> {
   const secret = (name: string) => new Secret(name, undefined);
   const leaves = Object.entries(desired ?? {}).map(([path, forms]) => [path, fromForms(forms, secret)] as const);
@@ -119,20 +119,20 @@ export function refuseDenied({ violations, digest }: Pick<PlanDocument, 'violati
   const rules = [...new Set(denied.map(({ rule }) => rule))];
   const isWaivable = denied.every(({ waivable }) => waivable !== false);
   const saved = digest === undefined ? {} : ({ saved_plan: true } as const);
-  throw new UserError(`nothing was written: ${denialWords(denied)}`, {
+  throw new UserError(`nothing was written: ${describeDenials(denied)}`, {
     hint: 'Change what the policies object to.',
     next: isWaivable ? [{ action: 'waive', rules, ...saved }] : [],
   });
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
-/** `denied by calls-end (Agent/a, Agent/b)` */
-export function denialWords(denied: readonly Violation[]): string {
+/** Describes denials, for example `denied by calls-end (Agent/a, Agent/b)`. */
+export function describeDenials(denied: readonly Violation[]): string {
   const words = [...Map.groupBy(denied, ({ rule }) => rule)].map(([rule, ofRule]) => {
-    const named = ofRule.slice(0, MOST_NAMED).map(({ address }) => address);
-    const more = ofRule.length - named.length;
-    return `${rule} (${named.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
+    const addresses = ofRule.slice(0, MAX_NAMED).map(({ address }) => address);
+    const more = ofRule.length - addresses.length;
+    return `${rule} (${addresses.join(', ')}${more > 0 ? ` and ${more} more` : ''})`;
   });
   return `denied by ${words.join(', ')}`;
 }

@@ -9,7 +9,7 @@ import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
 
-/** By the variable that identifies a CI system: the variables with the job's name and address. */
+/** CI systems by the variable that identifies each, with the variables of the job's name and URL. */
 const systems: Readonly<Record<string, { readonly name: readonly string[]; url(env: ProcessEnvironment): string }>> = {
   GITHUB_RUN_ID: {
     name: ['GITHUB_WORKFLOW', 'GITHUB_JOB'],
@@ -39,13 +39,13 @@ const systems: Readonly<Record<string, { readonly name: readonly string[]; url(e
 export function ciJob(env: ProcessEnvironment): CiJob | undefined {
   for (const [variable, { name, url }] of Object.entries(systems)) {
     if (!env[variable]) continue;
-    const named = name.flatMap((each) => env[each] || []).join(' / ');
-    return { name: named === '' ? 'CI' : named, url: url(env) };
+    const jobName = name.flatMap((each) => env[each] || []).join(' / ');
+    return { name: jobName === '' ? 'CI' : jobName, url: url(env) };
   }
   return undefined;
 }
 
-/** The marks of states that this machine wrote for a platform; undefined if the environment names no folder for them. */
+/** Returns the marks of states that this machine wrote for a platform; undefined if the environment names no folder for them. */
 export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | undefined {
   const folder = userFolder('state', env);
   if (folder === undefined) return undefined;
@@ -58,19 +58,19 @@ export function userName(env: RunContext['env']): string {
   return attempt(() => userInfo().username) ?? env.USER ?? 'unknown';
 }
 
-/** Milliseconds. A run waits for git while it holds the lock. */
-const GIT_TIMEOUT = 5_000;
+/** A run waits for git while it holds the lock. */
+const GIT_TIMEOUT_MS = 5_000;
 
 /** Runs git; undefined if git is not available. */
 export type RepositoryGit = (...args: string[]) => Promise<GitResult | undefined>;
 
-/** Git in the repository of a folder, for reading only; undefined outside of repositories. */
+/** Returns a read-only git for the repository of a folder; undefined outside of repositories. */
 export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | undefined {
   if (!isInRepository(root)) return undefined;
   return (...args) =>
     runGit(['--no-optional-locks', '-C', root, ...args], {
       env: folderEnvironment(env),
-      signal: AbortSignal.timeout(GIT_TIMEOUT),
+      signal: AbortSignal.timeout(GIT_TIMEOUT_MS),
     }).catch(() => undefined);
 }
 
@@ -88,7 +88,7 @@ export function commitId(commit: string | undefined): string | undefined {
   return commit?.replace(/-dirty$/, '');
 }
 
-/** Searches like git, but without a process. */
+/** Searches the parent folders like git, but without starting a process. */
 function isInRepository(root: string): boolean {
   for (let folder = attempt(() => realpathSync(root)) ?? root; ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, '.git'))) return true;

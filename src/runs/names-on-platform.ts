@@ -6,34 +6,34 @@ import { replaceFile } from '../files/replace-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import type { WorkspaceConfig } from '../project/project.ts';
 
-interface NamePlace {
-  /** Absolute path; undefined to keep nothing. */
+interface NameList {
+  /** Absolute path; undefined if nothing is cached. */
   readonly cacheFolder: string | undefined;
   readonly workspace: Pick<WorkspaceConfig, 'baseUrl' | 'workspaceId' | 'state'>;
   /** The kind of lookup, such as `KnowledgeBase`. */
   readonly lookup: string;
 }
 
-/** The names in the last list that this machine read; empty if it read none. */
-export function knownNames(place: NamePlace): readonly string[] {
-  const file = fileOf(place);
+/** Returns the names in the last list that this machine read; empty if it read none. */
+export function knownNames(list: NameList): readonly string[] {
+  const file = fileOf(list);
   const names: unknown = file && attempt(() => JSON.parse(readFileSync(file, 'utf8')));
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
 /** Passes records on, and caches their names for editors once the list was read to its end. */
-export async function* keepingNames<T extends { readonly name?: string | undefined }>(
+export async function* cachingNames<T extends { readonly name?: string | undefined }>(
   records: AsyncIterable<T>,
-  { isKept, ...place }: NamePlace & { isKept(name: string): boolean },
+  { mayCache, ...list }: NameList & { mayCache(name: string): boolean },
 ): AsyncIterable<T> {
   const names: string[] = [];
   for await (const record of records) {
     if (record.name !== undefined) names.push(record.name);
     yield record;
   }
-  const file = fileOf(place);
-  const text = JSON.stringify([...new Set(names)].filter(isKept).sort());
-  if (file === undefined || text === JSON.stringify(knownNames(place))) return;
+  const file = fileOf(list);
+  const text = JSON.stringify([...new Set(names)].filter(mayCache).sort());
+  if (file === undefined || text === JSON.stringify(knownNames(list))) return;
   try {
     await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
     await replaceFile(file, text, { isDurable: false });
@@ -43,7 +43,7 @@ export async function* keepingNames<T extends { readonly name?: string | undefin
   }
 }
 
-function fileOf({ cacheFolder, workspace, lookup }: NamePlace): string | undefined {
+function fileOf({ cacheFolder, workspace, lookup }: NameList): string | undefined {
   const { baseUrl, workspaceId, state } = workspace;
   if (state.seal !== undefined) return undefined;
   const key = hash('sha256', JSON.stringify([lookup, baseUrl, workspaceId])).slice(0, 24);

@@ -23,7 +23,7 @@ import type { StateSession } from '../state/session.ts';
 import type { FreshState } from '../state/state.ts';
 import { isObject } from '../values/json.ts';
 import { Secret, specials } from '../values/value.ts';
-import { keepingNames } from './names-on-platform.ts';
+import { cachingNames } from './names-on-platform.ts';
 import type { LockOptions, PlatformOptions, RunContext } from './run-context.ts';
 import { StateAccess } from './state-access.ts';
 
@@ -33,14 +33,14 @@ interface Opening {
   readonly declarations?: () => Promise<ReadDeclarations>;
 }
 
-/** A project with a selected workspace, with access to its manifests, its state and its platform. */
+/** A selected workspace of a project, with access to its manifests, its state and its platform. */
 export class OpenWorkspace extends StateAccess {
   readonly #declarations: (() => Promise<ReadDeclarations>) | undefined;
   /** Files that declare resources, relative to the project folder; empty until loaded. */
   manifests: ReadonlySet<string> = new Set();
-  /** The rules in force; empty until loaded. */
+  /** The rules of the project and of `--policy`; empty until loaded. */
   ruleSet = NO_RULES;
-  /** Where each part of a spec was written, if there are rules. */
+  /** The source positions of each spec, if there are rules. */
   sources: Desired['sources'];
 
   /** @param declarations shared by several workspaces, so that the files are read once. */
@@ -63,8 +63,8 @@ export class OpenWorkspace extends StateAccess {
   }
 
   /**
-   * The same, with all problems. `offline` and `lenient` also allow missing variables and secrets. `lenient` runs commands for secrets, so
-   * that all are redacted from texts of the platform.
+   * Loads the resources of the manifests, and returns all problems with them. `offline` and `lenient` also allow missing variables and
+   * secrets. `lenient` runs secret commands, so that all secrets are redacted from texts of the platform.
    */
   async declared(mode: 'live' | 'lenient' | 'offline', listener?: LoadListener): Promise<Desired> {
     const { project, workspace } = this;
@@ -73,7 +73,7 @@ export class OpenWorkspace extends StateAccess {
     const { rules, diagnostics } = await this.loadRules();
     const source = { project, workspace, kinds, lookups, env, declarations, withSources: rules.length > 0 };
     const desired = await loadDesired({ ...source, mode, listener });
-    this.know(desired);
+    this.remember(desired);
     if (diagnostics.length === 0) return desired;
     return { ...desired, diagnostics: [...desired.diagnostics, ...diagnostics].sort(compareDiagnostics) };
   }
@@ -84,8 +84,8 @@ export class OpenWorkspace extends StateAccess {
     return this.ruleSet;
   }
 
-  /** Redacts the secrets of the manifests from all later output. */
-  know({ resources, sources }: Desired): void {
+  /** Remembers the files and source positions of the manifests, and redacts their secrets from all later output. */
+  remember({ resources, sources }: Desired): void {
     this.sources = sources;
     this.manifests = new Set(resources.map(({ source }) => source.file));
     for (const secret of this.workspace.secrets.all) this.keepSecret(secret);
@@ -95,15 +95,15 @@ export class OpenWorkspace extends StateAccess {
   }
 
   /**
-   * The secrets of a plan by name.
+   * Reads the secrets of a plan. Returns a function that gets a secret by name.
    * @throws UserError if one of them is not set.
    */
   async secretsOf({ secrets: fingerprints }: Pick<PlanDocument, 'secrets'>): Promise<(name: string) => Secret> {
     const { secrets } = this.workspace;
     const names = Object.keys(fingerprints);
-    const odd = names.find((name) => !isSecretName(name));
-    if (odd !== undefined) {
-      throw new UserError(`${JSON.stringify(odd)} is not a valid name of a secret`, {
+    const invalidName = names.find((name) => !isSecretName(name));
+    if (invalidName !== undefined) {
+      throw new UserError(`${JSON.stringify(invalidName)} is not a valid name of a secret`, {
         next: [{ action: 'save_plan' }],
       });
     }
@@ -120,7 +120,7 @@ export class OpenWorkspace extends StateAccess {
     return (name) => secrets.named(name);
   }
 
-  /** The number of requests to prepare at once. The client may send fewer. */
+  /** Returns the number of requests to prepare at once. The client may send fewer. */
   concurrency(options: PlatformOptions): number {
     return mostAtOnce(options.concurrency ?? this.project.limits.concurrency);
   }
@@ -149,8 +149,8 @@ export class OpenWorkspace extends StateAccess {
       onRequest: (event) => {
         onRequest?.(event);
         const { method, path, status, error, attempt, milliseconds } = event;
-        const again = attempt === 1 ? '' : `, attempt ${attempt}`;
-        log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${again}`);
+        const attemptText = attempt === 1 ? '' : `, attempt ${attempt}`;
+        log.debug(`${method} ${path} ${status ?? error} ${Math.round(milliseconds)} ms${attemptText}`);
       },
     });
     const answers = unexpectedFields === undefined ? memory?.answers : undefined;
@@ -167,14 +167,14 @@ export class OpenWorkspace extends StateAccess {
         log.debug(`Records of other workspaces skipped: ${foreign}. The API key sees several workspaces.`);
       await client.close();
     };
-    const isKept = (name: string) => this.withoutSecrets(name) === name;
-    const place = { cacheFolder, workspace: this.workspace, isKept };
-    const keeping = [...lookups.values()].reduce<PlatformClient>(
+    const mayCache = (name: string) => this.withoutSecrets(name) === name;
+    const list = { cacheFolder, workspace: this.workspace, mayCache };
+    const caching = [...lookups.values()].reduce<PlatformClient>(
       (each, { name, listedThrough }) =>
-        listedThrough(each, (records) => keepingNames(records, { ...place, lookup: name })),
+        listedThrough(each, (records) => cachingNames(records, { ...list, lookup: name })),
       client,
     );
-    return { ...keeping, close, [Symbol.asyncDispose]: close };
+    return { ...caching, close, [Symbol.asyncDispose]: close };
   }
 
   /** Runs work with a client and closes it in any case. */
@@ -191,16 +191,16 @@ export function validOnly(desired: Desired): Desired {
   return desired;
 }
 
-interface Needs {
+interface Requirements {
   readonly requireKey: boolean;
-  /** False if the state is not opened, so that no secret is looked up for its settings. Default: true. */
+  /** False if the state is not opened. The secrets in its settings are not read then. Default: true. */
   readonly requireState?: boolean;
 }
 
-/** Opens the project of the context's folder with the workspace that flags and environment select. */
+/** Opens the workspace that flags and environment select in the project of the context's folder. */
 export async function openWorkspace(
   context: RunContext,
-  { requireKey, requireState = true }: Needs,
+  { requireKey, requireState = true }: Requirements,
 ): Promise<OpenWorkspace> {
   const { env, apiKey } = context;
   const project = await openProject(context);
@@ -208,7 +208,8 @@ export async function openWorkspace(
   const signal = context.interrupts.requests;
   if (requireKey) await readCredentials([workspace], signal);
   else if (requireState) await workspace.secrets.read(secretsOfSettings(workspace.state), { signal });
-  if (requireKey && apiKey === undefined) noteOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
+  if (requireKey && apiKey === undefined)
+    warnOfOtherKey(context, project.workspaces[workspace.name]?.apiKey, workspace);
   await context.begin?.(workspace);
   return new OpenWorkspace(context, { project, workspace });
 }
@@ -220,14 +221,14 @@ function secretsOfSettings(settings: unknown): string[] {
 }
 
 /** Warns if the key differs from the workspace's own `api_key`. */
-function noteOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiKey }: WorkspaceConfig): void {
+function warnOfOtherKey({ log }: RunContext, own: Secret | undefined, { name, apiKey }: WorkspaceConfig): void {
   if (own === undefined || own.name === apiKey.name) return;
   if (own.isSet && own.reveal() === apiKey.reveal()) return;
   log.warn(`Using ${apiKey.name} instead of ${own.name}, the api_key of the workspace ${name}.`);
 }
 
 /**
- * The project of the context's folder.
+ * Loads the project of the context's folder.
  * @throws InvalidProject with all problems of its file.
  */
 export function openProject(context: RunContext): Promise<ProjectConfig> {
@@ -258,31 +259,31 @@ export async function openWorkspaces(
   return selected.map((workspace) => new OpenWorkspace(context, { project, workspace, declarations }));
 }
 
-export interface SessionWanted {
-  /** For the lock, e.g. `apply`. */
+export interface SessionRequest {
+  /** The operation in the lock, e.g. `apply`. */
   readonly operation: string;
   readonly options: LockOptions & PlatformOptions;
   /** The initial contents of a first state; generated if absent. */
   readonly fresh?: FreshState | undefined;
-  /** An open client, which stays open; by default a new one. */
+  /** An open client, which is left open. By default, a new client is opened and closed. */
   readonly client?: PlatformClient | undefined;
 }
 
 /** Runs work that changes the state and calls the platform. Closes the state first, then the client unless it was given. */
 export async function withSession<T>(
   opened: OpenWorkspace,
-  { operation, options, fresh, client: given }: SessionWanted,
+  { operation, options, fresh, client: given }: SessionRequest,
   work: (writable: { session: StateSession; client: PlatformClient }) => Promise<T>,
 ): Promise<T> {
   const inSession = (client: PlatformClient): Promise<T> =>
     opened.inSession({ operation, options, fresh }, (session) =>
       work({ session, client }).finally(() => removeManifestDrafts(opened)),
     );
-  // Opened before the lock: if no request can be sent, no lock is taken.
+  // The client is opened before the lock is taken: if no request can be sent, no lock is needed.
   return given === undefined ? opened.withClient(options, inSession) : inSession(given);
 }
 
-/** Removes temporary files of killed commands beside the manifests. Must be called by the holder of the lock. */
+/** Removes the temporary files that killed commands left next to the manifests. Must be called by the holder of the lock. */
 function removeManifestDrafts({ project: { root, file }, manifests }: OpenWorkspace): Promise<void> {
   const files = file === undefined ? manifests : [...manifests, file];
   return removeDrafts([...files].map((each) => path.join(root, each)));

@@ -17,20 +17,20 @@ export interface OrphanStatus extends Orphan {
 export type RecordReads = Pick<ObserveOptions, 'client' | 'workspaceId' | 'concurrency'>;
 
 /** The number of managed records to check before orphans count as deleted. */
-const SAMPLE = 3;
+const SAMPLE_SIZE = 3;
 
 /**
  * True if any of the orphans or managed records exists on the platform. Otherwise, a wrong API key or address is more likely than the
  * deletion of all of them.
  */
 export async function isRightPlatform(
-  looked: readonly OrphanStatus[],
+  checked: readonly OrphanStatus[],
   { resources }: Pick<State, 'resources'>,
-  looking: RecordReads,
+  reads: RecordReads,
 ): Promise<boolean> {
-  if (resources.size === 0 || looked.some(({ exists }) => exists)) return true;
-  const recheck = createRecheck(looking, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now: () => new Date(0) });
-  for (const [address, { id }] of [...resources].slice(0, SAMPLE)) {
+  if (resources.size === 0 || checked.some(({ exists }) => exists)) return true;
+  const recheck = createRecheck(reads, { maxAgeMilliseconds: Number.POSITIVE_INFINITY, now: () => new Date(0) });
+  for (const [address, { id }] of [...resources].slice(0, SAMPLE_SIZE)) {
     const { status } = await recheck.at(kindNamed(kindOf(address)), id);
     if (status === 'shown') return true;
   }
@@ -38,8 +38,8 @@ export async function isRightPlatform(
 }
 
 /** Checks whether each orphan still exists, with one list for each listed kind and one read for each other record. */
-export async function checkOrphans(orphans: readonly Orphan[], looking: RecordReads): Promise<OrphanStatus[]> {
-  const { client, workspaceId, concurrency } = looking;
+export async function checkOrphans(orphans: readonly Orphan[], reads: RecordReads): Promise<OrphanStatus[]> {
+  const { client, workspaceId, concurrency } = reads;
   const existing = new Set<Orphan>();
   const single: Orphan[] = [];
   for (const [name, members] of Map.groupBy(orphans, ({ kind }) => kind)) {
@@ -48,28 +48,28 @@ export async function checkOrphans(orphans: readonly Orphan[], looking: RecordRe
       single.push(...members);
       continue;
     }
-    const ids = new Set((await readList(kind, looking)).map(({ id }) => id));
+    const ids = new Set((await readList(kind, reads)).map(({ id }) => id));
     for (const orphan of members) if (ids.has(orphan.id)) existing.add(orphan);
   }
   await eachConcurrently(single, concurrency, async (orphan) => {
     const kind = kindNamed(orphan.kind);
-    const seen = await getRecord(kind, { id: orphan.id, client, workspaceId });
-    if (seen.status === 'shown') existing.add(orphan);
+    const observation = await getRecord(kind, { id: orphan.id, client, workspaceId });
+    if (observation.status === 'shown') existing.add(orphan);
   });
   return orphans.map((orphan) => ({ ...orphan, exists: existing.has(orphan) }));
 }
 
 /** Closes, under the lock, the records that are still orphans, and returns their ids. */
-export async function recordClosed(
+export async function closeInState(
   opened: Pick<StateAccess, 'inSession'>,
-  closing: readonly Orphan[],
+  requested: readonly Orphan[],
   { askedBy, ...options }: LockOptions & { readonly askedBy?: string },
 ): Promise<readonly string[]> {
   return opened.inSession({ operation: 'orphans close', options }, async (session) => {
     if (askedBy !== undefined) session.note({ asked_by: askedBy });
     const now = session.state.orphans;
-    const still = closing.filter(({ kind, id }) => now.some((each) => each.kind === kind && each.id === id));
-    for (const orphan of still) await session.record({ type: 'closed', orphan });
-    return still.map(({ id }) => id);
+    const remaining = requested.filter(({ kind, id }) => now.some((each) => each.kind === kind && each.id === id));
+    for (const orphan of remaining) await session.record({ type: 'closed', orphan });
+    return remaining.map(({ id }) => id);
   });
 }

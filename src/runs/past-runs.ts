@@ -26,11 +26,11 @@ export type HistoryDocument = Immutable<z.infer<typeof historyDocument>>;
 
 /** Runs that took the lock, newest first. */
 export async function pastRuns(store: StateStore): Promise<PastRun[]> {
-  const before = await store.history();
+  const recorded = await store.history();
   const holder = await store.holder();
-  const isOver = before.every(({ run, result }) => result !== undefined || run === holder?.id);
-  // A run that ended between the two reads has an end now.
-  const runs = isOver ? before : await store.history();
+  const isOver = recorded.every(({ run, result }) => result !== undefined || run === holder?.id);
+  // A run that ended between the two reads has a result now.
+  const runs = isOver ? recorded : await store.history();
   return withResults(runs, holder?.id).reverse();
 }
 
@@ -41,30 +41,33 @@ export function withResults(runs: readonly RunRecord[], holder: string | undefin
 
 interface HistorySelection {
   readonly address?: string | undefined;
-  /** A date or a moment. */
+  /** A date or a time. */
   readonly since?: string | undefined;
-  readonly most: number;
+  readonly limit: number;
 }
 
 /** The newest runs since then that touched the address. */
-export function selectRuns(runs: readonly PastRun[], { address, since, most }: HistorySelection): readonly PastRun[] {
+export function selectRuns(runs: readonly PastRun[], { address, since, limit }: HistorySelection): readonly PastRun[] {
   const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const isAbout = ({ resources = [] }: PastRun): boolean =>
     address === undefined || resources.some((each) => each.address === address || each.from === address);
-  return runs.filter((run) => Date.parse(run.began) >= earliest && isAbout(run)).slice(0, most);
+  return runs.filter((run) => Date.parse(run.began) >= earliest && isAbout(run)).slice(0, limit);
 }
 
-/** @throws UserError unless exactly one run id begins with the text. */
-export function runNamed(runs: readonly PastRun[], beginning: string): PastRun {
-  const [found, ...more] = runs.filter(({ run }) => run.startsWith(beginning));
+/**
+ * Finds a run by the beginning of its id.
+ * @throws UserError unless exactly one id begins with the prefix.
+ */
+export function runNamed(runs: readonly PastRun[], prefix: string): PastRun {
+  const [found, ...more] = runs.filter(({ run }) => run.startsWith(prefix));
   if (found === undefined) {
-    throw new UserError(`the history has no run ${beginning}`, {
+    throw new UserError(`the history has no run ${prefix}`, {
       hint: advice`Run ${command('history')} to list the runs.`,
     });
   }
   if (more.length > 0) {
     const ids = [found, ...more].map(({ run }) => run);
-    throw new UserError(`${ids.length} runs begin with ${beginning}: ${ids.slice(0, 5).join(', ')}`);
+    throw new UserError(`${ids.length} runs begin with ${prefix}: ${ids.slice(0, 5).join(', ')}`);
   }
   return found;
 }

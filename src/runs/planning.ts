@@ -17,7 +17,7 @@ import type { StateAccess } from './state-access.ts';
 
 /** Reads the state without a lock, and warns if another run holds it. */
 export async function stateToRead(opened: OpenWorkspace): Promise<State> {
-  const state = await opened.stateAhead();
+  const state = await opened.stateWithoutWarnings();
   warnOfHolder(opened.context.log, opened.holder);
   opened.warnOfState();
   return state;
@@ -25,13 +25,13 @@ export async function stateToRead(opened: OpenWorkspace): Promise<State> {
 
 function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
   if (holder === undefined) return;
-  const where = holder.job === undefined ? '' : ` (${holder.job.name} ${holder.job.url})`;
+  const job = holder.job === undefined ? '' : ` (${holder.job.name} ${holder.job.url})`;
   log.warn(
-    `${holder.operation} by ${holder.who}${where} is running since ${holder.since}: results may be incomplete, and creates in flight show as unknown`,
+    `${holder.operation} by ${holder.who}${job} is running since ${holder.since}: results may be incomplete, and creates in flight show as unknown`,
   );
 }
 
-/** The common inputs of a plan and of the apply of a saved one. */
+/** The common inputs of planning and of applying a saved plan. */
 export interface PlanSurroundings {
   readonly opened: OpenWorkspace;
   readonly state: State;
@@ -68,22 +68,22 @@ export async function withManifests<T>(
   work: (loaded: { readonly desired: readonly Resource[]; readonly early: Prefetch | undefined }) => Promise<T>,
 ): Promise<T> {
   const unneeded = new AbortController();
-  const beginning = begin(opened, options, unneeded.signal);
+  const prefetch = startReads(opened, options, unneeded.signal);
   // Promises keep the order of the calls.
   const listener: LoadListener = {
-    declared: (address, spec) => void beginning.then((early) => early?.ahead.declared(address, spec)),
-    refersTo: (kind) => void beginning.then((early) => early?.ahead.refersTo(kind)),
+    declared: (address, spec) => void prefetch.then((early) => early?.ahead.declared(address, spec)),
+    refersTo: (kind) => void prefetch.then((early) => early?.ahead.refersTo(kind)),
   };
   try {
     // A local state is available at once, so records can be read while manifests load.
-    if (opened.isStateLocal) await beginning;
+    if (opened.isStateLocal) await prefetch;
     const { resources } = await opened.desired(listener);
-    const early = await beginning;
+    const early = await prefetch;
     early?.ahead.manifestsRead();
     return await work({ desired: resources, early });
   } finally {
     unneeded.abort();
-    await (await beginning)?.client.close();
+    await (await prefetch)?.client.close();
   }
 }
 
@@ -104,19 +104,19 @@ export function preparedToPlan<T>(
   });
 }
 
-/** Never rejects: an error occurs again when the result is needed. */
-async function begin(
+/** Starts to read the state and the platform. Never rejects: an error occurs again when the result is needed. */
+async function startReads(
   opened: OpenWorkspace,
   options: LoadingOptions,
   unneeded: AbortSignal,
 ): Promise<Prefetch | undefined> {
-  const isWhole = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
-  if (!isWhole || options.refresh === false) return undefined;
+  const isUnfiltered = (options.target ?? []).length === 0 && Object.keys(options.selector ?? {}).length === 0;
+  if (!isUnfiltered || options.refresh === false) return undefined;
   let client: PlatformClient | undefined;
   try {
-    // First, so that its modules load while the state is being read.
+    // Connect first, so that the modules of the client load while the state is being read.
     client = opened.connect(options);
-    const state = await opened.stateAhead(undefined, unneeded);
+    const state = await opened.stateWithoutWarnings(undefined, unneeded);
     const { holder, workspace, context } = opened;
     const reads = { client, workspaceId: workspace.workspaceId, concurrency: opened.concurrency(options) };
     return { holder, state, client, ahead: new ReadAhead({ ...reads, state, now: context.now }) };
@@ -126,7 +126,7 @@ async function begin(
   }
 }
 
-/** The prefetched reads, if nothing was written to the state since. */
+/** Returns the prefetched reads, if nothing was written to the state since. */
 export function aheadFor(early: Prefetch | undefined, { lineage, serial }: State): ReadAhead | undefined {
   const isSame = early?.state.lineage === lineage && early.state.serial === serial;
   return isSame ? early.ahead : undefined;
@@ -193,13 +193,13 @@ interface OlderCommit {
   readonly isCertain: boolean;
 }
 
-/** Git exits with this code for a commit that does not descend from another. */
-const NO = 1;
+/** The exit code of `git merge-base --is-ancestor` for a commit that is not an ancestor. */
+const NOT_ANCESTOR = 1;
 
 /**
- * Whether the manifests may be older than those applied last, as in a clone that was not pulled: an apply would undo a colleague's
- * changes. Undefined if not, and for a platform on this machine. Manifests that voxform fetched are the newest of their ref and are not
- * checked.
+ * Checks whether the manifests may be older than those applied last, as in a clone that was not pulled: an apply would undo a colleague's
+ * changes. Returns undefined if not, and for a platform on this machine. Manifests that voxform fetched are the newest of their ref and are
+ * not checked.
  */
 async function olderCommit(
   opened: Pick<StateAccess, 'commit' | 'git' | 'workspace'>,
@@ -222,6 +222,6 @@ async function olderCommit(
   if (isContained?.code === 0) return certain(`, which is newer than ${own}`);
   if (shallow?.out.toString().trim() === 'true')
     return possible(`. This shallow clone cannot tell whether ${own} are older; fetch the whole history to check this`);
-  if (contains?.code === NO) return possible(`, which ${own} do not contain`);
+  if (contains?.code === NOT_ANCESTOR) return possible(`, which ${own} do not contain`);
   return certain(', which this clone does not have: pull it first');
 }

@@ -4,7 +4,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts';
 import { described } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 
-/* The plans of several workspaces, with the errors of those without one. */
+/* The plans of several workspaces, with the errors of workspaces that could not be planned. */
 
 export const PLANS_FORMAT_VERSION = 1;
 

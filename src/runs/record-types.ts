@@ -4,24 +4,24 @@ import { ID_COLUMN, type RecordTable } from '../kinds/record-table.ts';
 import type { PlatformClient } from '../platform/client.ts';
 import { type CallSelection, selectedCalls } from './call-selection.ts';
 
-/** A record of any kind, as the platform shows it. */
+/** A record of any kind, as the platform returns it. */
 export type AnyRecord = Readonly<Record<string, unknown>>;
 
-/** A type of records that the API can show. */
+/** A type of records that the API can read. */
 export interface RecordType extends RecordTable {
-  /** The kind of a manifest for these records: ids may be given as addresses. */
+  /** The kind of these records in manifests. If present, addresses are accepted as ids. */
   readonly kind?: Kind;
-  /** The field that identifies a record for people, if its id is not shown. The list is searched for both. */
+  /** The field that identifies a record for people, if its id is not printed. The list is searched for both. */
   readonly label?: string;
-  /** All records, page by page; absent if the API has no list. */
+  /** Lists all records page by page; absent if the API has no list. */
   list?(client: PlatformClient, calls: CallSelection): AsyncIterable<AnyRecord>;
-  /** One record; absent if the API has no such read. The list is searched then. */
+  /** Reads one record. If absent, the API has no such read, and the list is searched. */
   get?(client: PlatformClient, id: string): Promise<AnyRecord>;
   /** Reads the versions of one record, whose id is required. */
   readonly ofRecord?: Versions;
 }
 
-/** Records that the API shows besides those of kinds. */
+/** Types of records that are not declared in manifests and that no reference names. */
 const others: readonly RecordType[] = [
   {
     name: 'calls',
@@ -67,7 +67,7 @@ const others: readonly RecordType[] = [
   },
 ];
 
-/** All record types by the name that people type. */
+/** All record types by their name on the command line. */
 export const recordTypes: ReadonlyMap<string, RecordType> = new Map(
   [
     ...[...kinds.values()].map(ofKind),

@@ -6,13 +6,13 @@ export interface ResourceStatus {
   readonly address: Address;
   readonly id: string | null;
   readonly status: SyncStatus;
-  /** The dashboard link, if a person has something to do there. */
+  /** The dashboard link, if a manual step is needed there. */
   readonly url?: string;
   /** Fields that kept the platform's own value; absent if there are none. */
   readonly not_applied?: readonly string[];
-  /** Managed fields that the platform does not show: they count as last sent. Absent if there are none. */
+  /** Managed fields that the platform does not return. Each is assumed to have the value last sent. Absent if there are none. */
   readonly unverified?: readonly string[];
-  /** True if the draft is newer than its published version, whatever else applies. */
+  /** True if the draft is newer than its published version, regardless of the status. */
   readonly unpublished: boolean;
   /** The reason of the status, or the number of unverified fields, as a clause. May be empty. */
   readonly detail: string;
@@ -22,7 +22,7 @@ export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[
   return resources.map((resource) => ({
     address: resource.address,
     id: resource.id,
-    status: standingOf(resource),
+    status: syncStatusOf(resource),
     ...(resource.url !== undefined && { url: resource.url }),
     unpublished: resource.notices !== undefined && resource.notices.length > 0,
     ...(isNotApplied(resource) && { not_applied: [...(resource.not_applied ?? [])] }),
@@ -31,12 +31,12 @@ export function statusOf(resources: readonly PlannedResource[]): ResourceStatus[
   }));
 }
 
-function standingOf(resource: PlannedResource): SyncStatus {
+function syncStatusOf(resource: PlannedResource): SyncStatus {
   const { action, changes, notices = [], steps = [] } = resource;
   switch (action) {
     case 'noop':
       if (isNotApplied(resource)) return 'not applied';
-      // Only a run that has just applied leaves steps.
+      // Only the plan after an apply has steps without an action.
       if (steps.some((step) => step.action !== 'publish')) return 'manual';
       if (notices.length > 0 || steps.length > 0) return 'unpublished';
       return 'in sync';
@@ -60,7 +60,7 @@ function standingOf(resource: PlannedResource): SyncStatus {
 function detailOf(resource: PlannedResource): string {
   const { notices = [], unverified = [], not_applied: kept = [] } = resource;
   return [
-    whatDiffers(resource),
+    differenceText(resource),
     kept.length === 0 ? '' : `kept by the platform: ${kept.join(', ')}`,
     ...notices,
     unverified.length === 0 ? '' : `${unverified.length} ${unverified.length === 1 ? 'field' : 'fields'} unverified`,
@@ -69,7 +69,7 @@ function detailOf(resource: PlannedResource): string {
     .join('; ');
 }
 
-function whatDiffers({ action, changes, reason }: PlannedResource): string {
+function differenceText({ action, changes, reason }: PlannedResource): string {
   if (action === 'noop') return '';
   return action === 'update' ? changes.map(({ path }) => path).join(', ') : reason;
 }

@@ -20,7 +20,7 @@ export interface RunLog {
   debug(message: string): void;
 }
 
-/** Ends a run early. */
+/** The signals that end a run early. */
 export interface RunSignals {
   /** Once aborted, nothing new is started. Its reason is the name of the signal. */
   readonly stop: AbortSignal;
@@ -48,28 +48,28 @@ export interface RunContext {
   readonly shared?: JointLimit | undefined;
   /** Absolute path of the folder for parsed manifests; nothing is cached if absent. */
   readonly cacheFolder?: string | undefined;
-  /** The folders of the project's state and secrets, if they are not beside its files. */
+  /** The folders of the project's state and secrets, if they are not in the project folder. */
   readonly local?: LocalPaths | undefined;
-  /** Used in place of reading again. No program is started in the project, git included. */
+  /** A project that was read before. If present, it is not read again, and no program is started in it, including git. */
   readonly kept?: KeptProject | undefined;
   /** The commit of the manifests, if voxform checked them out. */
   readonly commit?: string | undefined;
-  /** How a user's command names this workspace, if its name is not enough. */
+  /** How a command selects this workspace, if its name is not sufficient. */
   readonly selection?: WorkspaceSelection;
   /** Rules that apply in addition to those of the project. */
   readonly policies?: ExternalPolicies | undefined;
   /** Receives every secret that the run reads. */
   readonly redactor: Redactor;
   now(): Date;
-  /** Called when a workspace is opened, with the way a command names it. */
+  /** Called when a workspace is opened, with the way a command selects it. */
   readonly onWorkspace?: ((selection: WorkspaceSelection) => void) | undefined;
   /** Called before a workspace is used; throws to refuse it. A loop that opens a workspace once calls it before each run. */
   readonly begin?: ((workspace: WorkspaceConfig) => Promise<void>) | undefined;
-  /** Required for each write, besides the lock. */
+  /** Required for each write, in addition to the lock. */
   readonly writes?: WritePermission | undefined;
   /** Called after every attempt of a request. */
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
-  /** Set by programs that plan a workspace repeatedly. */
+  /** Caches for programs that plan a workspace repeatedly. */
   readonly memory?: {
     readonly parseState: StoreUser['parse'];
     readonly comparedDrafts: ComparedDrafts;
@@ -80,31 +80,30 @@ export interface RunContext {
 }
 
 export interface SelectionOptions {
-  /** Addresses. Their references are included. */
+  /** Addresses of resources. The resources that they refer to are included. */
   readonly target?: readonly string[];
   readonly selector?: Readonly<Record<string, string>>;
 }
 
 /** Options for calls of the platform. */
 export interface PlatformOptions {
-  /** Requests at once; by default `limits.concurrency`. */
+  /** The maximum number of concurrent requests. Default: `limits.concurrency`. */
   readonly concurrency?: Concurrency;
-  /** Seconds. The longest pause that the platform may request. */
+  /** The maximum pause in seconds that the platform may request. */
   readonly maxWait?: number;
 }
 
 /** Waives rules for one run. */
 export interface Waiver {
-  /** Names. */
   readonly rules: readonly string[];
   readonly because: string;
 }
 
 /** Options for plans. */
 export interface PlanningOptions extends SelectionOptions, PlatformOptions {
-  /** Waives the violations of these rules in this plan only. */
+  /** Applies to this plan only. */
   readonly waiver?: Waiver | undefined;
-  /** False: recorded records are not read, and the state entries are used instead. Library calls read them by default. */
+  /** If false, managed records are not read, and their state entries are used instead. Default of library calls: true. */
   readonly refresh: boolean;
   /** Addresses of resources that may be replaced. */
   readonly allowReplace?: readonly string[];
@@ -112,7 +111,7 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   readonly retryIgnored?: boolean;
   /** Addresses of resources whose missing records are created again, or `all`. */
   readonly allowRecreate?: readonly string[];
-  /** Go on if all records are missing, which looks like a wrong key; requires `allowRecreate: ['all']`. */
+  /** Continue even if all records are missing, which may mean a wrong API key. Requires `allowRecreate: ['all']`. */
   readonly evenIfAll?: boolean;
   /** Add the routes that lead to each changing record. */
   readonly routes?: boolean;

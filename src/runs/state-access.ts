@@ -28,14 +28,14 @@ interface StateChange {
   readonly options: LockOptions;
   /** The initial contents of a first state; generated if absent. */
   readonly fresh?: FreshState | undefined;
-  /** The state was lost and its remains were moved away: an empty one may be started. */
+  /** True if the state was lost and its remaining files were quarantined, so that an empty state may be started. */
   readonly isLost?: boolean | undefined;
   /** Default: the store of the workspace. */
   readonly store?: StateStore | undefined;
 }
 
-/** Shorter secrets are never shown either, but redacting them from every text would also redact ordinary words. */
-const SHORTEST_REDACTED = 8;
+/** Shorter secrets are redacted only from texts of the platform: elsewhere, this would also redact ordinary words. */
+const MIN_REDACTED_LENGTH = 8;
 
 /** Reads and changes the state of one workspace. */
 export class StateAccess {
@@ -47,10 +47,10 @@ export class StateAccess {
   /** The lock's holder when the state was last read. */
   holder: LockHolder | undefined;
   readonly context: RunContext;
-  /** For texts of the platform: redacts short secrets too. */
+  /** Redacts texts of the platform, including short secrets. */
   protected readonly platformRedactor = new Redactor();
-  #older: string | undefined;
-  #waiting: string | undefined;
+  #olderWarning: string | undefined;
+  #rescueWarning: string | undefined;
   #isWarned = false;
   #commit: Promise<string | undefined> | undefined;
 
@@ -62,7 +62,7 @@ export class StateAccess {
     this.store = this.storeAt(workspace.state);
   }
 
-  /** How a suggested command names this workspace. */
+  /** How a suggested command selects this workspace. */
   get selection(): WorkspaceSelection {
     const isOneOfMany = Object.keys(this.project.workspaces).length > 1;
     return this.context.selection ?? (isOneOfMany ? { workspace: this.workspace.name } : undefined);
@@ -119,7 +119,10 @@ export class StateAccess {
     };
   }
 
-  /** The network settings for an address. Throws `UserError` if the environment names an invalid proxy. */
+  /**
+   * Returns the network settings for an address.
+   * @throws UserError if the environment names an invalid proxy.
+   */
   network(address: string): Network {
     const proxy = URL.canParse(address) ? proxyFor(new URL(address), this.context.env) : undefined;
     for (const secret of secretsOf(proxy)) this.#redact(secret);
@@ -133,13 +136,13 @@ export class StateAccess {
     this.#redact(secret.reveal());
   }
 
-  /** For texts that are sent elsewhere: redacts short secrets too. */
+  /** Redacts a text that is sent elsewhere, including short secrets. */
   withoutSecrets(text: string): string {
     return this.platformRedactor.redact(this.context.redactor.redact(text));
   }
 
   #redact(secret: string): void {
-    if (secret.length >= SHORTEST_REDACTED) this.context.redactor.add(secret);
+    if (secret.length >= MIN_REDACTED_LENGTH) this.context.redactor.add(secret);
   }
 
   /**
@@ -147,13 +150,16 @@ export class StateAccess {
    * @param fresh the contents if there is no state yet; generated if absent.
    */
   async state(fresh?: FreshState): Promise<State> {
-    const state = await this.stateAhead(fresh);
+    const state = await this.stateWithoutWarnings(fresh);
     this.warnOfState();
     return state;
   }
 
-  /** The same without messages, which `warnOfState` logs later. @param until cancels the read. */
-  async stateAhead(fresh = freshState(), until?: AbortSignal): Promise<State> {
+  /**
+   * Reads the state without a lock and without logging its warnings, which `warnOfState` does later.
+   * @param until cancels the read.
+   */
+  async stateWithoutWarnings(fresh = freshState(), until?: AbortSignal): Promise<State> {
     const { workspaceId } = this.workspace;
     let older: string | undefined;
     this.holder = undefined;
@@ -169,10 +175,10 @@ export class StateAccess {
         this.holder = holder;
       },
     });
-    this.#isWarned &&= older === this.#older;
-    this.#older = older;
+    this.#isWarned &&= older === this.#olderWarning;
+    this.#olderWarning = older;
     const [rescue] = await rescuesOf(this.#root, state.lineage);
-    this.#waiting =
+    this.#rescueWarning =
       rescue && `${rescue.shown} holds ids that are not in the state yet: the next run that writes records them`;
     return state;
   }
@@ -180,34 +186,34 @@ export class StateAccess {
   /** Warns if the state is older than a copy, or lacks results of an earlier run. */
   warnOfState(): void {
     if (this.#isWarned) return;
-    for (const each of [this.#older, this.#waiting]) if (each !== undefined) this.context.log.warn(each);
+    for (const each of [this.#olderWarning, this.#rescueWarning]) if (each !== undefined) this.context.log.warn(each);
     this.#isWarned = true;
   }
 
-  /** A warning for the plan if the state that was read is an older one. */
+  /** The warning for the plan if the state is older than a copy of it. */
   get olderState(): string | undefined {
-    return this.#older;
+    return this.#olderWarning;
   }
 
-  /** Throws if this workspace has a state under another name, so that no second one is started. */
+  /** Throws if this workspace has or had another state, so that no second one is started. */
   refuseSecond(): Promise<void> {
     return refuseSecondState(this, {
       marks: marksOf(this.context, this.workspace.baseUrl),
-      elsewhere: (workspaceId) => this.#elsewhere(workspaceId),
+      elsewhere: (workspaceId) => this.#findElsewhere(workspaceId),
     });
   }
 
-  /** A state of the workspace elsewhere: under another name, or where it was before the settings changed. */
-  async #elsewhere(workspaceId: string): Promise<StateElsewhere | undefined> {
-    const beside = await this.store.elsewhere?.(workspaceId);
-    if (beside !== undefined) return beside;
-    for (const place of await this.#otherPlaces()) {
+  /** Finds a state of the workspace under another name, or at the location that it had before the settings changed. */
+  async #findElsewhere(workspaceId: string): Promise<StateElsewhere | undefined> {
+    const inStore = await this.store.elsewhere?.(workspaceId);
+    if (inStore !== undefined) return inStore;
+    for (const location of await this.#otherLocations()) {
       try {
-        const found = await searchAt(place, this.#storeUser(place))?.(workspaceId);
+        const found = await searchAt(location, this.#storeUser(location))?.(workspaceId);
         if (found !== undefined) return found;
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
-        const shown = backendOf(place).locationOf(place, this.#root);
+        const shown = backendOf(location).locationOf(location, this.#root);
         this.context.log.warn(`cannot check whether a state of this workspace is near ${shown}: ${error.message}`);
       }
     }
@@ -215,16 +221,16 @@ export class StateAccess {
   }
 
   /** Shared stores that are known without settings: the repository of the manifests, and the database of a fleet. */
-  async #otherPlaces(): Promise<StateLocation[]> {
+  async #otherLocations(): Promise<StateLocation[]> {
     const { local } = this.context;
     const { name: workspace, state } = this.workspace;
     const source = local?.source;
     const hasOrigin = source !== undefined || (await this.git?.('remote', 'get-url', 'origin'))?.code === 0;
-    const places = [
+    const locations = [
       local?.stateOf?.(workspace),
       hasOrigin ? placeOf({ backend: 'git' }, { workspace, root: this.#root, source }) : undefined,
     ];
-    return places.filter((each) => each !== undefined).filter(({ backend }) => backend !== state.backend);
+    return locations.filter((each) => each !== undefined).filter(({ backend }) => backend !== state.backend);
   }
 
   /** Runs work that changes the state under its lock. Results that an earlier run could not store are recorded first. */
@@ -237,7 +243,6 @@ export class StateAccess {
     return inSession(store, { ...options, fresh, beginning }, work);
   }
 
-  /** The options of a session. */
   sessionOptions(operation: string, { lockTimeout, allowOlderState = false }: LockOptions): SessionOptions {
     const { log, now } = this.context;
     return {
@@ -269,7 +274,7 @@ export class StateAccess {
     return this.#commit;
   }
 
-  /** Git in the repository of the manifests; undefined if there is none or it must not run, or if voxform fetched them. */
+  /** Runs git in the repository of the manifests. Undefined without a repository, if git must not run, or if voxform fetched them. */
   get git(): RepositoryGit | undefined {
     const { commit, local, env, kept } = this.context;
     return (commit ?? local?.source ?? kept) === undefined ? gitIn(this.#root, env) : undefined;

@@ -13,13 +13,13 @@ import { strayManifests } from '../project/stray-manifests.ts';
 interface ValidateProject extends Pick<LoadDesiredOptions, 'kinds' | 'lookups' | 'env' | 'signal' | 'memory'> {
   readonly cwd: string;
   readonly cacheFolder?: string | undefined;
-  /** `undefined` stands for the workspace that the environment or the project selects. */
+  /** `undefined` means the workspace that the environment or the project selects. */
   readonly names: readonly (string | undefined)[] | 'all';
   readonly mode: 'without-secrets' | 'offline' | 'offline-with-secrets';
   readonly policies: ExternalPolicies | undefined;
   /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local?: LocalPaths | undefined;
-  /** Keeps where each part of a spec was written, also without rules. */
+  /** Keeps the source positions of each spec, even without rules. */
   readonly withSources?: boolean | undefined;
 }
 
@@ -37,7 +37,7 @@ interface ValidatedProject {
 }
 
 /**
- * All problems of a project, its manifests and its rules for each workspace. The files are read once.
+ * Finds all problems of a project, its manifests and its rules for each workspace. The files are read once.
  * @throws UserError for an unknown workspace.
  */
 export async function validateProject(options: ValidateProject): Promise<ValidatedProject> {
@@ -66,7 +66,7 @@ export async function validateProject(options: ValidateProject): Promise<Validat
   }
 }
 
-/** The problems of each workspace that can be found despite an invalid project file. */
+/** Returns the problems of each workspace that can be found despite an invalid project file. */
 async function diagnosticsDespite(error: InvalidProject, options: ValidateProject): Promise<ValidatedWorkspace[]> {
   const wanted = options.names === 'all' ? Object.keys(error.usable?.workspaces ?? {}) : options.names;
   const found = [];

@@ -18,27 +18,27 @@ export interface VersionChanges {
   readonly changes: readonly PlannedChange[] | undefined;
 }
 
-interface Reading {
+interface VersionReads {
   readonly client: PlatformClient;
   /** All versions. */
   readonly listed: readonly VersionShown[];
   /** The maximum number of versions; each costs a request. */
-  readonly most: number;
+  readonly limit: number;
   /** True to leave out all values. */
   readonly isSealed: boolean;
   redact(text: string): string;
 }
 
-/** The latest published versions, newest first. */
+/** Returns the latest published versions with their changes, newest first. */
 export async function versionChanges(
-  of: VersionedRecord,
-  { client, listed, most, isSealed, redact }: Reading,
+  versioned: VersionedRecord,
+  { client, listed, limit, isSealed, redact }: VersionReads,
 ): Promise<readonly VersionChanges[]> {
-  const newest = listed.toSorted((a, b) => b.version - a.version).slice(0, most);
-  const records = await Promise.all(newest.map(({ version }) => of.versions.get(client, of.id, version)));
+  const newest = listed.toSorted((a, b) => b.version - a.version).slice(0, limit);
+  const records = await Promise.all(newest.map(({ version }) => versioned.versions.get(client, versioned.id, version)));
   return newest.map(({ version, published_at: at }, index) => {
     const [record, before] = [records[index], records[index + 1]];
-    const changes = record && before && differences(of, before, record);
+    const changes = record && before && differences(versioned, before, record);
     return {
       version,
       publishedAt: at ?? undefined,
@@ -49,7 +49,7 @@ export async function versionChanges(
   });
 }
 
-/** Fields of a manifest that both versions show. */
+/** Compares the manifest fields that both versions contain. */
 function differences({ kind: name, entry }: VersionedRecord, older: ShownRecord, newer: ShownRecord): PlannedChange[] {
   const kind = kindNamed(name);
   const roots = Object.keys(kind.spec.shape).filter((root) => older[root] !== undefined && newer[root] !== undefined);

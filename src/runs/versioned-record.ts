@@ -15,15 +15,15 @@ export interface VersionedRecord {
   readonly entry: ResourceEntry;
 }
 
-/** @throws UserError for an address of another kind, and for one that the state does not have. */
+/** @throws UserError if the kind has no versions, or if the state does not have the address. */
 export function versionedRecord(address: string, state: State): VersionedRecord {
   const parsed = parseAddress(address);
   if (parsed === undefined) throw misuse(EXPECTED_ADDRESS);
   const kind = kinds.get(parsed.kind);
   if (kind === undefined) throw unknownInState(address, state.resources.keys());
   if (kind.versions === undefined) {
-    const having = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
-    throw misuse(`${address} has no versions: only ${having.join(', ')} resources do`);
+    const kindsWithVersions = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
+    throw misuse(`${address} has no versions: only ${kindsWithVersions.join(', ')} resources do`);
   }
   const entry = state.resources.get(address);
   if (entry === undefined) throw unknownInState(address, state.resources.keys());

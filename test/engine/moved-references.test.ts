@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptable } from '../../src/runs/accepted-values.ts';
+import { acceptableValues } from '../../src/runs/accepted-values.ts';
 import { actionsIn, at, Bench, outcomes } from './bench.ts';
 import { agent, number, ref, user } from './resources.ts';
 
@@ -64,7 +64,7 @@ describe('an agent that was deleted behind a reference', () => {
     await w.apply(desired(), { allowRecreate: ['Agent/a'] });
     const drift = await w.drift(desired());
     expect(actionsIn(drift)).toEqual(['manual PhoneNumber/desk']);
-    expect(acceptable(drift, [])).toMatchObject({
+    expect(acceptableValues(drift, [])).toMatchObject({
       wanted: [],
       refused: [{ address: 'PhoneNumber/desk', why: expect.stringContaining('Agent/a') }],
     });

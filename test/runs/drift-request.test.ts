@@ -5,7 +5,7 @@ import type { HostRequest } from '../../src/hosting/code-host.ts';
 import { hostKinds } from '../../src/hosting/index.ts';
 import type { ProjectConfig } from '../../src/project/project.ts';
 import type { PullRequestSettings } from '../../src/project/pull-requests-schema.ts';
-import { decideRequest, type RequestSeen } from '../../src/runs/drift-request/keep-request.ts';
+import { decideRequest, type HostFacts } from '../../src/runs/drift-request/reconcile-request.ts';
 import {
   blobId,
   driftIn,
@@ -15,11 +15,11 @@ import {
   markIn,
   withText,
 } from '../../src/runs/drift-request/request-mark.ts';
-import { type ProjectOrigin, requestPlace } from '../../src/runs/drift-request/request-place.ts';
+import { type ProjectOrigin, requestTarget } from '../../src/runs/drift-request/request-target.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 
 const wanted = { drift: 'd1', text: 'Text', ended: 'Over', hasFiles: true };
-const done = { isOurs: true, isDone: true };
+const done = { isOurs: true, isUpToDate: true };
 
 function request(state: HostRequest['state'], drift = 'd1'): HostRequest {
   return {
@@ -32,12 +32,12 @@ function request(state: HostRequest['state'], drift = 'd1'): HostRequest {
   };
 }
 
-function seen(changes: Partial<RequestSeen>): RequestSeen {
+function seen(changes: Partial<HostFacts>): HostFacts {
   return { base: 'main', branch: done, requests: [], ...changes };
 }
 
 /** What is decided, and the steps in short. */
-function decided(text: Partial<typeof wanted>, changes: Partial<RequestSeen>): string {
+function decided(text: Partial<typeof wanted>, changes: Partial<HostFacts>): string {
   const decision = decideRequest({ ...wanted, ...text }, seen(changes));
   const steps = 'steps' in decision ? decision.steps : [];
   const words = steps.map((step) => (step.do === 'change' ? Object.keys(step.change).join('+') : step.do));
@@ -45,8 +45,8 @@ function decided(text: Partial<typeof wanted>, changes: Partial<RequestSeen>): s
 }
 
 describe('what becomes of a request', () => {
-  const stale = { ...done, isDone: false };
-  it.each<[reason: string, Partial<typeof wanted>, Partial<RequestSeen>, string]>([
+  const stale = { ...done, isUpToDate: false };
+  it.each<[reason: string, Partial<typeof wanted>, Partial<HostFacts>, string]>([
     ['nothing is there', {}, { branch: undefined }, 'open, push, open'],
     ['a commit came through, and no request', {}, {}, 'open, open'],
     ['all is as it should be', {}, { requests: [request('open')] }, 'open'],
@@ -138,7 +138,7 @@ describe('where a request belongs', () => {
   ) => {
     const project = { root: '/nowhere', pullRequests: settings } as ProjectConfig;
     const origin: ProjectOrigin = { address, ref, folder };
-    return requestPlace({ project, workspace: 'test', origin, env, signal: new AbortController().signal });
+    return requestTarget({ project, workspace: 'test', origin, env, signal: new AbortController().signal });
   };
 
   it('is worked out from the address of the repository', async () => {
@@ -198,14 +198,14 @@ describe('where a request belongs', () => {
     };
     const origin = { checkout: folder.root };
     const { signal } = new AbortController();
-    expect(await requestPlace({ project, workspace: 'test', origin, env, signal })).toMatchObject({
+    expect(await requestTarget({ project, workspace: 'test', origin, env, signal })).toMatchObject({
       host: 'gitlab',
       api: 'https://x.example/git/api/v4',
       repository: 'a/b',
       base: undefined,
     });
     await using elsewhere = await temporaryFolder();
-    const outside = requestPlace({ project, workspace: 'test', origin: { checkout: elsewhere.root }, env, signal });
+    const outside = requestTarget({ project, workspace: 'test', origin: { checkout: elsewhere.root }, env, signal });
     await expect(outside).rejects.toThrow('cannot read the repository');
   });
 });

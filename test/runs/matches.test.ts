@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Resource } from '../../src/manifests/resource.ts';
 import type { FoundRecord } from '../../src/runs/discover.ts';
-import { type Match, matchesFor, type Remembered } from '../../src/runs/recover/matches.ts';
+import { type BackupRecord, type Match, matchesFor } from '../../src/runs/recover/matches.ts';
 import type { JsonObject } from '../../src/values/json.ts';
 import { fromForms, Secret } from '../../src/values/value.ts';
 
@@ -35,15 +35,15 @@ interface Case {
 
 function match({ wanted, records, held = {}, remembered = {}, bases = [] }: Case): readonly Match[] {
   return matchesFor({
-    wanted,
+    manifests: wanted,
     discovery: {
       records: new Map(Object.entries(records)),
       lookups: new Map([['KnowledgeBase', bases]]),
       missed: [],
     },
-    held: new Map(Object.entries(held).map(([kind, ids]) => [kind, new Set(ids)])),
+    inUse: new Map(Object.entries(held).map(([kind, ids]) => [kind, new Set(ids)])),
     remembered: new Map(
-      Object.entries(remembered).map(([address, id]): [string, Remembered] => [address, { id, source: 'a backup' }]),
+      Object.entries(remembered).map(([address, id]): [string, BackupRecord] => [address, { id, source: 'a backup' }]),
     ),
   });
 }

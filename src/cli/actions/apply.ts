@@ -15,8 +15,8 @@ import {
   unliftedGuards,
 } from '../../runs/apply-plan.ts';
 import { checkStateInCi, refuseFirstState } from '../../runs/first-state.ts';
-import { judgedPlan, refuseDenied, revalidatedPlan } from '../../runs/judged-plan.ts';
-import { openWorkspace, type SessionWanted, withSession } from '../../runs/open-workspace.ts';
+import { planWithViolations, refuseDenied, revalidatedPlan } from '../../runs/judged-plan.ts';
+import { openWorkspace, type SessionRequest, withSession } from '../../runs/open-workspace.ts';
 import { aheadFor, changesIn, type PlanSurroundings, withManifests } from '../../runs/planning.ts';
 import type { GuardOptions, LockOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
@@ -69,7 +69,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
     isStateErrorShown = stateError !== undefined;
   };
   const carryingOut = (
-    given: Pick<SessionWanted, 'fresh' | 'client'>,
+    given: Pick<SessionRequest, 'fresh' | 'client'>,
     plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,
   ): Promise<number> =>
     withSession(opened, { operation: 'apply', options, ...given }, async ({ session, client }) => {
@@ -92,7 +92,7 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   return withManifests(opened, options, async ({ desired, early }) => {
     refuseInvalidWaivers(options.waiver?.rules ?? [], opened.ruleSet.rules);
     return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
-      judgedPlan({
+      planWithViolations({
         ...surroundings,
         desired,
         options,

@@ -8,7 +8,7 @@ import { draftWorkspace } from '../../runs/draft-workspace.ts';
 import { namesInManifests } from '../../runs/export/manifest-names.ts';
 import { type FileLayout, type ProjectFile, projectFiles } from '../../runs/export/project-files.ts';
 import { ownSecrets } from '../../runs/export/secret-names.ts';
-import { notingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
+import { collectingTokens, type TokenUrl } from '../../runs/export/token-urls.ts';
 import { otherFiles, refuseNonEmpty, writeFolder } from '../../runs/export/write-folder.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
@@ -56,7 +56,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     workspaceIds: options.workspaceIds ?? false,
     settings: (await settingsFiles(false)).map(([path, text]) => ({ path, text })),
   });
-  const noted = notingTokens(untilStopped(files, context), tokens);
+  const noted = collectingTokens(untilStopped(files, context), tokens);
   const { written, replaced } = await writeFolder(target, noted, { last: file, replace: options.force });
   const left = options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
   progress.clear();

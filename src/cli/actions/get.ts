@@ -8,8 +8,8 @@ import { isReversed, momentOf } from '../../platform/date-range.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { type Advice, advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
-import { type CallCondition, callCondition, callFields } from '../../runs/call-selection.ts';
-import { idsInState, type Missed, mentionedIds, readMentioned, why } from '../../runs/discover.ts';
+import { type CallCondition, callFields, parseCallCondition } from '../../runs/call-selection.ts';
+import { idsInState, type MissedRecord, mentionedIds, missingReason, readMentioned } from '../../runs/discover.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type AnyRecord, type RecordType, recordTypes } from '../../runs/record-types.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
@@ -90,7 +90,7 @@ function lacksList({ list, ofRecord }: RecordType): boolean {
 /** The state is optional: it only adds addresses to ids. */
 async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promise<State | undefined> {
   try {
-    return await opened.stateAhead();
+    return await opened.stateWithoutWarnings();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     log.warn(`addresses not shown: ${error.message}`);
@@ -237,7 +237,7 @@ async function unlisted(kind: Kind, { options, opened, client, state, log }: Rec
     ...(state?.orphans ?? []).map((orphan) => [orphan.address, orphan] as const),
   ];
   const known = [...idsInState(held)].filter((each) => each.kind === kind.name);
-  const missed: Missed[] = [];
+  const missed: MissedRecord[] = [];
   const heard = await mentionedIds(kind, { client, known, since: options.callsFrom, missed });
   for (const { because } of missed) log.warn(`${kind.name}: ${because}`);
   const inState = new Set(known.map(({ id }) => id));
@@ -249,7 +249,7 @@ async function unlisted(kind: Kind, { options, opened, client, state, log }: Rec
     onGap(id, seen) {
       // Not a warning, because calls of deleted agents remain.
       const clauses = mentioned.get(id);
-      if (clauses !== undefined) log.debug(`${kind.name} ${id}: ${why(seen, clauses)}.`);
+      if (clauses !== undefined) log.debug(`${kind.name} ${id}: ${missingReason(seen, clauses)}.`);
     },
   });
   return { records, ...(kind.mentions !== undefined && { mentioned }) };
@@ -331,7 +331,7 @@ function conditions({ agent, outcome, where = [] }: GetFlags): CallCondition[] {
   const equals = (field: string, value: string | undefined): CallCondition[] =>
     value === undefined ? [] : [{ field, operator: '=', value }];
   const others = where.map((text) => {
-    const condition = callCondition(text);
+    const condition = parseCallCondition(text);
     if ('problem' in condition) {
       throw misuse(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
     }

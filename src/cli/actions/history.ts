@@ -15,10 +15,10 @@ interface HistoryOptions {
 }
 
 export async function history(context: Context, options: HistoryOptions): Promise<void> {
-  const { number: most, output } = options;
+  const { number: limit, output } = options;
   const { store, workspace } = await openWorkspace(context, { requireKey: false });
   const all = await pastRuns(store);
-  const runs = selectRuns(all, { ...options, most });
+  const runs = selectRuns(all, { ...options, limit });
   const { terminal } = context;
   if (output === 'json') {
     const header = { format_version: 1, voxform_version: VERSION, workspace: workspace.name } as const;

@@ -3,7 +3,7 @@ import { comparisonOf, impactText } from '../../output/impact-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
-import { type FailCondition, failCondition, gapsOf, isMet, shareIn } from '../../runs/impact/conditions.ts';
+import { type FailCondition, gapsOf, isMet, parseFailCondition, shareIn } from '../../runs/impact/conditions.ts';
 import type { Compared, ImpactDocument } from '../../runs/impact/impact-document.ts';
 import { measureImpact } from '../../runs/impact/measure-impact.ts';
 import type { ShareField } from '../../runs/impact/tally.ts';
@@ -57,7 +57,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
 }
 
 function conditionOf(text: string): FailCondition {
-  const condition = failCondition(text);
+  const condition = parseFailCondition(text);
   if ('problem' in condition) throw misuse(`--fail-if ${text}: ${condition.problem}`);
   return condition;
 }

@@ -2,7 +2,7 @@ import { claimOf, importById, recordClaims } from '../../engine/apply/import-rec
 import type { Resource } from '../../manifests/resource.ts';
 import { advice, command, misuse } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
-import { checkRows, InvalidRows, kindToImport, type RowsImport, readRows } from '../../runs/import-rows.ts';
+import { checkRows, InvalidRows, importableKind, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace, withSession } from '../../runs/open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
@@ -30,7 +30,7 @@ async function importRecord(
   { address, id }: { readonly address: string; readonly id: string },
   options: ImportOptions,
 ): Promise<void> {
-  const kind = kindToImport(address);
+  const kind = importableKind(address);
   if (typeof kind === 'string') throw misuse(kind);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;

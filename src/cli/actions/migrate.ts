@@ -13,7 +13,7 @@ import { mapPath } from '../../runs/migrate/id-map.ts';
 import { parseNameMap } from '../../runs/migrate/knowledge-map.ts';
 import { exportLive, type LiveExport } from '../../runs/migrate/live-export.ts';
 import {
-  type Migrating,
+  type MigrationInput,
   type MigrationOptions,
   type MigrationPreview,
   previewMigration,
@@ -114,7 +114,7 @@ async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desire
   });
 }
 
-type Moving = Migrating & { readonly context: Context; readonly options: MigrateOptions };
+type Moving = MigrationInput & { readonly context: Context; readonly options: MigrateOptions };
 
 /** Prints the actions without executing them. */
 async function show(running: Moving): Promise<number> {

@@ -8,10 +8,10 @@ import { advice, command, ExitCode, misuse, UserError } from '../../problems/use
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   checkOrphans,
+  closeInState,
   isRightPlatform,
   type OrphanStatus,
   type RecordReads,
-  recordClosed,
 } from '../../runs/orphan-status.ts';
 import type { LockOptions, PlatformOptions } from '../../runs/run-context.ts';
 import { openOrphans } from '../../state/state.ts';
@@ -50,7 +50,7 @@ async function check(
   let { looked, isTrusted } = await opened.withClient(options, async (client) => {
     const looking: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
     const looked: readonly OrphanStatus[] = await checkOrphans(wanted, looking);
-    return { looked, isTrusted: await isRightPlatform(looked, await opened.stateAhead(), looking) };
+    return { looked, isTrusted: await isRightPlatform(looked, await opened.stateWithoutWarnings(), looking) };
   });
   const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
   if (options.output === 'text') print(context, opened, { ...options, known: looked });
@@ -60,7 +60,7 @@ async function check(
   } else if (gone.length > 0 && exitCode === undefined) {
     const closed = { because: 'deleted', since: context.now().toISOString() } as const;
     const closing = gone.map(({ exists, ...orphan }) => ({ ...orphan, closed }));
-    const done = new Set(await recordClosed(opened, closing, options));
+    const done = new Set(await closeInState(opened, closing, options));
     for (const { address, id } of gone.filter((each) => done.has(each.id)))
       context.log.info(`Closed ${address} (${id}): missing from the platform.`);
     looked = looked.map((each) => (done.has(each.id) ? { ...each, closed } : each));
@@ -85,7 +85,7 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
   const before = new Set(all ? open : ids.flatMap((given) => namedBy(given, listed)));
   if (before.size === 0) context.log.info('No open orphans.');
   const closing = [...before].map((orphan) => ({ ...orphan, closed }));
-  const done = new Set(await recordClosed(opened, closing, options));
+  const done = new Set(await closeInState(opened, closing, options));
   for (const { address, id, closed: earlier } of before) {
     const instead = earlier === undefined || earlier.because === because ? '' : ` (was ${earlier.because})`;
     if (done.has(id)) context.terminal.out(`Closed ${address} (${id}): ${because}${instead}.\n`);

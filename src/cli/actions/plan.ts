@@ -9,7 +9,7 @@ import { denials } from '../../policies/waivers.ts';
 import { shellWord } from '../../problems/shell-word.ts';
 import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
-import { judged } from '../../runs/judged-plan.ts';
+import { withViolations } from '../../runs/judged-plan.ts';
 import { changesIn } from '../../runs/planning.ts';
 import type { Context } from '../context.ts';
 import {
@@ -44,7 +44,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
     async look(opened) {
       const all = { opened, options: { ...options, routes: true } };
       const document = await withPlan(context, all, async (planned, sources) => {
-        const { plan } = await judged(planned, { ...options, ...all, ...sources });
+        const { plan } = await withViolations(planned, { ...options, ...all, ...sources });
         return plan.document;
       });
       if (out !== undefined) {

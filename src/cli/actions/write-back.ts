@@ -6,8 +6,8 @@ import { plural } from '../../output/plural.ts';
 import { needsPerson, requestJson, requestWords, requestWriter } from '../../output/request-text.ts';
 import { ExitCode, misuse } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
-import { acceptanceOf, type DriftFacts, driftValues, type ValuesFound } from '../../runs/accepted-values.ts';
-import { executeProposal, proposalOf, proposedDrift } from '../../runs/drift-request/propose-drift.ts';
+import { acceptanceOf, type DriftFacts, driftValues, type FoundValues } from '../../runs/accepted-values.ts';
+import { executeProposal, proposalOf, proposeDrift } from '../../runs/drift-request/propose-drift.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { preparedToPlan } from '../../runs/planning.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
@@ -73,7 +73,7 @@ async function acceptByRequest(
   const { terminal, log, interrupts } = context;
   const { opened, drift } = facts;
   const { root: checkout } = opened.project;
-  const acceptance = await proposedDrift(facts);
+  const acceptance = await proposeDrift(facts);
   const { files, refused } = acceptance;
   const isJson = options.output === 'json';
   const words = { verb: 'Pull request', nothing: 'No drift to accept.' };
@@ -109,7 +109,7 @@ export interface WriteBackOptions extends JsonFlag {
 }
 
 interface WritingBack {
-  readonly found: ValuesFound;
+  readonly found: FoundValues;
   readonly options: WriteBackOptions;
   readonly command: string;
   readonly words: AcceptanceWords;

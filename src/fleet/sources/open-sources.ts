@@ -8,7 +8,7 @@ import type { Environment } from '../../manifests/secret-reader.ts';
 import { secretsOf } from '../../operator/git/git-source.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { CHECKOUTS, type LocalPaths, resolveLinks } from '../../project/local-paths.ts';
-import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-place.ts';
+import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-target.ts';
 import { requiredText } from '../../state/backends/settings.ts';
 import type { StateLocation } from '../../state/state-location.ts';
 import { lazily } from '../../values/lazily.ts';

@@ -9,7 +9,7 @@ import { gitEnvironment, ISOLATION_SETTINGS, removeStaleFiles } from '../../git/
 import { misuse, UserError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
 import { treeProblem } from '../../project/project-size.ts';
-import type { ProjectOrigin } from '../../runs/drift-request/request-place.ts';
+import type { ProjectOrigin } from '../../runs/drift-request/request-target.ts';
 import type { Fetched, ManifestSource, Version } from '../source.ts';
 
 interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { actions, writes } from '../../engine/plan/plan-actions.ts';
 import { isNotApplied, type PlanDocument } from '../../engine/plan/plan-document.ts';
 import type { RequestEvent } from '../../platform/transport.ts';
-import type { KeptRequest } from '../../runs/drift-request/keep-request.ts';
+import type { RequestResult } from '../../runs/drift-request/reconcile-request.ts';
 import { type RunReport, runResults } from '../run-report.ts';
 
 /** The result of a notification; a delayed one has another result later. */
@@ -42,7 +42,7 @@ type Status = (typeof statuses)[number];
 
 /** The statuses of the pull request for drift; `failing` if the host did not execute a request. */
 export const requestStatuses = [
-  ...(['none', 'open', 'closed', 'rejected', 'foreign', 'behind'] satisfies KeptRequest['is'][]),
+  ...(['none', 'open', 'closed', 'rejected', 'foreign', 'behind'] satisfies RequestResult['is'][]),
   'failing',
 ] as const;
 

@@ -6,22 +6,32 @@ import {
   all,
   type CallSite,
   type Checker,
+  dataPart,
   hiddenFailure,
   type MacroFrame,
   type RulePart,
   type Run,
-  reading,
 } from './part.ts';
 import type { Expression, Parts } from './syntax.ts';
 import { compiled } from './text-functions.ts';
 import { formatIn, timeMethods } from './time-functions.ts';
 import { ANY, BOOL, joined, type Type, wordFor } from './types.ts';
-import { type CelSort, type CelValue, HiddenValue, isList, isMap, Meter, NoValue, Opaque, sortOf } from './values.ts';
+import {
+  type CelValue,
+  HiddenValue,
+  isList,
+  isMap,
+  Meter,
+  NoValue,
+  Opaque,
+  type ValueType,
+  valueTypeOf,
+} from './values.ts';
 
-/** Methods of lists and objects with a variable and an expression. */
+/** Methods of lists and objects that take a variable and an expression. */
 export const MACROS = ['all', 'exists', 'exists_one', 'map', 'filter'];
 
-/** A function, method, operator or index. */
+/** Checks and compiles a call of a function, method, operator or index. */
 export function callOf(checker: Checker, call: Parts<'callExpr'>, site: CallSite): RulePart {
   const { function: name, target, args } = call;
   const { offset, bound } = site;
@@ -32,17 +42,17 @@ export function callOf(checker: Checker, call: Parts<'callExpr'>, site: CallSite
   if (target === undefined && name === 'has') {
     return checker.problem('has requires a field, such as has(spec.name)', offset);
   }
-  if (target === undefined && name === 'isSecret') return secrecy(checker, args, site);
+  if (target === undefined && name === 'isSecret') return secretTest(checker, args, site);
   if (target !== undefined && MACROS.includes(name)) {
     return checker.problem(`${name} requires a variable and an expression: list.${name}(x, …)`, offset);
   }
   const table = target !== undefined ? methods : Object.hasOwn(operators, name) ? operators : functions;
-  if (!Object.hasOwn(table, name)) return unknown(checker, name, { isMethod: target !== undefined, offset });
+  if (!Object.hasOwn(table, name)) return unknownFunction(checker, name, { isMethod: target !== undefined, offset });
   const parts = [...(target === undefined ? [] : [target]), ...args].map(readable);
-  return applied(checker, { name, overloads: table[name] ?? [], parts, at: offset });
+  return application(checker, { name, overloads: table[name] ?? [], parts, at: offset });
 }
 
-function unknown(
+function unknownFunction(
   checker: Checker,
   name: string,
   { isMethod, offset }: { isMethod: boolean; offset: number },
@@ -65,7 +75,7 @@ interface Application {
   readonly at: number;
 }
 
-function applied(checker: Checker, { name, overloads, parts, at }: Application): RulePart {
+function application(checker: Checker, { name, overloads, parts, at }: Application): RulePart {
   const types = parts.map(({ type }) => type);
   const possible = overloads.filter(({ takes }) => accepts(takes, types));
   const problem =
@@ -79,13 +89,13 @@ function applied(checker: Checker, { name, overloads, parts, at }: Application):
       run.meter.take(1);
       const values = all(parts, run, frame);
       if (values instanceof NoValue) return values;
-      return grows ? extended(values) : resultOf(values, { name, overloads, at, meter: run.meter });
+      return grows ? extended(values) : callOverload(values, { name, overloads, at, meter: run.meter });
     },
   };
   return parts.every(({ constant }) => constant !== undefined) ? folded(checker, part) : part;
 }
 
-/** The parser's name of the list that a macro builds. Nothing else refers to this list, so items are added in place. */
+/** The parser's name for the list that a macro builds. Nothing else refers to this list, so items are added in place. */
 const ACCUMULATED = '@result';
 
 function extended([list, items]: readonly CelValue[]): CelValue {
@@ -93,16 +103,16 @@ function extended([list, items]: readonly CelValue[]): CelValue {
   return list as CelValue;
 }
 
-type Calling = Omit<Application, 'parts'> & { readonly meter: Meter };
+type OverloadCall = Omit<Application, 'parts'> & { readonly meter: Meter };
 
-function resultOf(values: readonly CelValue[], { name, overloads, at, meter }: Calling): CelValue | NoValue {
-  const sorts = values.map(sortOf);
+function callOverload(values: readonly CelValue[], { name, overloads, at, meter }: OverloadCall): CelValue | NoValue {
+  const types = values.map(valueTypeOf);
   const chosen = overloads.find(
     ({ takes }) =>
-      takes.length === sorts.length && takes.every((sort, index) => sort === 'any' || sort === sorts[index]),
+      takes.length === types.length && takes.every((type, index) => type === 'any' || type === types[index]),
   );
   if (chosen === undefined) {
-    const words = sorts.map((sort) => wordFor({ is: sort === 'opaque' ? 'secret' : sort } as Type));
+    const words = types.map((type) => wordFor({ is: type === 'opaque' ? 'secret' : type } as Type));
     return new NoValue(`${shownOperator(name)} cannot take ${words.join(' and ')}`, { offset: at });
   }
   try {
@@ -114,7 +124,7 @@ function resultOf(values: readonly CelValue[], { name, overloads, at, meter }: C
   }
 }
 
-/** A constant is computed once. If it has no result, the rule has a problem. */
+/** Computes a constant once. If it has no result, the rule has a problem. */
 function folded(checker: Checker, part: RulePart): RulePart {
   const run: Run = { variables: {}, meter: new Meter(MAX_FOLDED), last: undefined };
   const constant = attempt(() => part.run(run, undefined));
@@ -126,12 +136,12 @@ function folded(checker: Checker, part: RulePart): RulePart {
 const MAX_FOLDED = 10_000;
 
 function accepts(takes: Overload['takes'], types: readonly Type[]): boolean {
-  return takes.length === types.length && takes.every((sort, index) => fits(sort, types[index] ?? ANY));
+  return takes.length === types.length && takes.every((type, index) => fits(type, types[index] ?? ANY));
 }
 
-function fits(sort: CelSort | 'any', { is }: Type): boolean {
-  if (sort === 'any' || is === 'any' || is === 'nothing') return true;
-  return sort === (is === 'object' ? 'map' : is);
+function fits(type: ValueType | 'any', { is }: Type): boolean {
+  if (type === 'any' || is === 'any' || is === 'nothing') return true;
+  return type === (is === 'object' ? 'map' : is);
 }
 
 function mismatch(name: string, overloads: readonly Overload[], types: readonly Type[]): string {
@@ -143,7 +153,7 @@ function mismatch(name: string, overloads: readonly Overload[], types: readonly 
   return `${shown} cannot take ${types.map(wordFor).join(' and ')}${hint}`;
 }
 
-/** Why a comparison has the same result for every resource. */
+/** Returns the reason why a comparison has the same result for every resource, if it does. */
 function neverEqual(name: string, [a = ANY, b = ANY]: readonly Type[]): string | undefined {
   if (name !== '_==_' && name !== '_!=_') return undefined;
   const groups = [a, b].map(({ is }) => GROUPS[is] ?? is);
@@ -155,7 +165,7 @@ function neverEqual(name: string, [a = ANY, b = ANY]: readonly Type[]): string |
   return `this is never ${JSON.stringify(text)}${near}`;
 }
 
-/** Types whose values may be equal. */
+/** Groups of types whose values may be equal. */
 const GROUPS: Partial<Record<Type['is'], string>> = {
   any: 'open',
   nothing: 'open',
@@ -172,26 +182,26 @@ function wrongText(name: string, parts: readonly RulePart[]): string | undefined
   return Object.hasOwn(timeMethods, name) ? problemOf(() => formatIn(text)) : undefined;
 }
 
-/** `list[0]`, and `object["field"]`. */
+/** Checks and compiles `list[0]` and `object["field"]`. */
 function indexOf(checker: Checker, args: readonly Expression[], { offset, bound }: CallSite): RulePart {
-  const held = checker.readable(args[0], bound);
+  const operand = checker.readable(args[0], bound);
   const index = checker.readable(args[1], bound);
-  if (typeof index.constant === 'string') return checker.field(held, index.constant, index.offset);
-  const label = held.label && `${held.label}[${index.constant ?? '…'}]`;
-  const { is } = held.type;
+  if (typeof index.constant === 'string') return checker.field(operand, index.constant, index.offset);
+  const label = operand.label && `${operand.label}[${index.constant ?? '…'}]`;
+  const { is } = operand.type;
   const isKeyed = is === 'map' || is === 'object';
-  if (!isKeyed && !fits('list', held.type)) {
-    return checker.problem(`${held.label ?? 'this'} is ${wordFor(held.type)} and has no items`, offset);
+  if (!isKeyed && !fits('list', operand.type)) {
+    return checker.problem(`${operand.label ?? 'this'} is ${wordFor(operand.type)} and has no items`, offset);
   }
   if (!fits(isKeyed ? 'string' : 'int', index.type) && is !== 'any') {
     return checker.problem(`the index must be ${isKeyed ? 'text' : 'an int'}`, index.offset);
   }
-  const { path } = held;
-  return reading({
-    type: is === 'list' || is === 'map' ? held.type.of : ANY,
+  const { path } = operand;
+  return dataPart({
+    type: is === 'list' || is === 'map' ? operand.type.of : ANY,
     offset,
     label,
-    fetch: (run, frame) => itemAt(held.run(run, frame), index.run(run, frame), { offset, label }),
+    fetch: (run, frame) => itemAt(operand.run(run, frame), index.run(run, frame), { offset, label }),
     ...(path !== undefined && {
       path: (run, frame) => {
         const at = index.run(run, frame);
@@ -202,24 +212,25 @@ function indexOf(checker: Checker, args: readonly Expression[], { offset, bound 
 }
 
 function itemAt(
-  held: CelValue | NoValue,
+  operand: CelValue | NoValue,
   index: CelValue | NoValue,
   { offset, label = 'the item' }: Pick<RulePart, 'offset' | 'label'>,
 ): CelValue | NoValue {
-  if (held instanceof NoValue) return held;
+  if (operand instanceof NoValue) return operand;
   if (index instanceof NoValue) return index;
   const missing = new NoValue(`${label} is not set`, { offset, isMissing: true });
-  if (isList(held) && typeof index === 'bigint') {
+  if (isList(operand) && typeof index === 'bigint') {
     // An item may be null.
-    const item = held[Number(index)];
+    const item = operand[Number(index)];
     return item === undefined ? missing : item;
   }
-  if (isMap(held) && typeof index === 'string') return Object.hasOwn(held, index) ? (held[index] as CelValue) : missing;
+  if (isMap(operand) && typeof index === 'string')
+    return Object.hasOwn(operand, index) ? (operand[index] as CelValue) : missing;
   return new NoValue(`${label} cannot be read with this index`, { offset });
 }
 
-/** `isSecret(spec.url)` */
-function secrecy(checker: Checker, args: readonly Expression[], { offset, bound }: CallSite): RulePart {
+/** Checks and compiles `isSecret(spec.url)`. */
+function secretTest(checker: Checker, args: readonly Expression[], { offset, bound }: CallSite): RulePart {
   const [part] = args.map((arg) => checker.part(arg, bound));
   const fetch = part?.fetch;
   if (part === undefined || fetch === undefined || args.length !== 1) {
@@ -232,7 +243,7 @@ function secrecy(checker: Checker, args: readonly Expression[], { offset, bound 
       run.meter.take(1);
       if (part.path !== undefined) run.last = { part, frame };
       const value = fetch(run, frame);
-      return value instanceof NoValue ? value : value instanceof Opaque && value.why === 'secret';
+      return value instanceof NoValue ? value : value instanceof Opaque && value.reason === 'secret';
     },
   };
 }
@@ -241,8 +252,8 @@ type LazyOperator = (checker: Checker, parts: readonly RulePart[], offset: numbe
 
 /** Operators that do not evaluate all of their parts, or continue if one has no value. */
 const logic: Readonly<Record<string, LazyOperator | undefined>> = {
-  '_&&_': connective({ decides: false, shown: '&&' }),
-  '_||_': connective({ decides: true, shown: '||' }),
+  '_&&_': logicOperator({ decides: false, shown: '&&' }),
+  '_||_': logicOperator({ decides: true, shown: '||' }),
   '_?_:_': conditional,
   '@not_strictly_false': (_, [part], offset) => ({
     type: BOOL,
@@ -251,8 +262,8 @@ const logic: Readonly<Record<string, LazyOperator | undefined>> = {
   }),
 };
 
-/** One deciding side is sufficient, even if the other one has no value. */
-function connective({ decides, shown }: { readonly decides: boolean; readonly shown: string }): LazyOperator {
+/** Compiles `&&` or `||`. One deciding side is sufficient, even if the other side has no value. */
+function logicOperator({ decides, shown }: { readonly decides: boolean; readonly shown: string }): LazyOperator {
   return (checker, parts, offset) => {
     for (const part of parts) expectBool(checker, part, shown);
     return {
@@ -298,7 +309,7 @@ export function isBool({ is }: Type): boolean {
   return is === 'bool' || is === 'any' || is === 'nothing';
 }
 
-/** True, false, or the reason for neither. */
+/** Returns true, false, or the reason why there is no result. */
 export function booleanOf(part: RulePart, run: Run, frame: MacroFrame | undefined): boolean | NoValue {
   const value: CelValue | NoValue = part.run(run, frame);
   if (typeof value === 'boolean' || value instanceof NoValue) return value;

@@ -6,10 +6,10 @@ import {
   type BoundName,
   type CallSite,
   type Checker,
+  dataPart,
   type MacroFrame,
   type RulePart,
   type Run,
-  reading,
 } from './part.ts';
 import { type Expression, type Parts, readSyntax, type Syntax } from './syntax.ts';
 import { ANY, BOOL, DOUBLE, INT, joined, listOf, NOTHING, STRING, type Type, wordFor } from './types.ts';
@@ -38,9 +38,9 @@ class Compiler implements Checker {
       case 'identExpr':
         return this.#variable(exprKind.value.name, offset, bound);
       case 'selectExpr': {
-        const { operand, field, testOnly } = exprKind.value;
-        const held = this.required(operand, bound);
-        return testOnly ? this.#presence(held, field, offset) : this.field(held, field, offset);
+        const { field, testOnly } = exprKind.value;
+        const operand = this.required(exprKind.value.operand, bound);
+        return testOnly ? this.#presence(operand, field, offset) : this.field(operand, field, offset);
       }
       case 'callExpr':
         return callOf(this, exprKind.value, { offset, bound });
@@ -49,7 +49,7 @@ class Compiler implements Checker {
       case 'structExpr':
         return this.#map(exprKind.value, { offset, bound });
       case 'comprehensionExpr':
-        return foldOf(this, exprKind.value, { offset, bound });
+        return macroOf(this, exprKind.value, { offset, bound });
       default:
         return this.problem('not supported here', offset);
     }
@@ -65,20 +65,25 @@ class Compiler implements Checker {
   }
 
   #constant(kind: { readonly case?: string | undefined; readonly value?: unknown }, offset: number): RulePart {
-    const of = (constant: CelValue, type: Type): RulePart => ({ type, offset, constant, run: () => constant });
+    const constantPart = (constant: CelValue, type: Type): RulePart => ({
+      type,
+      offset,
+      constant,
+      run: () => constant,
+    });
     switch (kind.case) {
       case 'stringValue':
-        return of(kind.value as string, { is: 'string', values: [kind.value as string] });
+        return constantPart(kind.value as string, { is: 'string', values: [kind.value as string] });
       case 'int64Value':
         return BigInt.asIntN(64, kind.value as bigint) === kind.value
-          ? of(kind.value, INT)
+          ? constantPart(kind.value, INT)
           : this.problem('the number is too large', offset);
       case 'doubleValue':
-        return of(kind.value as number, DOUBLE);
+        return constantPart(kind.value as number, DOUBLE);
       case 'boolValue':
-        return of(kind.value as boolean, BOOL);
+        return constantPart(kind.value as boolean, BOOL);
       case 'nullValue':
-        return of(null, { is: 'null' });
+        return constantPart(null, { is: 'null' });
       default:
         return this.problem('bytes and unsigned numbers are not supported', offset);
     }
@@ -94,7 +99,7 @@ class Compiler implements Checker {
       const near = didYouMean(name, known) || `; available: ${known.join(', ')}`;
       return this.problem(`unknown name ${JSON.stringify(name)}${near}`, offset);
     }
-    return reading({
+    return dataPart({
       type,
       offset,
       label: name,
@@ -103,26 +108,26 @@ class Compiler implements Checker {
     });
   }
 
-  field(held: RulePart, name: string, offset: number): RulePart {
-    const label = `${held.label ?? '(…)'}.${name}`;
-    const { path } = held;
-    return reading({
-      type: this.#fieldType(held, name, offset),
+  field(operand: RulePart, name: string, offset: number): RulePart {
+    const label = `${operand.label ?? '(…)'}.${name}`;
+    const { path } = operand;
+    return dataPart({
+      type: this.#fieldType(operand, name, offset),
       offset,
       label,
       fetch: (run, frame) => {
-        const holder = held.run(run, frame);
-        if (holder instanceof NoValue) return holder;
-        if (!isMap(holder)) return new NoValue(`${held.label ?? 'this'} is not an object`, { offset });
-        if (Object.hasOwn(holder, name)) return holder[name] as CelValue;
+        const object = operand.run(run, frame);
+        if (object instanceof NoValue) return object;
+        if (!isMap(object)) return new NoValue(`${operand.label ?? 'this'} is not an object`, { offset });
+        if (Object.hasOwn(object, name)) return object[name] as CelValue;
         return new NoValue(`${label} is not set; test it first: has(${label})`, { offset, isMissing: true });
       },
       ...(path !== undefined && { path: (run, frame) => [...(path(run, frame) ?? []), name] }),
     });
   }
 
-  #fieldType(held: RulePart, name: string, offset: number): Type {
-    const { type } = held;
+  #fieldType(operand: RulePart, name: string, offset: number): Type {
+    const { type } = operand;
     if (type.is === 'any' || type.is === 'nothing') return ANY;
     if (type.is === 'map') return type.of;
     if (type.is === 'object') {
@@ -130,23 +135,23 @@ class Compiler implements Checker {
       if (field !== undefined) return field;
       const near = didYouMean(name, type.fields.keys()) || meant(pathsTo(name, this.#variables.get(SPEC) ?? ANY, SPEC));
       this.problem(`unknown field ${JSON.stringify(name)}${near}`, offset);
-    } else this.problem(`${held.label ?? 'this'} is ${wordFor(type)} and has no fields`, offset);
+    } else this.problem(`${operand.label ?? 'this'} is ${wordFor(type)} and has no fields`, offset);
     return ANY;
   }
 
-  /** `has(held.field)`; also false if `held` is missing. */
-  #presence(held: RulePart, name: string, offset: number): RulePart {
-    const field = this.field(held, name, offset);
+  /** Checks `has(operand.field)`, which is also false if the operand is missing. */
+  #presence(operand: RulePart, name: string, offset: number): RulePart {
+    const field = this.field(operand, name, offset);
     return {
       type: BOOL,
       offset,
       run: (run, frame) => {
         if (field.path !== undefined) run.last = { part: field, frame };
         run.meter.take(1);
-        const holder = held.run(run, frame);
+        const object = operand.run(run, frame);
         if (field.path !== undefined) run.last = { part: field, frame };
-        if (holder instanceof NoValue) return holder.isMissing ? false : holder;
-        return isMap(holder) && Object.hasOwn(holder, name) && holder[name] !== null;
+        if (object instanceof NoValue) return object.isMissing ? false : object;
+        return isMap(object) && Object.hasOwn(object, name) && object[name] !== null;
       },
     };
   }
@@ -200,7 +205,7 @@ function boundVariable({ name, type, isOfSpec }: BoundName, offset: number): Rul
     while (found !== undefined && found.name !== name) found = found.outer;
     return found;
   };
-  return reading({
+  return dataPart({
     type,
     offset,
     label: name,
@@ -217,8 +222,8 @@ function pathsTo(name: string, type: Type, path: string): string[] {
   ]);
 }
 
-/** A macro such as `list.all(x, …)`, as the parser expands it: a loop over the items of a list or the keys of an object. */
-function foldOf(checker: Checker, fold: Parts<'comprehensionExpr'>, { offset, bound }: CallSite): RulePart {
+/** Compiles a macro such as `list.all(x, …)`. The parser expands it to a loop over the items of a list or the keys of an object. */
+function macroOf(checker: Checker, fold: Parts<'comprehensionExpr'>, { offset, bound }: CallSite): RulePart {
   const range = checker.readable(fold.iterRange, bound);
   const start = checker.required(fold.accuInit, bound);
   const isOfSpec = range.path !== undefined;
@@ -231,15 +236,15 @@ function foldOf(checker: Checker, fold: Parts<'comprehensionExpr'>, { offset, bo
     type: result.type,
     offset,
     run(run, outer) {
-      const over = range.run(run, outer);
-      if (over instanceof NoValue) return over;
-      const items = isList(over) ? over : isMap(over) ? keysOf(over, run.meter) : undefined;
+      const collection = range.run(run, outer);
+      if (collection instanceof NoValue) return collection;
+      const items = isList(collection) ? collection : isMap(collection) ? keysOf(collection, run.meter) : undefined;
       if (items === undefined) return new NoValue(notIterable(range), { offset: range.offset });
       const base = range.path?.(run, outer);
       const total: MacroFrame = { name: fold.accuVar, value: start.run(run, outer), path: undefined, outer };
       for (const [index, value] of items.entries()) {
         run.meter.take(2);
-        const path = base && [...base, isList(over) ? index : String(value)];
+        const path = base && [...base, isList(collection) ? index : String(value)];
         const frame: MacroFrame = { name: fold.iterVar, value, path, outer: total };
         if (continues.run(run, frame) !== true) break;
         total.value = step.run(run, frame);
@@ -270,7 +275,7 @@ function notIterable({ label = 'this' }: RulePart): string {
   return `${label} is not a list or an object`;
 }
 
-/** A condition, or the problems of its text. */
+/** Parses and checks a condition. Returns problems for invalid text. */
 export function readCondition(
   text: string,
   variables: ReadonlyMap<string, Type>,
@@ -292,7 +297,7 @@ export function readCondition(
 }
 
 function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>, meter: Meter): Evaluation {
-  const steps = meter.left;
+  const steps = meter.remaining;
   const run: Run = { variables, meter, last: undefined };
   const holds = guarded(() => booleanOf(part, run, undefined), part);
   const { last } = run;
@@ -302,7 +307,7 @@ function evaluate(part: RulePart, variables: Readonly<Record<string, CelValue>>,
     holds:
       holds instanceof NoValue ? (holds.isUnset ? undefined : { message: holds.message, offset: holds.offset }) : holds,
     path: path instanceof NoValue ? undefined : path,
-    cost: steps - meter.left,
+    cost: steps - meter.remaining,
   };
 }
 

@@ -34,7 +34,7 @@ export const functions: Overloads = {
   ],
   string: [
     overload(['string'], STRING, ([a]) => a),
-    ...(['int', 'double', 'bool'] as const).map((sort) => overload([sort], STRING, ([a]) => String(a))),
+    ...(['int', 'double', 'bool'] as const).map((type) => overload([type], STRING, ([a]) => String(a))),
     overload(['timestamp'], STRING, ([time]) => dateOf(time).toISOString()),
     overload(['duration'], STRING, ([{ ms }]) => `${ms / 1000}s`),
   ],
@@ -46,34 +46,34 @@ export const functions: Overloads = {
 /** Called as `value.name(…)`. */
 export const methods: Overloads = { size, ...textMethods, ...timeMethods };
 
-const LARGEST = 2n ** 63n - 1n;
+const MAX_INT = 2n ** 63n - 1n;
 
 /** @throws NoResult for numbers beyond 64 bits. */
 function int64(value: bigint): bigint {
-  if (value > LARGEST || value < -LARGEST - 1n) throw new NoResult('the number is too large');
+  if (value > MAX_INT || value < -MAX_INT - 1n) throw new NoResult('the number is too large');
   return value;
 }
 
-function whole(of: (a: bigint, b: bigint) => bigint): Overload {
+function intOperator(of: (a: bigint, b: bigint) => bigint): Overload {
   return overload(['int', 'int'], INT, ([a, b]) => int64(of(a, b)));
 }
 
 function division(of: (a: bigint, b: bigint) => bigint): Overload {
-  return whole((a, b) => {
+  return intOperator((a, b) => {
     if (b === 0n) throw new NoResult('division by zero');
     return of(a, b);
   });
 }
 
-function decimal(of: (a: number, b: number) => number): Overload {
+function doubleOperator(of: (a: number, b: number) => number): Overload {
   return overload(['double', 'double'], DOUBLE, ([a, b]) => of(a, b));
 }
 
-function moved(sign: 1 | -1): Overload {
+function timeShift(sign: 1 | -1): Overload {
   return overload(['timestamp', 'duration'], TIMESTAMP, ([time, by]) => new Timestamp(time.ms + sign * by.ms));
 }
 
-function lengths(of: (a: number, b: number) => number): Overload {
+function durationOperator(of: (a: number, b: number) => number): Overload {
   return overload(['duration', 'duration'], DURATION, ([a, b]) => new Duration(of(a.ms, b.ms)));
 }
 
@@ -84,13 +84,13 @@ const NUMBERS = [
   ['double', 'double'],
 ] as const;
 
-/** JavaScript compares a bigint and a number by value too. */
+/** Also for a bigint and a number, which JavaScript compares by value. */
 function ordering(holds: (a: bigint | number, b: bigint | number) => boolean): readonly Overload[] {
   return [
     ...NUMBERS.map((takes) => overload(takes, BOOL, ([a, b]) => holds(a, b))),
     overload(['bool', 'bool'], BOOL, ([a, b]) => holds(Number(a), Number(b))),
     overload(['string', 'string'], BOOL, ([a, b], meter) => {
-      meter.takeText(Math.min(a.length, b.length));
+      meter.takeString(Math.min(a.length, b.length));
       return holds(byCodePoints(a, b), 0);
     }),
     overload(['timestamp', 'timestamp'], BOOL, ([a, b]) => holds(a.ms, b.ms)),
@@ -98,7 +98,7 @@ function ordering(holds: (a: bigint | number, b: bigint | number) => boolean): r
   ];
 }
 
-/** Negative if the first text comes first. The operators of JavaScript compare halves of surrogate pairs. */
+/** Returns a negative number if the first string comes first. The operators of JavaScript compare halves of surrogate pairs. */
 function byCodePoints(a: string, b: string): number {
   let at = 0;
   while (at < a.length && a[at] === b[at]) at++;
@@ -118,31 +118,31 @@ function equality(expected: boolean): Overload {
   return overload(['any', 'any'], BOOL, ([a, b], meter) => equal(a, b, meter) === expected);
 }
 
-/** The operators by the names of the parser. */
+/** The operators by their names in the parser. */
 export const operators: Overloads = {
   '_+_': [
-    whole((a, b) => a + b),
-    decimal((a, b) => a + b),
+    intOperator((a, b) => a + b),
+    doubleOperator((a, b) => a + b),
     overload(['string', 'string'], STRING, ([a, b], meter) => {
-      meter.takeText(a.length + b.length);
+      meter.takeString(a.length + b.length);
       return a + b;
     }),
     overload(['list', 'list'], bothLists, ([a, b], meter) => {
       meter.take((a.length + b.length) / 8);
       return [...a, ...b];
     }),
-    moved(1),
-    lengths((a, b) => a + b),
+    timeShift(1),
+    durationOperator((a, b) => a + b),
   ],
   '_-_': [
-    whole((a, b) => a - b),
-    decimal((a, b) => a - b),
-    moved(-1),
-    lengths((a, b) => a - b),
+    intOperator((a, b) => a - b),
+    doubleOperator((a, b) => a - b),
+    timeShift(-1),
+    durationOperator((a, b) => a - b),
     overload(['timestamp', 'timestamp'], DURATION, ([a, b]) => new Duration(a.ms - b.ms)),
   ],
-  '_*_': [whole((a, b) => a * b), decimal((a, b) => a * b)],
-  '_/_': [division((a, b) => a / b), decimal((a, b) => a / b)],
+  '_*_': [intOperator((a, b) => a * b), doubleOperator((a, b) => a * b)],
+  '_/_': [division((a, b) => a / b), doubleOperator((a, b) => a / b)],
   '_%_': [division((a, b) => a % b)],
   '-_': [overload(['int'], INT, ([a]) => int64(-a)), overload(['double'], DOUBLE, ([a]) => -a)],
   '!_': [overload(['bool'], BOOL, ([a]) => !a)],
@@ -158,7 +158,7 @@ export const operators: Overloads = {
   ],
 };
 
-/** The operator as users write it. */
+/** Returns the operator as users write it. */
 export function shownOperator(name: string): string {
   return name === '@in' ? 'in' : name.replaceAll('_', '');
 }

@@ -1,20 +1,20 @@
 import type { Type } from './types.ts';
-import type { CelSort, CelValue, Meter, ValuesBySort } from './values.ts';
+import type { CelValue, Meter, ValuesByType, ValueType } from './values.ts';
 
 /** A signature of a function, and its implementation. The first argument of a method is its object. */
 export interface Overload {
-  readonly takes: readonly (CelSort | 'any')[];
+  readonly takes: readonly (ValueType | 'any')[];
   resultType(args: readonly Type[]): Type;
-  /** @throws NoResult, HiddenInside, CostExceeded */
+  /** @throws NoResult, HiddenValue, CostExceeded */
   run(args: readonly CelValue[], meter: Meter): CelValue;
 }
 
 export type Overloads = Readonly<Record<string, readonly Overload[]>>;
 
-/** The function has no result for these arguments. The message is a clause. */
+/** Thrown if a function has no result for its arguments. The message is a clause. */
 export class NoResult extends Error {}
 
-/** The message of the `NoResult` that the work throws, if any. */
+/** Returns the message of the `NoResult` that the work throws, if any. */
 export function problemOf(work: () => unknown): string | undefined {
   try {
     work();
@@ -26,10 +26,10 @@ export function problemOf(work: () => unknown): string | undefined {
 }
 
 type Arguments<Takes extends Overload['takes']> = {
-  readonly [Index in keyof Takes]: Takes[Index] extends CelSort ? ValuesBySort[Takes[Index]] : CelValue;
+  readonly [Index in keyof Takes]: Takes[Index] extends ValueType ? ValuesByType[Takes[Index]] : CelValue;
 };
 
-/** @param run gets arguments of the sorts in `takes`. */
+/** @param run receives arguments of the types in `takes`. */
 export function overload<const Takes extends Overload['takes']>(
   takes: Takes,
   resultType: Type | Overload['resultType'],

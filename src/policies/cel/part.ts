@@ -26,9 +26,9 @@ export interface RulePart {
   readonly offset: number;
   /** @throws CostExceeded */
   run(run: Run, frame: MacroFrame | undefined): CelValue | NoValue;
-  /** The value in the data, which may be a secret. Only of parts that read the data. */
+  /** Returns the value in the data, which may be a secret. Only parts that read the data have it. */
   fetch?(run: Run, frame: MacroFrame | undefined): CelValue | NoValue;
-  /** The path of a field in the spec. */
+  /** Returns the path of a field in the spec. */
   path?(run: Run, frame: MacroFrame | undefined): DocumentPath | undefined;
   /** The name in messages. */
   readonly label?: string | undefined;
@@ -37,8 +37,8 @@ export interface RulePart {
 
 type ReadPart = Omit<RulePart, 'run'> & Required<Pick<RulePart, 'fetch'>>;
 
-/** A part that reads the data. */
-export function reading({ type, offset, label, fetch, path }: ReadPart): RulePart {
+/** Creates a part that reads the data. */
+export function dataPart({ type, offset, label, fetch, path }: ReadPart): RulePart {
   const part: RulePart = {
     type,
     offset,
@@ -50,7 +50,7 @@ export function reading({ type, offset, label, fetch, path }: ReadPart): RulePar
       const value = fetch(run, frame);
       if (path !== undefined) run.last = { part, frame };
       if (value instanceof Opaque) return hiddenFailure(value, { offset, label });
-      // JSON does not distinguish ints: the schema decides, or without a schema the value.
+      // JSON does not distinguish ints. The schema decides; without a schema, the value decides.
       const isInt = typeof value === 'number' && type.is !== 'double' && Number.isSafeInteger(value);
       return isInt ? BigInt(value) : value;
     },
@@ -58,14 +58,14 @@ export function reading({ type, offset, label, fetch, path }: ReadPart): RulePar
   return part;
 }
 
-export function hiddenFailure({ why }: Opaque, { offset, label }: Pick<RulePart, 'offset' | 'label'>): NoValue {
+export function hiddenFailure({ reason }: Opaque, { offset, label }: Pick<RulePart, 'offset' | 'label'>): NoValue {
   const name = label ?? 'a value';
-  if (why === 'unset') return new NoValue(`${name} is not known yet`, { offset, isUnset: true });
+  if (reason === 'unset') return new NoValue(`${name} is not known yet`, { offset, isUnset: true });
   const hint = label === undefined ? '' : `; test it first: isSecret(${label})`;
   return new NoValue(`${name} is a secret, which no rule can read${hint}`, { offset });
 }
 
-/** The values of the parts, or the first `NoValue`. */
+/** Returns the values of the parts, or the first `NoValue`. */
 export function all(
   parts: readonly RulePart[],
   run: Run,
@@ -80,7 +80,7 @@ export function all(
   return values;
 }
 
-/** A variable of a macro, for the check. */
+/** A variable of a macro, as seen by the type check. */
 export interface BoundName {
   readonly name: string;
   readonly type: Type;
@@ -94,15 +94,15 @@ export interface CallSite {
   readonly bound: BoundName | undefined;
 }
 
-/** Functions that the checks of single expressions share. */
+/** Functions that the checks of all kinds of expressions use. */
 export interface Checker {
   part(expression: Expression, bound: BoundName | undefined): RulePart;
-  /** A part that the grammar requires. */
+  /** Checks an expression that the grammar requires. */
   required(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
-  /** A part whose value is used, so it must not be a secret. */
+  /** Checks an expression whose value is used, so that it must not be a secret. */
   readable(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
-  /** `held.name`, and `held["name"]`. */
-  field(held: RulePart, name: string, offset: number): RulePart;
+  /** Checks `operand.name`, or `operand["name"]`. */
+  field(operand: RulePart, name: string, offset: number): RulePart;
   /** Adds a problem. Returns a part of any type, so that the check can continue. */
   problem(message: string, offset: number): RulePart;
 }

@@ -7,19 +7,19 @@ export type Parts<Case> = Extract<Expression['exprKind'], { readonly case: Case 
 
 export interface Syntax {
   readonly expression: Expression;
-  /** The offset of a part. For `a.b` and `a.b()` it is the name after the dot, for an operation the operator. */
+  /** Returns the offset of a part: for `a.b` and `a.b()`, of the name after the dot; for an operation, of the operator. */
   offsetOf(part: { readonly id: bigint }): number;
 }
 
-/** The maximum length of a condition. Longer ones cannot be reviewed. */
-const LONGEST = 4000;
+/** The maximum length of a condition. Longer conditions cannot be reviewed. */
+const MAX_LENGTH = 4000;
 /** The maximum number of patterns, because checking a rule compiles all of them. */
 const MAX_PATTERNS = 20;
 
-/** The syntax tree of CEL, with expanded macros. */
+/** Parses a CEL expression. Macros are expanded. */
 export function readSyntax(text: string): Syntax | { readonly problem: RuleProblem } {
   const problem = (message: string, offset = 0) => ({ problem: { message, offset } });
-  if (text.length > LONGEST) return problem(`the rule is longer than ${LONGEST} characters`);
+  if (text.length > MAX_LENGTH) return problem(`the rule is longer than ${MAX_LENGTH} characters`);
   if ((text.match(/\bmatches\b/g)?.length ?? 0) > MAX_PATTERNS)
     return problem(`the rule has more than ${MAX_PATTERNS} regular expressions`);
   try {
@@ -40,7 +40,7 @@ export function readSyntax(text: string): Syntax | { readonly problem: RuleProbl
   }
 }
 
-/** Errors of the parser have a location; other errors concern the whole text. */
+/** Returns the location of a parser error. Other errors concern the whole text. */
 function offsetIn(error: unknown): number {
   const { location } = error as { readonly location?: { readonly start?: { readonly offset?: unknown } } };
   const offset = location?.start?.offset;

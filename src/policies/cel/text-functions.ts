@@ -7,7 +7,7 @@ import type { CelValue, Meter, Pattern } from './values.ts';
 function test(holds: (text: string, other: string) => boolean): Overloads[string] {
   return [
     overload(['string', 'string'], BOOL, ([text, other], meter) => {
-      meter.takeText(text.length + other.length);
+      meter.takeString(text.length + other.length);
       return holds(text, other);
     }),
   ];
@@ -16,25 +16,25 @@ function test(holds: (text: string, other: string) => boolean): Overloads[string
 function change(of: (text: string) => string): Overloads[string] {
   return [
     overload(['string'], STRING, ([text], meter) => {
-      meter.takeText(text.length);
+      meter.takeString(text.length);
       return of(text);
     }),
   ];
 }
 
-const LONGEST_PATTERN = 500;
+const MAX_PATTERN_LENGTH = 500;
 const MAX_STATES = 20_000;
 /** The maximum number of cached patterns; others are compiled at each use. */
 const MAX_PATTERNS = 1000;
 
 /** @throws NoResult */
 export function compiled(pattern: string): RE2JS {
-  if (pattern.length > LONGEST_PATTERN || mostStates(pattern) > MAX_STATES) {
+  if (pattern.length > MAX_PATTERN_LENGTH || maxStates(pattern) > MAX_STATES) {
     throw new NoResult('the regular expression is too large');
   }
-  const made = attempt(() => RE2JS.compile(pattern));
-  if (made === undefined) throw new NoResult('not a regular expression of RE2');
-  return made;
+  const expression = attempt(() => RE2JS.compile(pattern));
+  if (expression === undefined) throw new NoResult('not a regular expression of RE2');
+  return expression;
 }
 
 /**
@@ -44,61 +44,61 @@ export function compiled(pattern: string): RE2JS {
 function patternIn(meter: Meter, pattern: string): Pattern {
   const known = meter.patterns.get(pattern);
   if (known !== undefined) return known;
-  meter.take(3000 + 20 * Math.min(mostStates(pattern), MAX_STATES));
-  const made = compiled(pattern);
-  if (meter.patterns.size < MAX_PATTERNS) meter.patterns.set(pattern, made);
-  return made;
+  meter.take(3000 + 20 * Math.min(maxStates(pattern), MAX_STATES));
+  const expression = compiled(pattern);
+  if (meter.patterns.size < MAX_PATTERNS) meter.patterns.set(pattern, expression);
+  return expression;
 }
 
-/** An upper bound: RE2 expands counted repetitions when it compiles, and nested ones multiply. */
-function mostStates(pattern: string): number {
-  const counts = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, least, most]) =>
-    Math.max(1, Number(least), Number(most ?? 0)),
+/** Returns an upper bound: RE2 expands counted repetitions when it compiles them, and nested repetitions multiply. */
+function maxStates(pattern: string): number {
+  const counts = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, min, max]) =>
+    Math.max(1, Number(min), Number(max ?? 0)),
   );
   const nested = /\)\s*\{/.test(pattern);
   return pattern.length * counts.reduce((all, count) => (nested ? all * count : Math.max(all, count)), 1);
 }
 
-/** The parts of a text, at most as many as the meter has steps. */
+/** Splits a string into at most as many parts as the meter has steps. */
 function split(text: string, separator: string, meter: Meter): readonly string[] {
   if (separator === '') return characters(text, meter);
-  meter.takeText(text.length);
-  const parts = text.split(separator, Math.ceil(meter.left) + 1);
+  meter.takeString(text.length);
+  const parts = text.split(separator, Math.ceil(meter.remaining) + 1);
   meter.take(parts.length);
   return parts;
 }
 
-/** The code points of a text: CEL counts these. */
+/** Returns the code points of a string, because CEL counts these. */
 function characters(text: string, meter: Meter): readonly string[] {
   meter.take(1 + text.length);
   return [...text];
 }
 
-/** The number of code points. */
+/** Returns the number of code points. */
 export function lengthOf(text: string, meter: Meter): bigint {
-  meter.takeText(text.length);
+  meter.takeString(text.length);
   return BigInt([...text].length);
 }
 
-/** @throws NoResult for a position outside of the text. */
+/** @throws NoResult for a position outside of the string. */
 function substring(text: string, meter: Meter, begin: bigint, end?: bigint): string {
-  meter.takeText(text.length);
+  meter.takeString(text.length);
   const points = [...text];
   const last = end ?? BigInt(points.length);
   if (begin < 0n || last < begin || last > BigInt(points.length)) throw new NoResult('the text is not that long');
   return points.slice(Number(begin), Number(last)).join('');
 }
 
-/** Methods of texts, and `join` of lists. */
+/** Methods of strings, and `join` of lists. */
 export const textMethods: Overloads = {
   contains: test((text, other) => text.includes(other)),
   startsWith: test((text, other) => text.startsWith(other)),
   endsWith: test((text, other) => text.endsWith(other)),
   matches: [
     overload(['string', 'string'], BOOL, ([text, pattern], meter) => {
-      const expression = patternIn(meter, pattern);
-      meter.take(1 + text.length * (2 + expression.re2().prog.numInst() / 32));
-      return expression.test(text);
+      const regex = patternIn(meter, pattern);
+      meter.take(1 + text.length * (2 + regex.re2().prog.numInst() / 32));
+      return regex.test(text);
     }),
   ],
   lowerAscii: change((text) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase())),
@@ -106,7 +106,7 @@ export const textMethods: Overloads = {
   trim: change((text) => text.trim()),
   indexOf: [
     overload(['string', 'string'], INT, ([text, other], meter) => {
-      meter.takeText(text.length + other.length);
+      meter.takeString(text.length + other.length);
       const at = text.indexOf(other);
       return at === -1 ? -1n : lengthOf(text.slice(0, at), meter);
     }),
@@ -118,7 +118,7 @@ export const textMethods: Overloads = {
   replace: [
     overload(['string', 'string', 'string'], STRING, ([text, old, fresh], meter) => {
       const parts = split(text, old, meter);
-      meter.takeText(text.length + parts.length * fresh.length);
+      meter.takeString(text.length + parts.length * fresh.length);
       return parts.join(fresh);
     }),
   ],
@@ -136,6 +136,6 @@ function join(list: readonly CelValue[], separator: string, meter: Meter): strin
     characters += item.length + separator.length;
   }
   meter.take(list.length);
-  meter.takeText(characters);
+  meter.takeString(characters);
   return list.join(separator);
 }

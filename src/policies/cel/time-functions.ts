@@ -29,14 +29,14 @@ export function durationOf(text: string): Duration {
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** @throws NoResult for a time zone that is not known. */
+/** @throws NoResult for an unknown time zone. */
 export function formatIn(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;
-  const made = attempt(() => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }));
-  if (made === undefined) throw new NoResult(`unknown time zone ${JSON.stringify(zone)}`);
-  if (formats.size < 100) formats.set(zone, made);
-  return made;
+  const format = attempt(() => new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' }));
+  if (format === undefined) throw new NoResult(`unknown time zone ${JSON.stringify(zone)}`);
+  if (formats.size < 100) formats.set(zone, format);
+  return format;
 }
 
 /** @throws NoResult */
@@ -46,14 +46,14 @@ export function dateOf({ ms }: Timestamp): Date {
   return date;
 }
 
-/** The cost in steps. The first use of a time zone takes longer than any other function. */
-const ZONED = 500;
+/** The cost in steps of converting a time to a zone. The first use of a zone takes longer than any other function. */
+const ZONE_COST = 500;
 
-/** The date whose fields in UTC are those of the time in its zone. */
+/** Returns a date whose UTC fields are the fields of the time in the zone. */
 function dateIn(zone: string, time: Timestamp, meter: Meter): Date {
-  meter.take(ZONED);
+  meter.take(ZONE_COST);
   const date = dateOf(time);
-  // The text ends in GMT, or in an offset such as GMT+01:00 or GMT-00:25:21.
+  // The formatted date ends in GMT, or in an offset such as GMT+01:00 or GMT-00:25:21.
   const [sign, ...parts] = /GMT(.)(\d+):(\d+):?(\d*)$/.exec(formatIn(zone).format(date))?.slice(1) ?? [];
   const [hours = 0, minutes = 0, seconds = 0] = parts.map(Number);
   const offset = ((hours * 60 + minutes) * 60 + seconds) * 1000;

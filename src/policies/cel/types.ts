@@ -6,7 +6,7 @@ import type { LeafPath } from '../../values/path.ts';
 /** The static type of a value. */
 export type Type =
   | { readonly is: 'any' | 'nothing' | 'null' | 'bool' | 'int' | 'double' | 'timestamp' | 'duration' | 'secret' }
-  /** With all possible texts, if they are known. */
+  /** `values` has all possible strings, if they are known. */
   | { readonly is: 'string'; readonly values?: readonly string[] }
   | { readonly is: 'list'; readonly of: Type }
   /** An object with any keys. */
@@ -27,7 +27,10 @@ export function listOf(of: Type): Type {
   return { is: 'list', of };
 }
 
-/** @param rules special fields by path. A write-only field is a secret. */
+/**
+ * Derives the type from a schema.
+ * @param rules special fields by path. A write-only field is a secret.
+ */
 export function typeOf(schema: unknown, rules: Readonly<Record<LeafPath, FieldRule>> = {}, path: LeafPath = ''): Type {
   const plain = bare(schema);
   const rule = Object.hasOwn(rules, path) ? rules[path] : undefined;
@@ -55,7 +58,7 @@ function literal(values: readonly unknown[]): Type {
   return values.every((value) => typeof value === 'boolean') ? BOOL : ANY;
 }
 
-/** The type of a value that has one type or the other. */
+/** Returns the type of a value that has either type. */
 export function joined(a: Type, b: Type): Type {
   if (a === b || b.is === 'nothing' || b.is === 'null') return a;
   if (a.is === 'nothing' || a.is === 'null') return b;
@@ -72,7 +75,7 @@ export function joined(a: Type, b: Type): Type {
   return a.is === b.is ? a : ANY;
 }
 
-/** The type in messages. */
+/** Returns the name of a type for messages. */
 export function wordFor({ is }: Type): string {
   return words[is];
 }

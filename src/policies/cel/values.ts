@@ -1,5 +1,5 @@
-/** The values of each sort. An int is a `bigint`, but a `number` inside of lists and objects of the data. */
-export interface ValuesBySort {
+/** The values of each type. An int is a `bigint`, but a `number` in lists and objects of the data. */
+export interface ValuesByType {
   readonly null: null;
   readonly bool: boolean;
   readonly int: bigint;
@@ -12,8 +12,8 @@ export interface ValuesBySort {
   readonly opaque: Opaque;
 }
 
-export type CelSort = keyof ValuesBySort;
-export type CelValue = ValuesBySort[CelSort];
+export type ValueType = keyof ValuesByType;
+export type CelValue = ValuesByType[ValueType];
 
 interface CelList extends ReadonlyArray<CelValue> {}
 
@@ -39,10 +39,10 @@ export class Duration {
 
 /** Replaces a value that no rule can read: a secret, or the value of an environment variable that is not set. */
 export class Opaque {
-  readonly why: 'secret' | 'unset';
+  readonly reason: 'secret' | 'unset';
 
-  constructor(why: Opaque['why']) {
-    this.why = why;
+  constructor(reason: Opaque['reason']) {
+    this.reason = reason;
   }
 }
 
@@ -54,9 +54,9 @@ export class NoValue {
   readonly message: string;
   /** Offset in the text of the rule. */
   readonly offset: number;
-  /** The data has no such field or item. */
+  /** True if the data has no such field or item. */
   readonly isMissing: boolean;
-  /** The value is not known yet. */
+  /** True if the value is not known yet. */
   readonly isUnset: boolean;
 
   constructor(message: string, { offset, isMissing = false, isUnset = false }: Partial<NoValue> & { offset: number }) {
@@ -70,7 +70,7 @@ export class NoValue {
 /** Thrown when a rule takes too many steps. */
 export class CostExceeded extends Error {}
 
-/** A regular expression of RE2, with a method that the types of the package lack. */
+/** A regular expression of RE2, with a method that the type definitions of the package lack. */
 export interface Pattern {
   test(text: string): boolean;
   re2(): { readonly prog: { numInst(): number } };
@@ -78,33 +78,33 @@ export interface Pattern {
 
 export type Patterns = Map<string, Pattern>;
 
-/** Counts the steps of a rule: one for each operation, item of a list or object, or 32 characters of a text. */
+/** Counts the steps of a rule: one for each operation, for each item of a list or object, and for each 32 characters of a string. */
 export class Meter {
   /** Compiled regular expressions by their source. */
   readonly patterns: Patterns;
-  #left: number;
+  #remaining: number;
 
   constructor(steps: number, patterns: Patterns = new Map()) {
-    this.#left = steps;
+    this.#remaining = steps;
     this.patterns = patterns;
   }
 
-  get left(): number {
-    return this.#left;
+  get remaining(): number {
+    return this.#remaining;
   }
 
   /** @throws CostExceeded */
   take(steps: number): void {
-    this.#left -= steps;
-    if (this.#left < 0) throw new CostExceeded();
+    this.#remaining -= steps;
+    if (this.#remaining < 0) throw new CostExceeded();
   }
 
-  takeText(characters: number): void {
+  takeString(characters: number): void {
     this.take(1 + characters / 32);
   }
 }
 
-export function sortOf(value: CelValue): CelSort {
+export function valueTypeOf(value: CelValue): ValueType {
   switch (typeof value) {
     case 'boolean':
       return 'bool';
@@ -123,7 +123,7 @@ export function sortOf(value: CelValue): CelSort {
   }
 }
 
-/** Thrown if a comparison involves a value that a rule must not see. */
+/** Thrown if a comparison involves a value that a rule must not read. */
 export class HiddenValue extends Error {
   readonly hidden: Opaque;
 
@@ -134,13 +134,13 @@ export class HiddenValue extends Error {
 }
 
 /**
- * Equality of CEL: ints and doubles compare by value, all other values only within their sort.
+ * Equality of CEL: ints and doubles compare by value, all other values are equal only within their type.
  * @throws HiddenValue, CostExceeded
  */
 export function equal(a: CelValue, b: CelValue, meter: Meter): boolean {
   meter.take(1);
   for (const each of [a, b]) if (each instanceof Opaque) throw new HiddenValue(each);
-  if (typeof a === 'string' && typeof b === 'string') meter.takeText(Math.min(a.length, b.length));
+  if (typeof a === 'string' && typeof b === 'string') meter.takeString(Math.min(a.length, b.length));
   if (typeof a === 'bigint' && typeof b === 'number') return Number(a) === b;
   if (typeof a === 'number' && typeof b === 'bigint') return a === Number(b);
   if (a instanceof Timestamp) return b instanceof Timestamp && a.ms === b.ms;
@@ -159,7 +159,7 @@ export function isList(value: CelValue): value is CelList {
 }
 
 export function isMap(value: CelValue): value is CelMap {
-  return sortOf(value) === 'map';
+  return valueTypeOf(value) === 'map';
 }
 
 /** @throws CostExceeded */

@@ -23,10 +23,8 @@ import {
   type SideValue,
 } from './document.ts';
 
-/**
- * Compares two workspaces at every address that either declares. Reads and writes nothing. Takes about 50 ms for each shared secret.
- */
-export async function diffWorkspaces(one: SeenSide, other: SeenSide): Promise<DiffDocument> {
+/** Compares two workspaces at every address that either declares. Reads and writes nothing. Takes about 50 ms for each shared secret. */
+export async function diffWorkspaces(one: DiffInput, other: DiffInput): Promise<DiffDocument> {
   const [first, second] = [sideOf(one), sideOf(other)];
   const addresses = [...new Set([...first.members.keys(), ...second.members.keys()])].sort();
   const resources = await Promise.all(addresses.map((address) => compareAt(address, first, second)));
@@ -74,26 +72,26 @@ async function compareAt(address: Address, first: Side, second: Side): Promise<R
       ...(unverified.length > 0 && { unverified }),
     };
   }
-  const lacking = [
+  const missing = [
     ...(a?.record === undefined ? [{ name: first.name, member: a }] : []),
     ...(b?.record === undefined ? [{ name: second.name, member: b }] : []),
   ];
-  const verdict = lacking.length === 2 ? 'neither' : a?.record === undefined ? 'only_second' : 'only_first';
+  const verdict = missing.length === 2 ? 'neither' : a?.record === undefined ? 'only_second' : 'only_first';
   return {
     ...common,
     verdict,
-    declared: verdict === 'neither' || lacking.every(({ member }) => member === undefined),
-    reason: lacking.map(({ name, member }) => whyLacking(name, member)).join('; '),
+    declared: verdict === 'neither' || missing.every(({ member }) => member === undefined),
+    reason: missing.map(({ name, member }) => missingReason(name, member)).join('; '),
     fields: [],
   };
 }
 
-function whyLacking(name: string, member: Member | undefined): string {
+function missingReason(name: string, member: Member | undefined): string {
   return member === undefined ? `${name} skips it` : `${name} declares it but has no record: ${member.planned.reason}`;
 }
 
 /** The fields that either manifest manages, by path. */
-function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<HeldField> {
+function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<ComparedField> {
   const leaves = members.map(({ resource }) => leavesOf(kind, resource.spec));
   const paths = new Set<LeafPath>(leaves.flatMap((each) => [...each.keys()]));
   for (const path of [...paths].sort()) {
@@ -102,20 +100,20 @@ function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<HeldField>
   }
 }
 
-interface Both {
+interface ComparedMembers {
   readonly first: Side;
   readonly second: Side;
   readonly a: Member;
   readonly b: Member;
 }
 
-/** The difference, or the path if the values are equal but not verified. */
+/** Returns the difference, or the path if the values are equal but not verified. */
 async function compareField(
-  field: HeldField,
-  { first, second, a, b }: Both,
+  field: ComparedField,
+  { first, second, a, b }: ComparedMembers,
 ): Promise<{ readonly difference?: FieldDifference; readonly unverified?: LeafPath }> {
   const { path } = field;
-  const [left, right] = [heldAt(first, a, field), heldAt(second, b, field)];
+  const [left, right] = [fieldValueAt(first, a, field), fieldValueAt(second, b, field)];
   const same = await areSame(field, { first, second, left, right });
   if (same === true) return left.verified && right.verified ? {} : { unverified: path };
   const sensitive = left.sensitive || right.sensitive;
@@ -132,15 +130,20 @@ async function compareField(
   };
 }
 
-/** Undefined if unknown. */
+/** Undefined if the values cannot be compared. */
 async function areSame(
-  { kind, path }: HeldField,
-  { first, second, left, right }: Pick<Both, 'first' | 'second'> & { readonly left: Held; readonly right: Held },
+  { kind, path }: ComparedField,
+  {
+    first,
+    second,
+    left,
+    right,
+  }: Pick<ComparedMembers, 'first' | 'second'> & { readonly left: FieldValue; readonly right: FieldValue },
 ): Promise<boolean | undefined> {
   if (left.value !== undefined && right.value !== undefined) {
     return sameValue(ruleOf(kind, path), left.value, right.value);
   }
-  // A secret of which one side has only the fingerprint.
+  // One side may have only the fingerprint of a secret.
   for (const [side, known, other] of [
     [second, left, right],
     [first, right, left],
@@ -154,7 +157,7 @@ async function areSame(
   return left.fingerprint === right.fingerprint;
 }
 
-function statusAt(member: Member, field: HeldField): SideValue['standing'] {
+function statusAt(member: Member, field: ComparedField): SideValue['standing'] {
   const { path } = field;
   const { resource, planned } = member;
   if (desiredAt(member, field) === undefined) return 'unmanaged';
@@ -175,7 +178,7 @@ function isDeclared(
   return !sameValue(rule, declaredValue(left), declaredValue(right));
 }
 
-function sideValue({ value, verified }: Held, standing: SideValue['standing'], sensitive: boolean): SideValue {
+function sideValue({ value, verified }: FieldValue, standing: SideValue['standing'], sensitive: boolean): SideValue {
   return { ...(!sensitive && value !== undefined && { value }), verified, standing };
 }
 
@@ -200,15 +203,15 @@ interface Member {
   readonly record: ShownRecord | undefined;
 }
 
-interface SeenSide {
+interface DiffInput {
   readonly planned: PlanResult;
   readonly desired: readonly Resource[];
   readonly state: State;
   readonly lookupNames: LookupNames | undefined;
 }
 
-/** A side made from a plan that read all records. */
-function sideOf({ planned, desired, state, lookupNames }: SeenSide): Side {
+/** Builds a side from a plan that read all records. */
+function sideOf({ planned, desired, state, lookupNames }: DiffInput): Side {
   const { document, observed } = planned.plan;
   const actions = new Map(document.resources.map((resource) => [resource.address, resource]));
   const members = new Map<Address, Member>();
@@ -217,8 +220,8 @@ function sideOf({ planned, desired, state, lookupNames }: SeenSide): Side {
   for (const resource of desired) {
     const action = actions.get(resource.address);
     if (action === undefined) continue;
-    const seen = observed.records.get(resource.address);
-    const record = seen?.status === 'shown' ? seen.record : undefined;
+    const observation = observed.records.get(resource.address);
+    const record = observation?.status === 'shown' ? observation.record : undefined;
     const entry = state.resources.get(action.previous_address ?? resource.address);
     members.set(resource.address, { resource, planned: action, entry, record });
     if (record !== undefined) ids.set(resource.address, record.id);
@@ -244,11 +247,11 @@ function sideOf({ planned, desired, state, lookupNames }: SeenSide): Side {
   };
 }
 
-/** A managed field of a record. May contain secrets: it must not be shown. */
-interface Held {
+/** A managed field of a record. It may contain secrets and must not be printed. */
+interface FieldValue {
   /** The value with references as addresses; undefined if unknown. */
   readonly value: Json | undefined;
-  /** False if the platform does not show it. */
+  /** False if the platform does not return the field. */
   readonly verified: boolean;
   /** Replaces the value if the state has only its fingerprint. */
   readonly fingerprint: string | undefined;
@@ -256,7 +259,7 @@ interface Held {
   readonly sensitive: boolean;
 }
 
-interface HeldField {
+interface ComparedField {
   readonly kind: Kind;
   readonly path: LeafPath;
   /** The references of both manifests in this field. */
@@ -264,12 +267,12 @@ interface HeldField {
 }
 
 /** The value in the manifests; undefined if the field is not managed. */
-function desiredAt(member: Member, { kind, path }: Pick<HeldField, 'kind' | 'path'>): Value | undefined {
+function desiredAt(member: Member, { kind, path }: Pick<ComparedField, 'kind' | 'path'>): Value | undefined {
   return leavesOf(kind, member.resource.spec).get(path);
 }
 
-/** The value of the record as shown by the platform, else as last sent. */
-function heldAt(side: Side, member: Member, field: HeldField): Held {
+/** Returns the value that the platform has, or else the value last sent. */
+function fieldValueAt(side: Side, member: Member, field: ComparedField): FieldValue {
   const { kind, path } = field;
   const rule = ruleOf(kind, path);
   const desired = desiredAt(member, field);
@@ -285,7 +288,7 @@ function heldAt(side: Side, member: Member, field: HeldField): Held {
   return { value, verified: false, fingerprint, sensitive };
 }
 
-/** The secret of the manifest, if it was the last one sent. */
+/** Returns the manifest's secret, if it was the last one sent. */
 function secretSent(
   side: Side,
   { desired, recorded }: { desired: Value | undefined; recorded: Json | undefined },
@@ -296,13 +299,13 @@ function secretSent(
   return jsonEqual(mask(complete, side.fingerprints), recorded) ? declaredValue(desired) : undefined;
 }
 
-/** The value in the manifests, with references as addresses and secrets revealed. It must not be shown. */
+/** The value in the manifests, with references as addresses and secrets revealed. It must not be printed. */
 function declaredValue(desired: Value): Json {
   return revealed(withReferences(desired, (reference) => reference.address));
 }
 
 /** The value with addresses instead of ids. */
-function byAddress(value: Json, side: Side, { kind, path, refs }: HeldField): Json {
+function byAddress(value: Json, side: Side, { kind, path, refs }: ComparedField): Json {
   const { refersTo } = ruleOf(kind, path);
   const named = new Map(refs.map((reference) => [side.idOf(reference), reference.address]));
   const translated = (text: string): string => {
@@ -311,10 +314,10 @@ function byAddress(value: Json, side: Side, { kind, path, refs }: HeldField): Js
     for (const [id, address] of named) if (id !== undefined) result = result.replaceAll(id, address);
     return result;
   };
-  return mapTexts(value, translated);
+  return mapStrings(value, translated);
 }
 
-function mapTexts(value: Json, map: (text: string) => string): Json {
+function mapStrings(value: Json, map: (text: string) => string): Json {
   if (typeof value === 'string') return map(value);
-  return mapParts<Json, Json>(value, (part) => mapTexts(part, map));
+  return mapParts<Json, Json>(value, (part) => mapStrings(part, map));
 }

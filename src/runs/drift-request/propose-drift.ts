@@ -12,15 +12,15 @@ import { UserError } from '../../problems/user-error.ts';
 import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { inputsFor } from '../../project/load-desired.ts';
 import { Secret } from '../../values/value.ts';
-import { type Acceptance, acceptanceOf, type DriftFacts, driftValues, type NotAcceptable } from '../accepted-values.ts';
+import { type Acceptance, acceptanceOf, type DriftFacts, driftValues, type RefusedChange } from '../accepted-values.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
-import { type KeptRequest, keepRequest, type RequestWanted } from './keep-request.ts';
-import { type ProjectOrigin, type RequestPlace, requestPlace } from './request-place.ts';
+import { type RequestResult, reconcileRequest, type WantedRequest } from './reconcile-request.ts';
+import { type ProjectOrigin, type RequestTarget, requestTarget } from './request-target.ts';
 
 export interface RequestSubject {
   readonly drift: PlanDocument;
   /** Changes that the request does not contain. */
-  readonly refused: readonly NotAcceptable[];
+  readonly refused: readonly RefusedChange[];
   readonly selection: WorkspaceSelection;
 }
 
@@ -30,8 +30,8 @@ export interface RequestWriter {
   ended(subject: RequestSubject): string;
 }
 
-/** The edits of the manifests that match them to the platform, without secrets. */
-export async function proposedDrift(facts: DriftFacts): Promise<Acceptance> {
+/** Returns the edits that make the manifests match the platform. Values that contain secrets are refused. */
+export async function proposeDrift(facts: DriftFacts): Promise<Acceptance> {
   const found = await driftValues(facts);
   const isSecret = (text: string): boolean => facts.opened.withoutSecrets(text) !== text;
   const { secret = [], wanted = [] } = Object.groupBy(found.wanted, ({ value }) =>
@@ -41,7 +41,7 @@ export async function proposedDrift(facts: DriftFacts): Promise<Acceptance> {
   return acceptanceOf(facts.opened, { ...found, wanted, refused: [...found.refused, ...refused] });
 }
 
-interface Proposing extends Pick<DriftFacts, 'opened' | 'drift'> {
+interface ProposalInput extends Pick<DriftFacts, 'opened' | 'drift'> {
   readonly acceptance: Acceptance;
   readonly origin: ProjectOrigin;
   readonly writer: RequestWriter;
@@ -49,39 +49,39 @@ interface Proposing extends Pick<DriftFacts, 'opened' | 'drift'> {
 }
 
 interface RequestProposal {
-  readonly place: RequestPlace;
-  readonly wanted: RequestWanted;
-  /** Unchanged as long as the request needs no change. */
+  readonly target: RequestTarget;
+  readonly wanted: WantedRequest;
+  /** A digest that changes only if the request may need a change. */
   readonly key: string;
 }
 
 /** @throws UserError if the host or the repository is unknown. */
-export async function proposalOf(proposing: Proposing): Promise<RequestProposal> {
-  const { opened, drift, acceptance, origin, writer, signal } = proposing;
+export async function proposalOf(input: ProposalInput): Promise<RequestProposal> {
+  const { opened, drift, acceptance, origin, writer, signal } = input;
   const { project, workspace, selection, context } = opened;
-  const place = await requestPlace({ project, workspace: workspace.name, origin, env: context.env, signal });
+  const target = await requestTarget({ project, workspace: workspace.name, origin, env: context.env, signal });
   const { accepted, refused } = acceptance;
   const subject = { drift, refused, selection };
-  const wanted: RequestWanted = {
-    branch: place.branch,
-    base: place.base,
-    title: place.title,
-    workspace: `${place.folder || '.'}:${workspace.name}`,
+  const wanted: WantedRequest = {
+    branch: target.branch,
+    base: target.base,
+    title: target.title,
+    workspace: `${target.folder || '.'}:${workspace.name}`,
     drift: hash('sha256', JSON.stringify([accepted, refused])).slice(0, 32),
     text: opened.withoutSecrets(writer.text(subject)),
     hasRest: refused.length > 0,
     ended: opened.withoutSecrets(writer.ended(subject)),
     files: acceptance.files.map(({ file, before, after }) => ({
-      path: path.posix.join(place.folder, realName(project.root, file)),
+      path: path.posix.join(target.folder, realPathOf(project.root, file)),
       before,
       after,
     })),
   };
-  return { place, wanted, key: hash('sha256', JSON.stringify([place, wanted])) };
+  return { target, wanted, key: hash('sha256', JSON.stringify([target, wanted])) };
 }
 
-/** The path of a file after links are resolved, relative to the root, with slashes. */
-function realName(root: string, file: string): string {
+/** Returns the path of a file with resolved links, relative to the root, with slashes. */
+function realPathOf(root: string, file: string): string {
   return path.relative(root, realPath(path.join(root, file))).replaceAll(path.sep, '/');
 }
 
@@ -92,12 +92,12 @@ function realName(root: string, file: string): string {
  */
 export async function executeProposal(
   opened: OpenWorkspace,
-  { place, wanted }: RequestProposal,
+  { target, wanted }: RequestProposal,
   { longestPause, signal }: { readonly longestPause: number; readonly signal: AbortSignal },
-): Promise<KeptRequest> {
+): Promise<RequestResult> {
   const { env, redactor, log } = opened.context;
-  const { api, repository } = place;
-  const kind: HostKind = hostKinds[place.host];
+  const { api, repository } = target;
+  const kind: HostKind = hostKinds[target.host];
   const token = await tokenOf(opened, kind);
   const shown = `${repository} on ${new URL(api).host}`;
   const { redact } = redactor;
@@ -123,7 +123,7 @@ export async function executeProposal(
   const network = opened.network(url);
   const branches = new BranchRepository({ url, kind, token, network, env, signal, redact });
   await using __ = closing(branches);
-  return await keepRequest({ host: kind.open(client, repository), repository: branches, shown }, wanted, signal);
+  return await reconcileRequest({ host: kind.open(client, repository), repository: branches, shown }, wanted, signal);
 }
 
 async function tokenOf({ project, workspace, context }: OpenWorkspace, kind: HostKind): Promise<Secret> {

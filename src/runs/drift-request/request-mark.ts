@@ -8,7 +8,7 @@ import { attempt } from '../../problems/attempt.ts';
 
 const END = '<!-- /voxform drift -->';
 const SECTION = /<!-- voxform drift ([0-9a-z]+) -->[\s\S]*<!-- \/voxform drift -->/;
-/** A mark in a text of the platform. It must not end our section. */
+/** The start of a mark that the text itself contains. It must not end our section. */
 const FALSE_MARK = /<!--(?=\s*\/?voxform)/gi;
 const TRAILER = /^Voxform-Drift: (\S+) ([0-9a-f]+) ([0-9a-f]{64})$/m;
 
@@ -20,12 +20,12 @@ export function markedText(drift: string, text: string): string {
   return `<!-- voxform drift ${drift} -->\n${text.trim().replace(FALSE_MARK, '<! -')}\n\n${END}`;
 }
 
-/** The drift that the description of a request names; undefined for a request that a person opened. */
+/** Returns the drift that the description of a request names; undefined for a request that a person opened. */
 export function driftIn(body: string): string | undefined {
   return SECTION.exec(body)?.[1];
 }
 
-/** The description with our section replaced. Text that people wrote around it is kept. */
+/** Replaces our section of a description. Text that people wrote around it is kept. */
 export function withText(body: string, marked: string): string {
   const plain = body.replaceAll('\r\n', '\n');
   if (SECTION.test(plain)) return plain.replace(SECTION, () => marked);
@@ -42,7 +42,7 @@ export function markedMessage(title: string, { workspace, parent, changes }: Com
   return `${title}\n\nVoxform-Drift: ${encodeURIComponent(workspace)} ${parent} ${changes}`;
 }
 
-/** Undefined for a commit of a person. */
+/** Returns the mark in a commit message; undefined for a commit that voxform did not make. */
 export function markIn(message: string): CommitMark | undefined {
   const [, workspace, parent, changes] = TRAILER.exec(message.replaceAll('\r\n', '\n')) ?? [];
   if (workspace === undefined || parent === undefined || changes === undefined) return undefined;
@@ -54,7 +54,10 @@ export function changesDigest(changes: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(changes)).digest('hex');
 }
 
-/** The id of a text as a Git blob. @param like an id of the same repository. */
+/**
+ * Returns the id of a text as a Git blob.
+ * @param like any id of the same repository, which tells its hash function.
+ */
 export function blobId(text: string, like: string): string {
   const bytes = Buffer.from(text);
   const hash = createHash(like.length === 64 ? 'sha256' : 'sha1');

@@ -14,13 +14,13 @@ import { namesIn, type OwnSecrets, SecretNames, type UsedName } from './secret-n
 import { type Omission, shownSpec } from './shown-spec.ts';
 
 interface NamingSources {
-  /** Existing names of the records. The first name of a record applies. */
+  /** Existing names of the records. If a record has several, the first one applies. */
   readonly knownNames: readonly NamesInProject[];
   readonly lookups: DiscoveryNotes['lookups'];
   readonly lookupNames?: LookupNames | undefined;
-  /** Secrets in the project's manifests, for fields that no read shows. */
+  /** Secrets in the project's manifests, for fields that no read returns. */
   readonly ownSecrets?: OwnSecrets;
-  /** The name of the secret for fields that no read shows. */
+  /** The name of the secret for fields that no read returns. */
   readonly chosenSecret?: string | undefined;
 }
 
@@ -28,13 +28,13 @@ interface NamingSources {
 export interface ManifestHead extends Pick<ManifestDraft, 'kind' | 'name' | 'id' | 'secrets'> {
   readonly omitted: readonly Omission[];
   readonly uses: readonly UsedName[];
-  /** Fields that no read shows and that take a secret which a person chose; also in `uses`. */
+  /** Fields that no read returns, with a secret that a person chose. Also in `uses`. */
   readonly chosen: readonly UsedName[];
 }
 
 export interface ExportedManifest {
   readonly draft: ManifestDraft;
-  /** Long texts by field, for files of their own. */
+  /** Long strings by field, which are written to separate files. */
   readonly texts: ReadonlyMap<LeafPath, string>;
 }
 
@@ -43,7 +43,7 @@ export interface ManifestDrafts {
   readonly manifests: readonly ManifestHead[];
   /** Records that no manifest can declare. */
   readonly leftOut: readonly { readonly kind: string; readonly id: string; readonly because: string }[];
-  /** The whole manifests in the same order, each made on request. */
+  /** The complete manifests in the same order. Each is created on demand. */
   whole(): Iterable<ExportedManifest>;
 }
 
@@ -54,12 +54,12 @@ interface NamedDraft extends Identity, RecordDraft {
 
 type DraftedManifest = ManifestHead & { readonly of: Kind; readonly draft: NamedDraft };
 
-/** Makes a manifest of each record. References are written last, when all names are known. */
+/** Drafts a manifest for each record. References are written last, when all names are known. */
 export class Drafter {
   readonly #secrets: readonly Secret[];
   readonly #drafts = new Map<Kind, NamedDraft[]>();
 
-  /** @param secrets secrets with a value. Their texts are not written. */
+  /** @param secrets secrets with a value. The values are not written. */
   constructor(secrets: readonly Secret[]) {
     this.#secrets = secrets;
   }
@@ -76,7 +76,7 @@ export class Drafter {
     });
   }
 
-  /** All manifests. Called after the last record. */
+  /** Returns all manifests. Called after the last record. */
   drafts({ knownNames, lookups, lookupNames, ownSecrets = new Map(), chosenSecret }: NamingSources): ManifestDrafts {
     const leftOut: { kind: string; id: string; because: string }[] = [];
     const named = new Map<string, Map<string, string>>();
@@ -109,15 +109,15 @@ export class Drafter {
       }
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
-    for (const [kind, records] of lookups) named.set(kind, lookedUpNames(kind, records, lookupNames));
-    return { manifests, leftOut, whole: () => manifests.values().map((each) => completed(each, named)) };
+    for (const [kind, records] of lookups) named.set(kind, lookupNamesById(kind, records, lookupNames));
+    return { manifests, leftOut, whole: () => manifests.values().map((each) => completeManifest(each, named)) };
   }
 }
 
-/** Names that a reference can have, by kind and id. */
+/** The names of possible reference targets, by kind and id. */
 type Names = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
-function lookedUpNames(
+function lookupNamesById(
   kind: string,
   records: readonly LookupRecord[],
   lookupNames: LookupNames | undefined,
@@ -131,7 +131,7 @@ function lookedUpNames(
   );
 }
 
-function completed(manifest: DraftedManifest, names: Names): ExportedManifest {
+function completeManifest(manifest: DraftedManifest, names: Names): ExportedManifest {
   const { of: kind } = manifest;
   const leaves = new Map<LeafPath, Json>();
   const notes = new Map<LeafPath, string>();
@@ -144,13 +144,13 @@ function completed(manifest: DraftedManifest, names: Names): ExportedManifest {
       continue;
     }
     const dangling = new Set<string>();
-    const referring = (item: Json): Json => {
+    const withReference = (item: Json): Json => {
       if (typeof item !== 'string') return item;
       const name = names.get(refersTo)?.get(item);
       if (name === undefined) dangling.add(item);
       return name === undefined ? item : { $ref: `${refersTo}/${name}` };
     };
-    leaves.set(path, Array.isArray(value) ? value.map((item: Json) => referring(item)) : referring(value));
+    leaves.set(path, Array.isArray(value) ? value.map((item: Json) => withReference(item)) : withReference(value));
     if (dangling.size > 0) notes.set(path, `no ${refersTo} with a unique name found for ${[...dangling].join(', ')}`);
   }
   for (const { path, name } of manifest.chosen) leaves.set(path, { $secret: name });
@@ -159,13 +159,13 @@ function completed(manifest: DraftedManifest, names: Names): ExportedManifest {
   return { draft: { kind: kind.name, name, id, leaves, notes, secrets }, texts };
 }
 
-/** Lines. Longer texts are written to a file of their own. */
-const MOST_LINES = 3;
+/** A string with more lines is written to a separate file. */
+const MAX_INLINE_LINES = 3;
 
 function isLong(text: string): boolean {
   const lines = text.replace(/\n$/, '').split('\n');
   // A leading \uFEFF would be read as the byte order mark of a file, and an editor might change carriage returns.
-  return lines.length > MOST_LINES && !text.startsWith('\uFEFF') && !text.includes('\r');
+  return lines.length > MAX_INLINE_LINES && !text.startsWith('\uFEFF') && !text.includes('\r');
 }
 
 /** A manifest made from one record alone: without its name, and with ids in place of references. */
@@ -176,13 +176,13 @@ interface RecordDraft {
   readonly uses: readonly UsedName[];
   /** Fields that the record does not need. */
   readonly needless: readonly LeafPath[];
-  /** By field that no read shows: the text on which its value depends, such as the provider of a key. */
+  /** For each field that no read returns, the value on which it depends, such as the provider of a key. */
   readonly owners: ReadonlyMap<LeafPath, string>;
-  /** Why no manifest can declare the record, if so. */
+  /** The reason why no manifest can declare the record, if any. */
   readonly unfit: string | undefined;
 }
 
-/** @param secrets secrets with a value. The result does not contain their texts. */
+/** @param secrets secrets with a value. The result does not contain the values. */
 function recordDraft(kind: Kind, found: FoundRecord, secrets: readonly Secret[]): RecordDraft {
   const spec = shownSpec(kind, found);
   const leaves = new Map<LeafPath, Json>();
@@ -224,12 +224,12 @@ function publishedNote({ published }: FoundRecord): string {
   return `From ${which}: the draft does not show it${ahead}.`;
 }
 
-/** Characters. Shorter secrets may be words of a prompt, such as keys for the emulator. */
-const SHORTEST_SECRET = 12;
+/** In characters. Shorter secrets, such as keys for the emulator, may be words of a prompt. */
+const MIN_SECRET_LENGTH = 12;
 
 /**
- * A value as a manifest writes it: an object that looks like a value form is put under `$literal`, and the text of a known secret becomes
- * `$secret`. Undefined if a secret is in a place that allows no form.
+ * Returns a value as written in a manifest: an object that looks like a value form is put under `$literal`, and a known secret becomes
+ * `$secret`. Returns undefined if a secret is at a position that allows no form.
  */
 function manifestValue(value: Json, secrets: readonly Secret[]): Json | undefined {
   if (typeof value === 'string') return withSecrets(value, secrets);
@@ -238,7 +238,7 @@ function manifestValue(value: Json, secrets: readonly Secret[]): Json | undefine
     return items.includes(undefined) ? undefined : (items as Json[]);
   }
   if (!isObject(value)) return value;
-  if (isForm(value)) return holdsSecret(value, secrets) ? undefined : { $literal: value as Json };
+  if (isForm(value)) return containsSecret(value, secrets) ? undefined : { $literal: value as Json };
   const written: Record<string, Json> = {};
   for (const key of Object.keys(value)) {
     const item = manifestValue(value[key] as Json, secrets);
@@ -251,23 +251,23 @@ function manifestValue(value: Json, secrets: readonly Secret[]): Json | undefine
 function withSecrets(text: string, secrets: readonly Secret[]): Json {
   let parts: Json[] = [text];
   for (const secret of secrets) {
-    const hidden = secret.reveal();
-    if (hidden.length < SHORTEST_SECRET) continue;
+    const value = secret.reveal();
+    if (value.length < MIN_SECRET_LENGTH) continue;
     parts = parts.flatMap((part): Json[] => {
-      if (typeof part !== 'string' || !part.includes(hidden)) return [part];
+      if (typeof part !== 'string' || !part.includes(value)) return [part];
       const form = { $secret: secret.name };
-      return part.split(hidden).flatMap((between, index) => (index === 0 ? [between] : [form, between]));
+      return part.split(value).flatMap((between, index) => (index === 0 ? [between] : [form, between]));
     });
   }
   if (parts.length === 1) return text;
-  const texts = parts.filter((part) => part !== '');
-  return texts.length === 1 ? (texts[0] ?? '') : { $join: texts, separator: '' };
+  const nonEmpty = parts.filter((part) => part !== '');
+  return nonEmpty.length === 1 ? (nonEmpty[0] ?? '') : { $join: nonEmpty, separator: '' };
 }
 
-function holdsSecret(value: Json, secrets: readonly Secret[]): boolean {
+function containsSecret(value: Json, secrets: readonly Secret[]): boolean {
   const text = JSON.stringify(value);
   return secrets.some((secret) => {
-    const hidden = secret.reveal();
-    return hidden.length >= SHORTEST_SECRET && text.includes(JSON.stringify(hidden).slice(1, -1));
+    const value = secret.reveal();
+    return value.length >= MIN_SECRET_LENGTH && text.includes(JSON.stringify(value).slice(1, -1));
   });
 }

@@ -14,7 +14,7 @@ export class Identities {
   readonly #keys = new Map<string, string>();
   readonly #ids = new Map<string, string>();
 
-  /** Why a record conflicts with earlier ones; undefined if it does not. */
+  /** Reserves the id and the key of a record. Returns the reason if it conflicts with an earlier one. */
   refusal(kind: Kind, { id, key }: Identity): string | undefined {
     const holder = key === undefined ? undefined : this.#keys.get(`${kind.name}/${key}`);
     if (holder !== undefined) return `${holder} has the same natural key; manifests can declare only one of them`;
@@ -25,7 +25,7 @@ export class Identities {
     return undefined;
   }
 
-  /** The id for the metadata; undefined if it is invalid there, so that the natural key must find the record. */
+  /** Returns the id for the metadata; undefined if it is invalid there. The natural key then identifies the record. */
   idOf(kind: Kind, { id }: Identity): string | undefined {
     return this.#ids.get(id) === kind.name ? id : undefined;
   }
@@ -49,7 +49,7 @@ export function namesInState({ resources }: Pick<State, 'resources'>): NamesInPr
   return Map.groupBy(names, ({ kind }) => kind);
 }
 
-/** @param resources of the manifests, valid or not. */
+/** @param resources the resources of the manifests, valid or not. */
 export function namesInManifests(resources: readonly Resource[], kinds: ReadonlyMap<string, Kind>): NamesInProject {
   const names = resources.flatMap(({ kind, name, id, spec }): NameOfKind[] => {
     if (id !== undefined) return [{ kind, name, of: { id } }];
@@ -59,7 +59,7 @@ export function namesInManifests(resources: readonly Resource[], kinds: Readonly
   return Map.groupBy(names, ({ kind }) => kind);
 }
 
-/** The names of these records of one kind, by id. */
+/** Returns the known names of these records of one kind, by id. */
 export function keptNames(known: readonly KnownName[], records: readonly Identity[]): ReadonlyMap<string, string> {
   const byKey = new Map(records.map(({ key, id }) => [key, id]));
   const names = new Map<string, string>();
@@ -70,11 +70,11 @@ export function keptNames(known: readonly KnownName[], records: readonly Identit
   return names;
 }
 
-const LONGEST = 63;
+const MAX_LENGTH = 63;
 
 /**
- * A unique name for each record of one kind, by id: its existing name, else its plain name. The names do not depend on the order of the
- * records: of several with the same plain name, the lowest id gets it.
+ * Returns a unique name for each record of one kind, by id: its existing name, or else its plain name. The names do not depend on the order
+ * of the records: if several have the same plain name, the lowest id gets it.
  * @param kept names in use, by id.
  */
 export function namesFor(
@@ -87,20 +87,20 @@ export function namesFor(
     names.set(id, name);
     taken.add(name);
   };
-  const open: { readonly id: string; readonly slug: string }[] = [];
+  const unnamed: { readonly id: string; readonly slug: string }[] = [];
   for (const { id, plainName: slug } of records) {
     const name = kept.get(id);
     if (name !== undefined && !taken.has(name)) take(id, name);
-    else open.push({ id, slug });
+    else unnamed.push({ id, slug });
   }
-  open.sort((a, b) => (a.id < b.id ? -1 : 1));
-  const alike: typeof open = [];
-  for (const each of open) {
-    if (taken.has(each.slug)) alike.push(each);
+  unnamed.sort((a, b) => (a.id < b.id ? -1 : 1));
+  const duplicates: typeof unnamed = [];
+  for (const each of unnamed) {
+    if (taken.has(each.slug)) duplicates.push(each);
     else take(each.id, each.slug);
   }
   const next = new Map<string, number>();
-  for (const { id, slug } of alike) {
+  for (const { id, slug } of duplicates) {
     let count = next.get(slug) ?? 2;
     while (taken.has(numbered(slug, count))) count++;
     next.set(slug, count + 1);
@@ -109,12 +109,12 @@ export function namesFor(
   return names;
 }
 
-/** The name of a record's manifest if it is not taken. */
+/** Returns the name of a record's manifest, unless another manifest has this name. */
 export function plainName(kind: Kind, record: ShownRecord): string {
   return slugOf(kind.label(record)) || slugOf(nounOf(kind.name));
 }
 
-/** `Größe & Co.` as `grosse-co`; empty without letters and digits. */
+/** Converts a label such as `Größe & Co.` to `grosse-co`; empty without letters and digits. */
 export function slugOf(label: string): string {
   return label
     .replaceAll('ß', 'ss')
@@ -122,11 +122,11 @@ export function slugOf(label: string): string {
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .slice(0, LONGEST)
+    .slice(0, MAX_LENGTH)
     .replace(/^-+|-+$/g, '');
 }
 
 function numbered(slug: string, count: number): string {
   const end = `-${count}`;
-  return `${slug.slice(0, LONGEST - end.length).replace(/-+$/, '')}${end}`;
+  return `${slug.slice(0, MAX_LENGTH - end.length).replace(/-+$/, '')}${end}`;
 }

@@ -11,18 +11,18 @@ export interface ManifestDraft {
   readonly name: string;
   /** Undefined if the record is found by its natural key. */
   readonly id: string | undefined;
-  /** As a manifest writes them, value forms included. */
+  /** The values as written in a manifest, including value forms. */
   readonly leaves: ReadonlyMap<LeafPath, Json>;
   /** Comments by the path of a field or of its object. */
   readonly notes: ReadonlyMap<LeafPath, string>;
-  /** Secrets that the record may have and that no read shows. Written as comments. */
+  /** Secrets that the record may have and that no read returns. They are written as comments. */
   readonly secrets: readonly { readonly path: LeafPath; readonly name: string }[];
 }
 
-/** Quotes also what YAML 1.1 reads as something other than text. Without merge keys, because a key `<<` is text here. */
-const OPTIONS = { ...yamlOptions, merge: false, compat: 'yaml-1.1' } as const;
+/** Also quotes strings that YAML 1.1 reads as another type. Merge keys are disabled, because a key `<<` is a string here. */
+const YAML_OPTIONS = { ...yamlOptions, merge: false, compat: 'yaml-1.1' } as const;
 
-/** The document as YAML text, without a leading `---`. */
+/** Returns the document as YAML text, without a leading `---`. */
 export function manifestText({ kind, name, id, leaves, notes, secrets }: ManifestDraft): string {
   const spec = unflatten(leaves) as JsonObject;
   const contents = mapNode({ apiVersion: API_VERSION, kind, metadata: { name, ...(id !== undefined && { id }) } });
@@ -32,12 +32,12 @@ export function manifestText({ kind, name, id, leaves, notes, secrets }: Manifes
     if (object instanceof YAMLMap) object.comment = lines.join('\n');
   }
   contents.set('spec', specNode);
-  const document = new Document(null, OPTIONS);
+  const document = new Document(null, YAML_OPTIONS);
   document.contents = contents;
   return escapeUnsafe(document.toString({ lineWidth: 0, flowCollectionPadding: true }));
 }
 
-/** Comments for secrets: at the end of their object, or with their object at the end of the spec. */
+/** Returns the comment lines for secrets, by object: each is at the end of its object, or with its object at the end of the spec. */
 function offersIn(spec: JsonObject, secrets: ManifestDraft['secrets']): Map<LeafPath, readonly string[]> {
   const offers = new Map<LeafPath, readonly string[]>();
   for (const { path, name } of secrets) {
@@ -58,21 +58,21 @@ interface Notes {
   readonly notes: ManifestDraft['notes'];
 }
 
-function mapNode(map: JsonObject, place?: Notes): YAMLMap {
+function mapNode(map: JsonObject, notesAt?: Notes): YAMLMap {
   const node = new YAMLMap();
   for (const [key, value] of Object.entries(map)) {
-    const path = place?.path ? `${place.path}.${key}` : key;
+    const path = notesAt?.path ? `${notesAt.path}.${key}` : key;
     const keyNode = scalarNode(key);
-    const note = place?.notes.get(path);
+    const note = notesAt?.notes.get(path);
     if (note !== undefined) keyNode.commentBefore = commentText(note);
-    node.items.push(new Pair(keyNode, valueNode(value, place && { ...place, path })));
+    node.items.push(new Pair(keyNode, valueNode(value, notesAt && { ...notesAt, path })));
   }
   if (isShort(map) && node.items.length > 0) node.flow = true;
   return node;
 }
 
-function valueNode(value: Json, place?: Notes): YAMLMap | YAMLSeq | Scalar {
-  if (isObject(value)) return mapNode(value as JsonObject, place);
+function valueNode(value: Json, notesAt?: Notes): YAMLMap | YAMLSeq | Scalar {
+  if (isObject(value)) return mapNode(value as JsonObject, notesAt);
   if (!Array.isArray(value)) return scalarNode(value as string | number | boolean | null);
   const list = new YAMLSeq();
   list.items = value.map((item: Json) => valueNode(item));
@@ -98,7 +98,7 @@ function isPlainText(text: string): boolean {
   return text !== '<<' && !isUnsafe(text) && !/^\s|\s\n|[^\S\n]$|\n\n$/u.test(text);
 }
 
-/** On one line. */
+/** Returns the text of a comment on one line. */
 function commentText(text: string): string {
   return ` ${text.toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\uFEFF]/gu, ' ')}`;
 }

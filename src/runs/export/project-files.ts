@@ -37,30 +37,30 @@ interface ProjectParts {
   readonly settings: readonly ProjectFile[];
 }
 
-/** All files of a project, each made on request. */
+/** Yields all files of a project. Each is created on demand. */
 export function* projectFiles(
   drafts: ManifestDrafts,
   { workspace, layout, file, workspaceIds, settings }: ProjectParts,
 ): Generator<ProjectFile> {
-  yield* manifestFiles(workspaceIds ? nameless(drafts.whole()) : drafts.whole(), layout);
+  yield* manifestFiles(workspaceIds ? withoutIds(drafts.whole()) : drafts.whole(), layout);
   yield projectFile(workspace, file, workspaceIds ? idsOf(drafts) : undefined);
   yield secretsFile(workspace, drafts.manifests);
   yield* settings;
 }
 
-/** The manifests without ids of records, which belong to one workspace. */
-export function* nameless(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
+/** Yields the manifests without ids of records, because these belong to one workspace. */
+export function* withoutIds(manifests: Iterable<ExportedManifest>): Generator<ExportedManifest> {
   for (const { draft, texts } of manifests) yield { draft: { ...draft, id: undefined }, texts };
 }
 
-/** The ids in the manifests by address. */
+/** Returns the ids in the manifests by address. */
 export function idsOf({ manifests }: ManifestDrafts): Readonly<Record<string, string>> {
   return Object.fromEntries(
     manifests.flatMap(({ kind, name, id }) => (id === undefined ? [] : [[`${kind}/${name}`, id]])),
   );
 }
 
-/** The files of manifests and of their long texts, each made on request. The manifests are ordered by address. */
+/** Yields the files of manifests and of their long strings. Each is created on demand. The manifests are ordered by address. */
 export function* manifestFiles(manifests: Iterable<ExportedManifest>, layout: FileLayout): Generator<ProjectFile> {
   if (layout === 'kind') {
     yield* kindFiles(manifests);
@@ -74,16 +74,16 @@ export function* manifestFiles(manifests: Iterable<ExportedManifest>, layout: Fi
   }
 }
 
-/** Characters. Well below the size limit of files. */
-const FULL_FILE = 300_000;
+/** In characters; well below the size limit of files. */
+const MAX_FILE_LENGTH = 300_000;
 
-/** The documents of each kind, in as few files as possible. */
+/** Yields the documents of each kind, in as few files as possible. */
 function* kindFiles(manifests: Iterable<ExportedManifest>): Generator<ProjectFile> {
   const counts = new Map<string, number>();
   let documents: string[] = [];
   let size = 0;
   let kind = '';
-  const filled = function* (): Generator<ProjectFile> {
+  const currentFile = function* (): Generator<ProjectFile> {
     if (documents.length === 0) return;
     const count = (counts.get(kind) ?? 0) + 1;
     counts.set(kind, count);
@@ -96,18 +96,18 @@ function* kindFiles(manifests: Iterable<ExportedManifest>): Generator<ProjectFil
   for (const manifest of manifests) {
     yield* textFiles(manifest);
     const text = manifestText(withFiles(manifest, `${folderOf(manifest.draft.kind)}/`));
-    if (manifest.draft.kind !== kind || size + text.length > FULL_FILE) yield* filled();
+    if (manifest.draft.kind !== kind || size + text.length > MAX_FILE_LENGTH) yield* currentFile();
     kind = manifest.draft.kind;
     documents.push(text);
     size += text.length;
   }
-  yield* filled();
+  yield* currentFile();
 }
 
-/** With an additional final newline, which reading removes. */
+/** Yields the files of long strings. Each gets an additional final newline, which is removed when the file is read. */
 function* textFiles(manifest: ExportedManifest): Generator<ProjectFile> {
   for (const [path, text] of manifest.texts) {
-    yield { path: `manifests/${folderOf(manifest.draft.kind)}/${textName(manifest, path)}`, text: `${text}\n` };
+    yield { path: `manifests/${folderOf(manifest.draft.kind)}/${textFileName(manifest, path)}`, text: `${text}\n` };
   }
 }
 
@@ -115,12 +115,12 @@ function withFiles(manifest: ExportedManifest, folder: string): ManifestDraft {
   const { draft, texts } = manifest;
   if (texts.size === 0) return draft;
   const leaves = new Map<string, Json>(draft.leaves);
-  for (const path of texts.keys()) leaves.set(path, { $file: `${folder}${textName(manifest, path)}` });
+  for (const path of texts.keys()) leaves.set(path, { $file: `${folder}${textFileName(manifest, path)}` });
   return { ...draft, leaves };
 }
 
-/** `support-line.prompt.md`; with the whole path if another long text of the resource has the same last key. */
-function textName({ draft, texts }: ExportedManifest, path: string): string {
+/** Returns a name such as `support-line.prompt.md`. It has the full path if another long string of the resource has the same last key. */
+function textFileName({ draft, texts }: ExportedManifest, path: string): string {
   const key = lastKey(path);
   const isOnly = [...texts.keys()].filter((each) => lastKey(each) === key).length === 1;
   return `${draft.name}.${(isOnly ? key : path).replaceAll('_', '-')}.md`;

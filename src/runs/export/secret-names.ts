@@ -12,7 +12,7 @@ export interface UsedName {
   readonly name: string;
 }
 
-/** The secrets that a plan of the manifests needs, with their fields, by name. */
+/** Returns the secrets that a plan of the manifests needs, sorted by name, with the fields that use them. */
 export function usedSecrets(manifests: readonly { kind: string; name: string; uses: readonly UsedName[] }[]) {
   const uses = manifests.flatMap(({ kind, name: resource, uses }) =>
     uses.map(({ path, name }) => ({ name, place: { path, address: `${kind}/${resource}` } })),
@@ -22,7 +22,7 @@ export function usedSecrets(manifests: readonly { kind: string; name: string; us
     .sort((a, b) => compareText(a.name, b.name));
 }
 
-/** The names of the secrets in a value of a manifest. */
+/** Yields the names of the secrets in a value of a manifest. */
 export function* namesIn(value: Json): Generator<string> {
   if (Array.isArray(value)) {
     for (const item of value) yield* namesIn(item);
@@ -37,7 +37,7 @@ export function* namesIn(value: Json): Generator<string> {
 /** Names of secrets, by address and field. */
 export type OwnSecrets = ReadonlyMap<string, ReadonlyMap<LeafPath, string>>;
 
-/** The names of secrets in fields that no read shows. */
+/** Returns the names of secrets in fields that no read returns. */
 export function ownSecrets(resources: readonly Resource[], kinds: ReadonlyMap<string, Kind>): OwnSecrets {
   return new Map(
     resources.flatMap(({ address, kind: name, spec }) => {
@@ -53,11 +53,11 @@ export function ownSecrets(resources: readonly Resource[], kinds: ReadonlyMap<st
 
 interface OfferedTo {
   readonly kind: Kind;
-  /** Of the manifest. */
+  /** The name of the manifest. */
   readonly name: string;
-  /** Fields that are offered only if a manifest has them already. */
+  /** Fields that need a secret only if a manifest has one already. */
   readonly needless: readonly LeafPath[];
-  /** By field: resources with the same text presumably share a secret, such as the key of their provider. */
+  /** An owner for each field, such as the provider of a key. Resources with the same owner presumably share a secret. */
   readonly owners: ReadonlyMap<LeafPath, string>;
 }
 
@@ -68,7 +68,7 @@ interface OfferedSecret {
   readonly isChosen: boolean;
 }
 
-/** Offers a name for each secret that a record may have and that no read shows. */
+/** Offers a name for each secret that a record may have and that no read returns. */
 export class SecretNames {
   readonly #taken: Set<string>;
   readonly #own: OwnSecrets;
@@ -76,7 +76,7 @@ export class SecretNames {
   readonly #shared = new Map<string, string>();
 
   /**
-   * @param taken names of existing secrets. Another secret of such a name would be sent with the wrong text.
+   * @param taken names of existing secrets. A new secret with one of these names would get the wrong value.
    * @param chosen the name that a person chose for all secrets.
    */
   constructor(taken: Iterable<string>, own: OwnSecrets, chosen?: string) {
@@ -89,29 +89,29 @@ export class SecretNames {
     const known = this.#own.get(`${kind.name}/${name}`);
     const paths = Object.keys(kind.fields).filter((path) => kind.fields[path]?.writeOnly);
     return paths.flatMap((path): OfferedSecret[] => {
-      const given = known?.get(path);
-      if (given !== undefined) return [{ path, name: given, isChosen: false }];
+      const inProject = known?.get(path);
+      if (inProject !== undefined) return [{ path, name: inProject, isChosen: false }];
       if (needless.includes(path)) return [];
       const owner = owners.get(path);
       if (this.#chosen !== undefined) return [{ path, name: this.#chosen, isChosen: owner !== undefined }];
-      if (owner === undefined) return [{ path, name: this.#free(kind, name, path), isChosen: false }];
+      if (owner === undefined) return [{ path, name: this.#freeName(kind, name, path), isChosen: false }];
       const key = JSON.stringify([kind.name, path, owner]);
-      const shared = this.#shared.get(key) ?? this.#free(kind, owner, path);
+      const shared = this.#shared.get(key) ?? this.#freeName(kind, owner, path);
       this.#shared.set(key, shared);
       return [{ path, name: shared, isChosen: false }];
     });
   }
 
-  #free(kind: Kind, owner: string, path: LeafPath): string {
+  #freeName(kind: Kind, owner: string, path: LeafPath): string {
     const field = path.slice(path.lastIndexOf('.') + 1);
-    const short = variableOf(`${owner}_${field}`);
-    const full = variableOf(`${kind.name}_${owner}_${field}`);
+    const short = variableNameOf(`${owner}_${field}`);
+    const full = variableNameOf(`${kind.name}_${owner}_${field}`);
     const free = /^\d/.test(short) || this.#taken.has(short) ? full : short;
     this.#taken.add(free);
     return free;
   }
 }
 
-function variableOf(text: string): string {
+function variableNameOf(text: string): string {
   return text.replace(/[^A-Za-z0-9]/g, '_').toUpperCase();
 }

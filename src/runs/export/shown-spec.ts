@@ -11,12 +11,12 @@ import type { FoundRecord } from '../discover.ts';
 interface ShownSpec {
   /** In the order of the schema. */
   readonly leaves: ReadonlyMap<LeafPath, Json>;
-  /** Top-level fields that only the published version shows. */
+  /** Top-level fields that only the published version contains. */
   readonly fromPublished: readonly string[];
-  /** Texts that the platform shows as JSON numbers. */
+  /** Strings that the platform returns as JSON numbers. */
   readonly asNumbers: readonly LeafPath[];
   readonly omitted: readonly Omission[];
-  /** Why no manifest can declare the record, if so. */
+  /** The reason why no manifest can declare the record, if any. */
   readonly unfit: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface Omission {
   readonly because: string;
 }
 
-/** The kind's fields that the record shows, and others from the published version. */
+/** Returns the kind's fields in the record, and fields that only the published version contains. */
 export function shownSpec(kind: Kind, { record, published }: FoundRecord): ShownSpec {
   const leaves = new Map<LeafPath, Json>();
   const fromPublished: string[] = [];
@@ -36,16 +36,16 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
       omitted.push({ path: root, because: 'the API never shows it' });
       continue;
     }
-    const own = record[root];
-    const other = own === undefined ? published?.record[root] : undefined;
-    if (other !== undefined) fromPublished.push(root);
-    else if (own === undefined && bare(schema) instanceof z.ZodObject) {
+    const inDraft = record[root];
+    const inVersion = inDraft === undefined ? published?.record[root] : undefined;
+    if (inVersion !== undefined) fromPublished.push(root);
+    else if (inDraft === undefined && bare(schema) instanceof z.ZodObject) {
       omitted.push({ path: root, because: 'neither the draft nor a published version shows it' });
     }
-    collect({ kind, leaves, omitted, asNumbers }, root, { schema, value: own === undefined ? other : own });
+    collect({ kind, leaves, omitted, asNumbers }, root, { schema, value: inDraft === undefined ? inVersion : inDraft });
   }
-  dropRefused(kind, leaves, omitted);
-  return { leaves, fromPublished, asNumbers, omitted, unfit: whyUnfit(kind, leaves, omitted) };
+  dropConflicting(kind, leaves, omitted);
+  return { leaves, fromPublished, asNumbers, omitted, unfit: unfitReason(kind, leaves, omitted) };
 }
 
 interface CollectedSpec {
@@ -60,38 +60,38 @@ function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schem
   const { kind, leaves, omitted, asNumbers } = into;
   const rule = ruleOf(kind, path);
   if (value === undefined || rule.writeOnly) return;
-  const inner = bare(schema);
-  if (inner instanceof z.ZodObject && !rule.opaque) {
+  const plainSchema = bare(schema);
+  if (plainSchema instanceof z.ZodObject && !rule.opaque) {
     if (!isObject(value)) return;
-    for (const [key, field] of Object.entries(inner.shape)) {
+    for (const [key, field] of Object.entries(plainSchema.shape)) {
       if (Object.hasOwn(value, key)) collect(into, `${path}.${key}`, { schema: field, value: value[key] });
     }
     for (const key of Object.keys(value)) {
-      if (!Object.hasOwn(inner.shape, key))
+      if (!Object.hasOwn(plainSchema.shape, key))
         omitted.push({ path: `${path}.${key}`, because: 'manifests have no such field' });
     }
     return;
   }
   const isAccepted = (each: unknown): boolean => (schema as z.ZodType).safeParse(each).success;
-  // A text that is shown as a number, if the kind treats both as equal.
-  const isText = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
-  const fit = isText ? String(value) : value;
+  // The platform may return a string as a number, if the kind treats both as equal.
+  const isString = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
+  const fit = isString ? String(value) : value;
   const problem = isAccepted(fit) ? problemOf(fit) : 'the API documentation does not allow its value';
   if (problem === undefined) {
     leaves.set(path, fit as Json);
-    if (isText && rule.shownAsNumber) asNumbers.push(path);
+    if (isString && rule.shownAsNumber) asNumbers.push(path);
   } else if (value !== null) omitted.push({ path, because: problem });
 }
 
-/** The limit of manifests is 100, which includes the levels around the value. */
-const DEEPEST = 90;
+/** Manifests allow 100 levels, including those around the value. */
+const MAX_DEPTH = 90;
 
-/** Characters. Half of the size limit of files, because a character may take several bytes. */
-const LONGEST = 250_000;
+/** In characters. Half of the size limit of files in bytes, because a character may take several bytes. */
+const MAX_LENGTH = 250_000;
 
 function problemOf(value: unknown): string | undefined {
-  if (isDeeperThan(value, DEEPEST)) return 'it is nested too deeply for a manifest';
-  if (JSON.stringify(value).length > LONGEST) return 'it is too long for a manifest';
+  if (isDeeperThan(value, MAX_DEPTH)) return 'it is nested too deeply for a manifest';
+  if (JSON.stringify(value).length > MAX_LENGTH) return 'it is too long for a manifest';
   return problemWithin(value);
 }
 
@@ -113,7 +113,7 @@ function firstOf(problems: readonly (string | undefined)[]): string | undefined 
 }
 
 /** Removes fields that are valid alone but not together. */
-function dropRefused(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[]): void {
+function dropConflicting(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[]): void {
   const parsed = kind.spec.safeParse(unflatten(leaves));
   for (const issue of parsed.error?.issues ?? []) {
     const at = issue.path.join('.');
@@ -124,7 +124,11 @@ function dropRefused(kind: Kind, leaves: Map<LeafPath, Json>, omitted: Omission[
   }
 }
 
-function whyUnfit(kind: Kind, leaves: ReadonlyMap<LeafPath, Json>, omitted: readonly Omission[]): string | undefined {
+function unfitReason(
+  kind: Kind,
+  leaves: ReadonlyMap<LeafPath, Json>,
+  omitted: readonly Omission[],
+): string | undefined {
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (schema instanceof z.ZodOptional || leaves.has(root)) continue;
     const reason = omitted.find(({ path }) => path === root)?.because ?? 'it is missing';

@@ -7,8 +7,8 @@ export interface TokenUrl {
   readonly part: string;
 }
 
-/** Passes the files on, and collects URLs with tokens in manifests. */
-export function* notingTokens(files: Iterable<ProjectFile>, found: TokenUrl[]): Generator<ProjectFile> {
+/** Yields the files, and adds the URLs with tokens in manifests to `found`. */
+export function* collectingTokens(files: Iterable<ProjectFile>, found: TokenUrl[]): Generator<ProjectFile> {
   for (const file of files) {
     if (file.path.startsWith('manifests/') && file.path.endsWith('.yaml')) found.push(...tokensIn(file));
     yield file;
@@ -16,8 +16,8 @@ export function* notingTokens(files: Iterable<ProjectFile>, found: TokenUrl[]): 
 }
 
 function* tokensIn({ path: file, text }: ProjectFile): Generator<TokenUrl> {
-  for (const [index, written] of text.split('\n').entries()) {
-    const [, key, url] = /^[\s-]*["']?([\w-]+)["']?: ["']?(https?:\/\/[^\s"']+)/i.exec(written) ?? [];
+  for (const [index, line] of text.split('\n').entries()) {
+    const [, key, url] = /^[\s-]*["']?([\w-]+)["']?: ["']?(https?:\/\/[^\s"']+)/i.exec(line) ?? [];
     if (key === undefined || url === undefined) continue;
     const part = tokenPart(url);
     if (part !== undefined) yield { file, line: index + 1, key, part };
@@ -26,7 +26,7 @@ function* tokensIn({ path: file, text }: ProjectFile): Generator<TokenUrl> {
 
 const SECRET_NAME = /token|secret|passw|signature|credential|auth|(^|[_-])(api)?key$|^(code|sig|pwd)$/i;
 
-/** The part of a URL that looks like a token, in words; undefined if there is none. */
+/** Names the part of a URL that looks like a token; undefined if there is none. */
 export function tokenPart(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const { username, password, pathname, searchParams, hash } = new URL(text);
@@ -37,14 +37,14 @@ export function tokenPart(text: string): string | undefined {
   return pathname.split('/').some(isRandom) ? 'path' : undefined;
 }
 
-/** True for generated texts: a UUID, or a long run of letters and digits, or of letters in both cases. */
+/** True for generated strings: a UUID, or a long run of letters and digits, or of letters in both cases. */
 function isRandom(text: string): boolean {
   if (/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/i.test(text)) return true;
   const runs = text.match(/[A-Za-z\d]{16,}/g) ?? [];
   return runs.some((run) => (/\d/.test(run) ? /[A-Za-z]/.test(run) : run.length >= 20 && hasMixedCase(run)));
 }
 
-/** True if there are more capitals than in a name in camel case. */
+/** True if the run has more capitals than a name in camel case. */
 function hasMixedCase(run: string): boolean {
   const turns = run.match(/[a-z][A-Z]|[A-Z]{2}/g) ?? [];
   return /[a-z]/.test(run) && turns.length * 5 > run.length;

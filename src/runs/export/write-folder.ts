@@ -12,21 +12,21 @@ import { UserError } from '../../problems/user-error.ts';
 import type { ProjectFile } from './project-files.ts';
 
 interface WriteOptions {
-  /** The file that makes the folder a project. In an existing folder, it is moved last. */
+  /** The file that makes the folder a project. It is moved last into an existing folder. */
   readonly last?: string;
   /** Replaces files of the same names. Without it, the folder must be new or empty. */
   readonly replace?: boolean | undefined;
 }
 
-/** Files, relative to the folder. */
+/** All paths are relative to the folder. */
 interface WrittenFiles {
   readonly written: readonly string[];
-  /** The files that existed before, in order. */
+  /** The files that existed before, sorted. */
   readonly replaced: readonly string[];
 }
 
 /**
- * Writes files into a folder, all of them or none. They are written into a draft folder first: beside a new folder, or inside an existing
+ * Writes files into a folder, all of them or none. They are first written into a draft folder: next to a new folder, or inside an existing
  * one. A killed run leaves at most the draft. Replaced files are kept in `old` of the draft until all are replaced.
  * @throws UserError if the folder is not empty, cannot be written, or a file would be written outside it.
  */
@@ -44,7 +44,7 @@ export async function writeFolder(
     if (!exists) await removeDrafts([real], 'folder');
     const draft = replaces
       ? path.join(real, `.voxform-export-${randomBytes(4).toString('hex')}`)
-      : draftBeside(exists ? path.join(real, INSIDE) : real, 'folder');
+      : draftBeside(exists ? path.join(real, INNER_DRAFT) : real, 'folder');
     const fresh = exists ? path.join(draft, 'new') : draft;
     await mkdir(fresh, { recursive: true });
     try {
@@ -66,9 +66,9 @@ export async function writeFolder(
 }
 
 /** The name of a draft in an existing folder. */
-const INSIDE = 'new';
+const INNER_DRAFT = 'new';
 
-/** Names the folder in errors of the file system. */
+/** Adds the folder to errors of the file system. */
 function cannotBeWritten(target: string, cause: unknown): unknown {
   if (cause instanceof UserError || !(cause instanceof Error) || !('code' in cause)) return cause;
   const reason = cause.code === 'ENOENT' ? 'cannot create a folder there' : reasonOf(cause);
@@ -78,11 +78,14 @@ function cannotBeWritten(target: string, cause: unknown): unknown {
   });
 }
 
-/** Removes the drafts of killed exports. @throws UserError if the path is not a new or empty folder. */
+/**
+ * Removes the drafts of killed exports.
+ * @throws UserError if the path is not a new or empty folder.
+ */
 export async function refuseNonEmpty(target: string, except?: string): Promise<void> {
   let entries: string[];
   try {
-    if (except === undefined) await removeDrafts([path.join(target, INSIDE)], 'folder');
+    if (except === undefined) await removeDrafts([path.join(target, INNER_DRAFT)], 'folder');
     entries = await readdir(target);
   } catch (cause) {
     const code = errorCode(cause);
@@ -96,28 +99,29 @@ export async function refuseNonEmpty(target: string, except?: string): Promise<v
   });
 }
 
-/** Files written between two turns of the event loop. Waiting for each file would take three times as long as writing it. */
-const FILES_IN_A_TURN = 16;
+/** The number of files per turn of the event loop. Waiting for each file would take three times as long as writing it. */
+const FILES_PER_TURN = 16;
 
-/** Writes files below an existing folder. Returns their paths. */
+/** Writes files below an existing folder and returns their paths. */
 export async function writeAll(root: string, files: Iterable<ProjectFile>): Promise<readonly string[]> {
   const folders = new Set<string>();
   const paths: string[] = [];
   for (const file of files) {
-    const place = path.join(root, file.path);
-    const folder = path.dirname(place);
+    const target = path.join(root, file.path);
+    const folder = path.dirname(target);
     if (!folders.has(folder)) mkdirSync(folder, { recursive: true });
     folders.add(folder);
     // `wx`: two records with the same file name must not become one file.
-    writeFileSync(place, file.text, { flag: 'wx' });
+    writeFileSync(target, file.text, { flag: 'wx' });
     paths.push(file.path);
-    if (paths.length % FILES_IN_A_TURN === 0) await setImmediate();
+    if (paths.length % FILES_PER_TURN === 0) await setImmediate();
   }
   return paths;
 }
 
 interface Move {
-  readonly place: string;
+  /** Relative to both folders. */
+  readonly file: string;
   readonly replaces: boolean;
 }
 
@@ -131,24 +135,24 @@ async function moveInto(
 ): Promise<string[]> {
   const moves: Move[] = [];
   for await (const each of movesInto(target, fresh)) moves.push(each);
-  moves.sort((a, b) => Number(a.place === last) - Number(b.place === last));
+  moves.sort((a, b) => Number(a.file === last) - Number(b.file === last));
   const done: Move[] = [];
   const saved: string[] = [];
   try {
     for (const each of moves) {
-      const { place } = each;
+      const { file } = each;
       if (each.replaces) {
-        await mkdir(path.dirname(path.join(old, place)), { recursive: true });
-        await rename(path.join(target, place), path.join(old, place));
-        saved.push(place);
+        await mkdir(path.dirname(path.join(old, file)), { recursive: true });
+        await rename(path.join(target, file), path.join(old, file));
+        saved.push(file);
       }
-      await rename(path.join(fresh, place), path.join(target, place));
+      await rename(path.join(fresh, file), path.join(target, file));
       done.push(each);
     }
   } catch (error) {
     try {
-      for (const { place } of done) await rm(path.join(target, place), { recursive: true, force: true });
-      for (const place of saved) await rename(path.join(old, place), path.join(target, place));
+      for (const { file } of done) await rm(path.join(target, file), { recursive: true, force: true });
+      for (const file of saved) await rename(path.join(old, file), path.join(target, file));
     } catch (cause) {
       throw new NotRestored(old, cause);
     }
@@ -158,20 +162,20 @@ async function moveInto(
 }
 
 /**
- * The moves that bring the new files into the target. A folder that the target lacks is moved as a whole. @throws UserError if a folder and
- * a file, or a link, have the same name.
+ * Yields the moves that bring the new files into the target. A folder that the target lacks is moved as a whole.
+ * @throws UserError if a folder has the same name as a file or a link.
  */
 async function* movesInto(target: string, fresh: string, below = ''): AsyncGenerator<Move> {
   for (const entry of await readdir(path.join(fresh, below), { withFileTypes: true })) {
-    const place = path.posix.join(below, entry.name);
-    const found = await lstat(path.join(target, place)).catch(whereMissing);
-    if (found?.isDirectory() && entry.isDirectory()) yield* movesInto(target, fresh, place);
+    const file = path.posix.join(below, entry.name);
+    const found = await lstat(path.join(target, file)).catch(whereMissing);
+    if (found?.isDirectory() && entry.isDirectory()) yield* movesInto(target, fresh, file);
     else if (found?.isDirectory() || (found !== undefined && entry.isDirectory())) {
-      const [what, other] = entry.isDirectory() ? ['folder', 'file or a link'] : ['file', 'folder'];
-      throw new UserError(`cannot write the ${what} ${place} in ${target}: a ${other} has this name`, {
+      const [type, other] = entry.isDirectory() ? ['folder', 'file or a link'] : ['file', 'folder'];
+      throw new UserError(`cannot write the ${type} ${file} in ${target}: a ${other} has this name`, {
         hint: 'Move it away, or export into a new folder.',
       });
-    } else yield { place, replaces: found !== undefined };
+    } else yield { file, replaces: found !== undefined };
   }
 }
 
@@ -184,7 +188,7 @@ class NotRestored extends UserError {
   }
 }
 
-/** Other manifests below `folder` of the target, in order: they may declare the same records. */
+/** Returns the other manifests below `folder` of the target, in order. They may declare the same records. */
 export async function otherFiles(
   target: string,
   folder: string,

@@ -9,12 +9,12 @@ export interface FailCondition {
   /** The value of a counted field. */
   readonly value: string | undefined;
   readonly operator: '>' | '<';
-  /** A part of one, or a value in the unit of the field. */
+  /** A share from 0 to 1, or a value in the unit of the field. */
   readonly limit: number;
 }
 
-/** The condition, or the problem with its text. */
-export function failCondition(text: string): FailCondition | { readonly problem: string } {
+/** Parses a condition. Returns a problem for invalid text. */
+export function parseFailCondition(text: string): FailCondition | { readonly problem: string } {
   const [, field = '', value, operator, number, percent] =
     /^\s*(\w+)\s*(?:=\s*(.+?))?\s*([<>])\s*([+-]?\d+(?:\.\d+)?)\s*(%)?\s*$/.exec(text) ?? [];
   if (operator === undefined)
@@ -35,18 +35,19 @@ export function failCondition(text: string): FailCondition | { readonly problem:
 
 /** True if the interval of the difference lies beyond the limit. */
 export function isMet({ field, value, operator, limit }: FailCondition, compared: Compared): boolean {
-  const found = value === undefined ? compared[field as 'duration'] : shareIn(compared, field as ShareField, value);
-  const { low, high } = found ?? {};
+  const difference =
+    value === undefined ? compared[field as 'duration'] : shareIn(compared, field as ShareField, value);
+  const { low, high } = difference ?? {};
   if (low == null || high == null) return false;
   return operator === '>' ? low > limit : high < limit;
 }
 
-/** Why the median of a condition is unknown: calls of a compared version without a readable value. */
+/** Calls of a compared version without a readable value, which make the median of a condition uncertain. */
 interface Gap {
   readonly version: number;
   readonly calls: number;
   readonly unreadable: number;
-  /** True if the unreadable values determine the median. */
+  /** True if the unreadable values could be half of all calls, so that the median is unknown. */
   readonly decides: boolean;
 }
 
@@ -64,7 +65,7 @@ export function gapsOf({ field, value }: FailCondition, { versions, compared }: 
   });
 }
 
-/** Undefined if no call of the two versions has the value. */
+/** Returns the difference of a share; undefined if no call of the two versions has the value. */
 export function shareIn({ shares }: Compared, field: ShareField, value: string): Difference | undefined {
   return Object.hasOwn(shares[field], value) ? shares[field][value] : undefined;
 }

@@ -3,23 +3,23 @@ import { described } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 import { measures, shareFields } from './tally.ts';
 
-/* The effect of an agent's versions on its calls, as plain data that is printed as it is. */
+/* The effect of an agent's versions on its calls, as plain data that is printed unchanged. */
 
 export const IMPACT_FORMAT_VERSION = 1;
 
-/** Below this number, an interval that contains zero is too wide for any conclusion. */
-export const FEWEST_CALLS = 30;
+/** With fewer calls, an interval that contains zero is too wide for any conclusion. */
+export const MIN_CALLS = 30;
 
 const limits = {
   low: z.number().describe('Lower end of the 95 % interval.'),
   high: z.number().describe('Upper end of the 95 % interval.'),
 };
 
-const ofFields = <T extends z.ZodType>(each: T) =>
+const perField = <T extends z.ZodType>(each: T) =>
   z.strictObject(
     Object.fromEntries(shareFields.map((field) => [field, each])) as Record<(typeof shareFields)[number], T>,
   );
-const ofMeasures = <T extends z.ZodType>(each: T) =>
+const perMeasure = <T extends z.ZodType>(each: T) =>
   Object.fromEntries(measures.map((measure) => [measure, each])) as Record<(typeof measures)[number], T>;
 
 const share = z.strictObject({
@@ -39,15 +39,15 @@ const version = described('A published version and its calls.', {
   published_at: z.string(),
   until: z.string().nullable().describe('When the next version was published; null for the latest.'),
   calls: z.int().describe('Calls that began while it was the latest version.'),
-  shares: ofFields(z.record(z.string(), share)).describe('By value; `(not shown)` counts calls without one.'),
-  ...ofMeasures(quantiles),
-  unreadable: described('Calls that show a value which is no number.', ofMeasures(z.int())),
+  shares: perField(z.record(z.string(), share)).describe('By value; `(not shown)` counts calls without one.'),
+  ...perMeasure(quantiles),
+  unreadable: described('Calls that show a value which is no number.', perMeasure(z.int())),
 });
 
 const verdict = z
   .enum(['higher', 'lower', 'no_clear_difference', 'too_few_calls'])
   .describe(
-    `The last two if the interval contains zero or is missing: \`too_few_calls\` if a version has fewer than ${FEWEST_CALLS} calls with the field.`,
+    `The last two if the interval contains zero or is missing: \`too_few_calls\` if a version has fewer than ${MIN_CALLS} calls with the field.`,
   );
 
 const difference = described('A difference with its 95 % interval.', {
@@ -72,8 +72,8 @@ export const impactDocument = described('What the published versions of an agent
     .strictObject({
       from: z.int().describe('A version.'),
       to: z.int(),
-      shares: ofFields(z.record(z.string(), difference)),
-      ...ofMeasures(difference.describe('Of the medians.')),
+      shares: perField(z.record(z.string(), difference)),
+      ...perMeasure(difference.describe('Of the medians.')),
     })
     .nullable()
     .describe('Two versions; null if there is only one.'),

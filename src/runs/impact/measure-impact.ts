@@ -8,16 +8,16 @@ import { noSuchVersion, type VersionedRecord } from '../versioned-record.ts';
 import {
   type Compared,
   type Difference,
-  FEWEST_CALLS,
   IMPACT_FORMAT_VERSION,
   type ImpactDocument,
   type ImpactVersion,
+  MIN_CALLS,
 } from './impact-document.ts';
 import {
   CountedValues,
   differenceOf,
   type Estimate,
-  MOST_VALUES,
+  MAX_VALUES,
   measures,
   OTHERS,
   type Period,
@@ -33,15 +33,15 @@ import {
 export interface ImpactSelection {
   /** A date or a time. Earlier calls are left out. */
   readonly since?: string | undefined;
-  /** Count only calls with this direction. */
+  /** Only calls with this direction are counted. */
   readonly direction?: string | undefined;
-  /** Count only calls with this `channel_type`. */
+  /** Only calls with this `channel_type` are counted. */
   readonly channel?: string | undefined;
   /** The versions to compare; by default the two newest. */
   readonly compare?: readonly [from: number, to: number] | undefined;
 }
 
-interface Measuring extends ImpactSelection, Pick<VersionedRecord, 'address' | 'id' | 'versions'> {
+interface ImpactInput extends ImpactSelection, Pick<VersionedRecord, 'address' | 'id' | 'versions'> {
   /** All versions, if they were listed before. */
   readonly listed?: readonly VersionShown[] | undefined;
   readonly client: PlatformClient;
@@ -59,15 +59,15 @@ export interface Impact {
 }
 
 /**
- * Measures the effect of a record's published versions on its calls. Reads the versions, and all calls since the first version or `since`
- * once. Memory grows only with the number of versions.
+ * Measures the effect of a record's published versions on its calls. Reads the versions, and once all calls since the first version or since
+ * `since`. Memory grows only with the number of versions.
  * @throws UserError if nothing was published, or if a version to compare does not exist.
  */
-export async function measureImpact(measuring: Measuring): Promise<Impact> {
-  const { address, id, versions: kind, client, workspace, onOutside, onProgress } = measuring;
-  const { since, compare, direction, channel } = measuring;
+export async function measureImpact(input: ImpactInput): Promise<Impact> {
+  const { address, id, versions: kind, client, workspace, onOutside, onProgress } = input;
+  const { since, compare, direction, channel } = input;
   if (since !== undefined && Number.isNaN(momentOf(since))) throw new UserError(`${since} is not a date`);
-  const published = new PublishedVersions(await shownVersions(measuring));
+  const published = new PublishedVersions(await readVersions(input));
   const [first] = published.all;
   if (first === undefined) throw new UserError(`${address} was never published`);
   const shown = published.all.filter(
@@ -80,7 +80,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
   const tallies = new Map(shown.map(({ version }) => [version, new VersionTally(values)]));
   const [before, after] = sidesOf(shown, compare, address);
   const overTime = new SharesOverTime(values);
-  let [read, near, withoutStart] = [0, 0, 0];
+  let [read, nearPublication, withoutStart] = [0, 0, 0];
   const wanted = { [kind.inCalls]: id, direction, channel_type: channel };
   const where = Object.entries(wanted).flatMap(([field, value]) =>
     value === undefined ? [] : [{ field, operator: '=' as const, value }],
@@ -89,7 +89,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     const start = typeof call.start_time === 'string' ? momentOf(call.start_time) : Number.NaN;
     if (Number.isNaN(start)) withoutStart += 1;
     else if (start < begin) continue;
-    else if (published.isNearPublication(start)) near += 1;
+    else if (published.isNearPublication(start)) nearPublication += 1;
     else {
       tallies.get(published.at(start)?.version ?? 0)?.add(call);
       overTime.add(start, call);
@@ -100,7 +100,7 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
     return version === undefined || tally === undefined ? [] : [{ version, tally }];
   });
   const [one, other] = sides;
-  const leftOut = { near_publication: near, without_start: withoutStart };
+  const leftOut = { near_publication: nearPublication, without_start: withoutStart };
   const document: ImpactDocument = {
     format_version: IMPACT_FORMAT_VERSION,
     voxform_version: VERSION,
@@ -119,8 +119,8 @@ export async function measureImpact(measuring: Measuring): Promise<Impact> {
   return { document, overTime: { periods: overTime.periods, width: overTime.width } };
 }
 
-/** The versions, each read by itself if the list does not show its time of publication. */
-async function shownVersions({ versions, client, id, listed }: Measuring): Promise<VersionShown[]> {
+/** Lists the versions, and reads each one whose time of publication is not in the list. */
+async function readVersions({ versions, client, id, listed }: ImpactInput): Promise<VersionShown[]> {
   const all: VersionShown[] = [];
   for await (const each of listed ?? versions.list(client, id)) {
     const { version, published_at } = each;
@@ -130,7 +130,7 @@ async function shownVersions({ versions, client, id, listed }: Measuring): Promi
   return all;
 }
 
-/** The versions to compare, if there are two. */
+/** Returns the versions to compare; empty if there are fewer than two. */
 function sidesOf(
   shown: readonly PublishedVersion[],
   compare: ImpactSelection['compare'],
@@ -195,7 +195,7 @@ function notesOf(
     ),
     ...others.map(
       (field) =>
-        `${field} has more than ${MOST_VALUES} values: those that came later are counted together as ${OTHERS}.`,
+        `${field} has more than ${MAX_VALUES} values: those that came later are counted together as ${OTHERS}.`,
     ),
     ...unreadable,
     ...coarse,
@@ -212,10 +212,10 @@ interface PublishedVersion {
   readonly until: string | null;
 }
 
-/** Milliseconds around a publication in which the version of a call is uncertain. */
-const UNCLEAR = 60_000;
+/** The time around a publication in which the version of a call is uncertain. */
+const UNCERTAIN_MS = 60_000;
 
-/** The versions of one record by their times. */
+/** The versions of one record, ordered by publication. */
 class PublishedVersions {
   readonly all: readonly PublishedVersion[];
   readonly undated: readonly number[];
@@ -239,7 +239,7 @@ class PublishedVersions {
     this.#starts = known.map(({ from }) => from);
   }
 
-  /** The latest version at a time; undefined before the first. */
+  /** Returns the latest version at a time; undefined before the first. */
   at(moment: number): PublishedVersion | undefined {
     return this.all[this.#after(moment) - 1];
   }
@@ -251,10 +251,10 @@ class PublishedVersions {
       this.#starts[after - 1],
       this.#starts[after],
     ];
-    return moment - before <= UNCLEAR || next - moment <= UNCLEAR;
+    return moment - before <= UNCERTAIN_MS || next - moment <= UNCERTAIN_MS;
   }
 
-  /** The number of versions published by then. */
+  /** Returns the number of versions that were published up to this time. */
   #after(moment: number): number {
     let [low, high] = [0, this.#starts.length];
     while (low < high) {
@@ -310,7 +310,7 @@ function difference(
   calls: readonly number[],
 ): Difference {
   const value = before === undefined || after === undefined ? null : rounded(after - before);
-  const unclear = Math.min(...calls) < FEWEST_CALLS ? 'too_few_calls' : 'no_clear_difference';
+  const unclear = Math.min(...calls) < MIN_CALLS ? 'too_few_calls' : 'no_clear_difference';
   if (from === undefined || to === undefined) return { difference: value, low: null, high: null, verdict: unclear };
   const { low, high } = differenceOf(from, to);
   const verdict = low > 0 ? 'higher' : high < 0 ? 'lower' : unclear;

@@ -1,7 +1,7 @@
 import { decimalOf } from '../call-selection.ts';
 
 export const shareFields = ['session_outcome', 'end_reason', 'session_status'] as const;
-/** Measured fields: seconds, and the platform's own units of latency and cost. */
+/** Measured fields. `duration` is in seconds; the other units are the platform's own. */
 export const measures = ['duration', 'e2e_latency', 'cost'] as const;
 
 export type ShareField = (typeof shareFields)[number];
@@ -11,30 +11,30 @@ type Call = Readonly<Record<string, unknown>>;
 
 /** The value of calls that do not show one. */
 const NOT_SHOWN = '(not shown)';
-/** The common name of further values, once there are too many. */
+/** The name under which further values are counted, once there are too many. */
 export const OTHERS = '(others)';
 
-/** The maximum number of values per field. Real fields have few; ids or texts must not fill the memory. */
-export const MOST_VALUES = 100;
+/** The maximum number of values per field. Real fields have few, but unexpected ids or texts must not fill the memory. */
+export const MAX_VALUES = 100;
 
 /**
- * The values that are counted by themselves: the first ones of each field, equal for all versions, so that no value is counted under
- * `(others)` in only one version.
+ * The values that are counted separately: the first ones of each field. They are the same for all versions, so that no value is counted
+ * under `(others)` in only one version.
  */
 export class CountedValues {
   readonly #known = new Map(shareFields.map((field) => [field, new Set<string>()]));
 
-  /** The value, or the name of the others. */
+  /** Returns the value, or `(others)`. */
   nameOf(field: ShareField, value: unknown): string {
     const name = typeof value === 'string' && value !== '' ? value : NOT_SHOWN;
     const known = this.#known.get(field) ?? new Set();
-    if (!known.has(name) && known.size >= MOST_VALUES) return OTHERS;
+    if (!known.has(name) && known.size >= MAX_VALUES) return OTHERS;
     known.add(name);
     return name;
   }
 }
 
-/** Calls by the values of their fields. */
+/** Counts calls by the values of their fields. */
 export class Shares {
   readonly #values: CountedValues;
   readonly #counts = new Map(shareFields.map((field) => [field, new Map<string, number>()]));
@@ -95,15 +95,15 @@ export class VersionTally {
   }
 }
 
-/** Seconds of `HH:MM:SS`. */
+/** Converts `HH:MM:SS` to seconds. */
 function secondsOf(duration: unknown): number | undefined {
   const [, hours, minutes, seconds] = /^(\d+):(\d\d):(\d\d)(?:\.\d+)?$/.exec(String(duration)) ?? [];
   return seconds === undefined ? undefined : Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds);
 }
 
-/** Milliseconds. The initial width of a period. */
+/** The initial width of a period, in milliseconds. */
 const HOUR = 3_600_000;
-const MOST_PERIODS = 240;
+const MAX_PERIODS = 240;
 
 export interface Period {
   /** Milliseconds since 1970. */
@@ -111,7 +111,7 @@ export interface Period {
   readonly shares: Shares;
 }
 
-/** Shares by periods of equal length. The length grows, so that there are few periods. */
+/** Shares in periods of equal width. The width doubles when there are too many periods. */
 export class SharesOverTime {
   #width = HOUR;
   #periods = new Map<number, Shares>();
@@ -121,12 +121,12 @@ export class SharesOverTime {
     this.#values = values;
   }
 
-  /** Milliseconds. */
+  /** The width of a period in milliseconds. */
   get width(): number {
     return this.#width;
   }
 
-  /** In order. */
+  /** The periods in order of time. */
   get periods(): Period[] {
     const rising = [...this.#periods].sort(([a], [b]) => a - b);
     return rising.map(([index, shares]) => ({ start: index * this.#width, shares }));
@@ -135,7 +135,7 @@ export class SharesOverTime {
   /** @param start milliseconds since 1970 */
   add(start: number, call: Call): void {
     this.#at(this.#periods, Math.floor(start / this.#width)).add(call);
-    while (this.#periods.size > MOST_PERIODS) this.#widen();
+    while (this.#periods.size > MAX_PERIODS) this.#widen();
   }
 
   #widen(): void {
@@ -152,9 +152,9 @@ export class SharesOverTime {
   }
 }
 
-/** The maximum number of distinct values. Each second is one, up to calls of two and a half hours. */
-const MOST_DISTINCT = 10_000;
-const MOST_DIGITS = 6;
+/** The maximum number of distinct values. Durations in seconds are exact up to calls of two and a half hours. */
+const MAX_DISTINCT = 10_000;
+const MAX_DIGITS = 6;
 
 /**
  * Counts how often each number occurs: exactly, as long as there are few distinct ones. Beyond that, numbers are rounded to fewer
@@ -180,7 +180,7 @@ export class ValueCounts {
     this.#total += 1;
     this.#sorted = undefined;
     this.#count(value, 1);
-    while (this.#counts.size > MOST_DISTINCT && this.#digits !== 1) this.#coarsen();
+    while (this.#counts.size > MAX_DISTINCT && this.#digits !== 1) this.#coarsen();
   }
 
   #count(value: number, times: number): void {
@@ -189,21 +189,21 @@ export class ValueCounts {
   }
 
   #coarsen(): void {
-    this.#digits = this.#digits === undefined ? MOST_DIGITS : this.#digits - 1;
+    this.#digits = this.#digits === undefined ? MAX_DIGITS : this.#digits - 1;
     const before = this.#counts;
     this.#counts = new Map();
     for (const [value, times] of before) this.#count(value, times);
   }
 
-  /** The quantile, interpolated between neighbours; undefined without values. */
+  /** Returns a quantile, interpolated between neighbours; undefined without values. */
   quantile(part: number): number | undefined {
     if (this.#total === 0) return undefined;
-    const place = (this.#total - 1) * part;
-    const below = this.#at(Math.floor(place));
-    return below + (this.#at(Math.ceil(place)) - below) * (place % 1);
+    const position = (this.#total - 1) * part;
+    const below = this.#at(Math.floor(position));
+    return below + (this.#at(Math.ceil(position)) - below) * (position % 1);
   }
 
-  /** The median with its interval from order statistics; undefined for too few values. */
+  /** Returns the median with its interval from order statistics; undefined for too few values. */
   median(): Estimate | undefined {
     const rank = medianRank(this.#total);
     const value = this.quantile(0.5);
@@ -211,7 +211,7 @@ export class ValueCounts {
     return { value, low: this.#at(rank - 1), high: this.#at(this.#total - rank) };
   }
 
-  /** @param index starts at 0, in rising order */
+  /** @param index the position in ascending order, starting at 0 */
   #at(index: number): number {
     this.#sorted ??= sorted(this.#counts);
     const { values, ends } = this.#sorted;
@@ -225,7 +225,7 @@ export class ValueCounts {
   }
 }
 
-/** The values in rising order, with cumulative counts. */
+/** Returns the values in ascending order, with cumulative counts. */
 function sorted(counts: ReadonlyMap<number, number>) {
   const values = [...counts.keys()].sort((a, b) => a - b);
   const ends: number[] = [];
@@ -247,12 +247,12 @@ export interface Estimate {
   readonly high: number;
 }
 
-/** Without the last digits, where sums of binary fractions are inexact; null for no value. */
+/** Rounds to ten digits, because sums of binary fractions are inexact. Returns null for no value. */
 export function rounded(value: number | undefined): number | null {
   return value === undefined ? null : Number(value.toPrecision(10));
 }
 
-/** A share with its score interval (Wilson 1927). `total` is at least 1. */
+/** Returns a share with its score interval (Wilson 1927). `total` must be at least 1. */
 export function wilson(count: number, total: number): Estimate {
   const value = count / total;
   const weight = Z ** 2 / total;
@@ -266,7 +266,7 @@ export function wilson(count: number, total: number): Estimate {
 }
 
 /**
- * The difference of two independent estimates with its interval, from their intervals (MOVER, Zou and Donner 2008). For two shares, this
+ * Returns the difference of two independent estimates, with an interval that is computed from their intervals (MOVER, Zou and Donner 2008). For two shares, this
  * is the hybrid score interval (Newcombe 1998, method 10).
  */
 export function differenceOf(from: Estimate, to: Estimate): Estimate {
@@ -278,15 +278,15 @@ export function differenceOf(from: Estimate, to: Estimate): Estimate {
   };
 }
 
-/** Above this number, the normal distribution gives the same ranks as the binomial one. */
-const MOST_EXACT = 1000;
+/** For more values, the normal distribution gives the same ranks as the binomial distribution. */
+const MAX_EXACT_COUNT = 1000;
 
 /**
- * The rank from either end, starting at 1, of the values that bound the median with 95 % certainty for any distribution; undefined below
- * six values, which is too few.
+ * Returns the rank from either end, starting at 1, of the values that bound the median with 95 % confidence for any distribution; undefined
+ * for fewer than six values.
  */
 export function medianRank(count: number): number | undefined {
-  if (count > MOST_EXACT) return Math.floor((count - Z * Math.sqrt(count)) / 2);
+  if (count > MAX_EXACT_COUNT) return Math.floor((count - Z * Math.sqrt(count)) / 2);
   let rank = 0;
   let probability = 0.5 ** count;
   for (let below = probability; below <= 0.025; below += probability) {

@@ -12,13 +12,13 @@ import { type ApplyPlanInput, applyPlan } from '../apply-plan.ts';
 interface BatchedApply extends ApplyPlanInput {
   /** Resources per batch; absent for one batch. */
   readonly batch: number | undefined;
-  /** The most failures after which the next batch is started. */
+  /** The next batch is started if at most this many resources have failed. */
   readonly maxFailures: number;
 }
 
-/** Applies a plan in batches, live records last. The results of skipped resources give the reason. */
-export async function applyInBatches({ batch, maxFailures, ...carrying }: BatchedApply): Promise<ApplyReport> {
-  const { planned } = carrying;
+/** Applies a plan in batches, live records last. The result of a skipped resource has the reason. */
+export async function applyInBatches({ batch, maxFailures, ...applyInput }: BatchedApply): Promise<ApplyReport> {
+  const { planned } = applyInput;
   const { document } = planned.plan;
   const results = new Map<Address, ResourceResult>();
   const warnings = [...document.warnings];
@@ -34,13 +34,13 @@ export async function applyInBatches({ batch, maxFailures, ...carrying }: Batche
       for (const { address } of resources) results.set(address, { status: 'skipped', because: halted });
       continue;
     }
-    const reached = resources.filter(({ address, depends_on }) => {
+    const ready = resources.filter(({ address, depends_on }) => {
       const because = depends_on.find((each) => (results.get(each)?.status ?? 'done') !== 'done');
       if (because !== undefined) results.set(address, { status: 'skipped', because: `${because} failed` });
       return because === undefined;
     });
     const rest = index === 0 ? document.resources.filter(({ action }) => !writes.has(action)) : [];
-    const report = await applyPlan({ ...carrying, lostCreates, planned: narrowed(planned, [...reached, ...rest]) });
+    const report = await applyPlan({ ...applyInput, lostCreates, planned: planOf(planned, [...ready, ...rest]) });
     for (const [address, result] of report.results) results.set(address, result);
     warnings.push(...report.warnings);
     interrupted ??= report.interrupted;
@@ -61,14 +61,14 @@ export async function applyInBatches({ batch, maxFailures, ...carrying }: Batche
   };
 }
 
-function narrowed(planned: PlanResult, resources: readonly PlannedResource[]): PlanResult {
+function planOf(planned: PlanResult, resources: readonly PlannedResource[]): PlanResult {
   const { plan } = planned;
   return { ...planned, plan: { ...plan, document: { ...plan.document, resources, warnings: [] } } };
 }
 
 /**
- * The writes of a plan in batches of at most `size`. Each resource is in the batch of its dependencies or a later one. Records that are
- * live once they are created, and their dependents, have their own batches at the end.
+ * Splits the writes of a plan into batches of at most `size`. Each resource is in the batch of its dependencies or in a later one. Records
+ * that are live once they are created, and their dependents, have their own batches at the end.
  */
 export function batchesOf(
   { resources }: Pick<PlanDocument, 'resources'>,
@@ -79,7 +79,7 @@ export function batchesOf(
   const ordered = inDependencyOrder(written, dependencies);
   const live = new Set<Address>();
   for (const each of ordered)
-    if (goesLive(each) || each.depends_on.some((address) => live.has(address))) live.add(each.address);
+    if (isLiveOnCreate(each) || each.depends_on.some((address) => live.has(address))) live.add(each.address);
   return [false, true].flatMap((isLive) =>
     inBatches(
       ordered.filter(({ address }) => live.has(address) === isLive),
@@ -90,29 +90,29 @@ export function batchesOf(
 
 function inBatches<T>(items: readonly T[], size: number): T[][] {
   const batches: T[][] = [];
-  for (let at = 0; at < items.length; at += size) batches.push(items.slice(at, at + size));
+  for (let start = 0; start < items.length; start += size) batches.push(items.slice(start, start + size));
   return batches;
 }
 
 /** True if the created record is live, such as a number that takes calls. */
-function goesLive({ kind, action }: PlannedResource): boolean {
+function isLiveOnCreate({ kind, action }: PlannedResource): boolean {
   return (action === 'create' || action === 'replace') && kindNamed(kind).inTwoWorkspaces !== undefined;
 }
 
 /**
- * The plan without creates of live records whose references are not created yet. An apply would create them, because their references are
- * manual steps, and calls would reach a number without an agent.
+ * Removes the creates of live records whose references are not created yet from a plan. An apply would run them, because these references
+ * are manual steps, and calls would then reach a number without an agent.
  */
-export function withLiveWaiting(planned: PlanResult): PlanResult {
+export function withLiveDeferred(planned: PlanResult): PlanResult {
   const { document } = planned.plan;
-  const waiting = new Set(
+  const uncreated = new Set(
     document.resources.flatMap(({ address, action, id, missing }) =>
       !writes.has(action) && (id === null || missing === true) ? [address] : [],
     ),
   );
   const resources = document.resources.map((each) => {
-    const reasons = each.depends_on.filter((address) => waiting.has(address));
-    return goesLive(each) && reasons.length > 0 ? waitingFor(reasons, each) : each;
+    const reasons = each.depends_on.filter((address) => uncreated.has(address));
+    return isLiveOnCreate(each) && reasons.length > 0 ? deferred(reasons, each) : each;
   });
   return {
     ...planned,
@@ -120,7 +120,7 @@ export function withLiveWaiting(planned: PlanResult): PlanResult {
   };
 }
 
-function waitingFor(reasons: readonly Address[], { desired: _, ...planned }: PlannedResource): PlannedResource {
+function deferred(reasons: readonly Address[], { desired: _, ...planned }: PlannedResource): PlannedResource {
   const steps = reasons.map((address): NextStep => ({ action: 'wait_for', address, because: 'not_created' }));
   const reason = 'waits for a record it refers to: it is live once it is created';
   return { ...planned, action: 'manual', reason, changes: [], steps };

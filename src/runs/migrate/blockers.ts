@@ -21,7 +21,7 @@ interface BlockerFacts {
   readonly to: string;
 }
 
-/** Adds what must be fixed before anything is written: it prevents a plan, or would confuse two records. */
+/** Adds the tasks that must be done before anything is written: a plan is impossible, or two records would be confused. */
 export function checkBlockers(list: Checklist, resources: readonly Resource[], { indexes, to }: BlockerFacts): void {
   for (const resource of resources) {
     const { address, spec } = resource;
@@ -30,15 +30,15 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], {
       else if (special instanceof Unset) list.add('must', `Set the environment variable ${special.name}.`, address);
       else if (special instanceof Reference) {
         const ids = indexes.get(special.kind)?.byName.get(special.target) ?? [];
-        const doubled = `${to} has ${ids.length} records ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
-        if (ids.length > 1) list.add('must', doubled, address);
+        const ambiguous = `${to} has ${ids.length} records ${special.address}: ${ids.join(', ')}. Rename one in the dashboard, or choose one with --map.`;
+        if (ids.length > 1) list.add('must', ambiguous, address);
       }
     }
     const kind = kindNamed(resource.kind);
     for (const [path, value] of leavesOf(kind, spec)) {
       const { refersTo } = ruleOf(kind, path);
       if (refersTo === undefined) continue;
-      for (const id of idsIn(value)) {
+      for (const id of stringsIn(value)) {
         if (indexes.get(refersTo)?.ids.has(id)) continue;
         const way = lookups.has(refersTo)
           ? `map it to a ${refersTo} of ${to} with --map`
@@ -50,7 +50,7 @@ export function checkBlockers(list: Checklist, resources: readonly Resource[], {
   }
 }
 
-function idsIn(value: Value): string[] {
+function stringsIn(value: Value): string[] {
   const items: readonly Value[] = Array.isArray(value) ? value : [value];
   return items.filter((item) => typeof item === 'string');
 }
@@ -63,11 +63,11 @@ interface CheckedCreates {
 }
 
 /**
- * Blocks creates whose text may have lost its plus or leading zeros in a JSON number: a phone number that was registered without its plus
- * cannot be corrected. A text is confirmed by characters other than digits, or by a patch of the target workspace. The source workspace is
- * read only if other texts remain.
+ * Blocks creates whose string may have lost its plus or leading zeros in a JSON number: a phone number that was registered without its plus
+ * cannot be corrected. A string is confirmed by characters other than digits, or by a patch of the target workspace. The source workspace is
+ * read only if other strings remain.
  */
-export async function checkRenderings(
+export async function checkNumberLoss(
   list: Checklist,
   { resources: planned }: PlanDocument,
   { resources, ends: { from, to }, options }: CheckedCreates,
@@ -78,11 +78,11 @@ export async function checkRenderings(
     if (!created.has(address)) continue;
     const kind = kindNamed(name);
     for (const path of Object.keys(spec).filter((each) => ruleOf(kind, each).shownAsNumber)) {
-      const text = spec[path];
-      if (typeof text !== 'string' || String(Number(text)) !== text) continue;
+      const value = spec[path];
+      if (typeof value !== 'string' || String(Number(value)) !== value) continue;
       if (Object.hasOwn(to.workspace.patches[address] ?? {}, path)) continue;
       if (!listed.has(kind)) listed.set(kind, recordsIn(from, kind, options));
-      const because = lossIn(await listed.get(kind), { kind, path, key: kind.naturalKey?.(spec)?.key });
+      const because = lossReason(await listed.get(kind), { kind, path, key: kind.naturalKey?.(spec)?.key });
       if (because === undefined) continue;
       const way = `Write ${path} in full in the manifest, or confirm its text with a patch of ${to.workspace.name}`;
       list.add(
@@ -94,8 +94,8 @@ export async function checkRenderings(
   }
 }
 
-/** Why part of the text may be lost, a clause; undefined if the record shows the text, or does not exist. */
-function lossIn(
+/** Returns the reason why part of the string may be lost, as a clause; undefined if the record has a string or does not exist. */
+function lossReason(
   records: readonly ShownRecord[] | undefined,
   { kind, path, key }: { readonly kind: Kind; readonly path: LeafPath; readonly key: string | undefined },
 ): string | undefined {
@@ -104,7 +104,7 @@ function lossIn(
   return typeof record?.[path] === 'number' ? 'shows it as a JSON number' : undefined;
 }
 
-/** Undefined if they cannot be read, for example without a key. */
+/** Lists the records of a kind. Returns undefined if they cannot be read, for example without an API key. */
 async function recordsIn(
   opened: OpenWorkspace,
   kind: Kind,

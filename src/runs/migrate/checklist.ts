@@ -10,16 +10,16 @@ import { STEPS_OF_UNCONFIRMED } from '../../problems/next-step.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
-/** Required before any write; some resources wait for it; a note without a task; a task after the migration. */
+/** `must`: a task before any write. `waits`: a task that some resources wait for. `know`: a note. `after`: a task after the migration. */
 type ChecklistMoment = 'must' | 'waits' | 'know' | 'after';
 
 /** A task or a note. */
 type ChecklistContent =
   | { readonly text: string }
   | { readonly step: NextStep }
-  /** A clause on a record. */
+  /** A clause about a record. */
   | { readonly notice: string }
-  /** Only a person can resolve it. It has an address if it concerns one resource. */
+  /** A problem that only a person can resolve. It has an address if it concerns one resource. */
   | { readonly address?: Address; readonly reason: string; readonly steps: readonly NextStep[] };
 
 export interface ChecklistItem {
@@ -29,7 +29,7 @@ export interface ChecklistItem {
   readonly addresses: readonly Address[];
 }
 
-/** Collects items. Equal items of several resources become one. */
+/** Collects items. Equal items of several resources are merged. */
 export class Checklist {
   readonly #items = new Map<string, { moment: ChecklistMoment; matter: ChecklistContent; addresses: Set<Address> }>();
 
@@ -62,14 +62,14 @@ interface MigrationPlan {
 export function checkPlan(list: Checklist, planned: MigrationPlan): void {
   const { document, resources, oldIds } = planned;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
-  const alike = unconfirmedAlike(document);
+  const unconfirmed = manyUnconfirmed(document);
   for (const each of document.resources) {
     const { address, kind: name, action, id, reason, adopted, steps = [] } = each;
     const kind = kindNamed(name);
     if (action === 'manual') {
       for (const step of steps) list.add('waits', { step }, address);
-    } else if (alike.has(address)) {
-      list.add('waits', UNCONFIRMED, address);
+    } else if (unconfirmed.has(address)) {
+      list.add('waits', MANY_UNCONFIRMED, address);
     } else if (action === 'blocked' || action === 'unknown') {
       list.add('waits', { address, reason, steps }, address);
     } else if ((action === 'adopt' || adopted === true) && kind.create !== undefined) {
@@ -78,25 +78,27 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
     const resource = specs.get(address);
     if (resource === undefined) continue;
     for (const text of hiddenConfig(kind, resource, planned.from)) list.add('know', text, address);
-    const old = oldIds.get(address);
-    const behind = old === undefined || id === old ? undefined : kind.inTwoWorkspaces?.(shownOf(resource, old));
-    if (behind !== undefined && id === null) list.add('know', `live in ${planned.from}: ${behind.harm}`, address);
+    const oldId = oldIds.get(address);
+    const sourceNote =
+      oldId === undefined || id === oldId ? undefined : kind.inTwoWorkspaces?.(plainRecord(resource, oldId));
+    if (sourceNote !== undefined && id === null)
+      list.add('know', `live in ${planned.from}: ${sourceNote.harm}`, address);
   }
 }
 
-/** Replaces the steps of many creates. */
-const UNCONFIRMED: ChecklistContent = {
+/** One item instead of the same steps for many creates. */
+const MANY_UNCONFIRMED: ChecklistContent = {
   reason: 'These creates were not confirmed: their records may or may not exist',
   steps: STEPS_OF_UNCONFIRMED,
 };
 
 /** Unknown creates without candidates, if there are several. */
-function unconfirmedAlike({ resources }: PlanDocument): ReadonlySet<Address> {
-  const alike = resources.filter(isUnconfirmed);
-  return new Set(alike.length > 1 ? alike.map(({ address }) => address) : []);
+function manyUnconfirmed({ resources }: PlanDocument): ReadonlySet<Address> {
+  const unconfirmed = resources.filter(isUnconfirmed);
+  return new Set(unconfirmed.length > 1 ? unconfirmed.map(({ address }) => address) : []);
 }
 
-/** Config that no read shows and no manifest sets. A person must check it in the dashboard. */
+/** Yields notes on config that no read returns and no manifest sets. A person must check it in the dashboard. */
 function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<string> {
   const leaves = [...leavesOf(kind, resource.spec).keys()];
   const roots = new Set(leaves.map(rootOf));
@@ -114,42 +116,42 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
 }
 
 interface MigrationOutcome extends MigrationPlan {
-  /** The results of the writes; undefined before the writes, which are then assumed to succeed. */
+  /** The results of the writes. Undefined before the writes, which are assumed to succeed. */
   readonly results: ReadonlyMap<Address, ResourceResult> | undefined;
 }
 
-/** The manual steps after the plan was applied. */
-export function checkRest(done: MigrationOutcome): ChecklistItem[] {
+/** Returns the manual steps after the plan was applied. */
+export function manualStepsAfter(outcome: MigrationOutcome): ChecklistItem[] {
   const list = new Checklist();
-  const { document, resources, oldIds, from, results } = done;
+  const { document, resources, oldIds, from, results } = outcome;
   const specs = new Map(resources.map((resource) => [resource.address, resource]));
   for (const planned of document.resources) {
     const { address, action, steps = [], notices = [], reason } = planned;
     const kind = kindNamed(planned.kind);
     const result = results?.get(address);
-    const isThere = result === undefined || result.status === 'done';
-    // Unknown creates are in the section of waiting resources.
+    const isDone = result === undefined || result.status === 'done';
+    // Unknown creates are listed with the waiting resources.
     if (action === 'blocked') {
       list.add('after', { address, reason, steps }, address);
-    } else if (action !== 'unknown' && (action === 'manual' || isThere)) {
+    } else if (action !== 'unknown' && (action === 'manual' || isDone)) {
       for (const step of steps) list.add('after', { step }, address);
     }
-    for (const notice of notices) if (!isMade(planned)) list.add('after', { notice }, address);
+    for (const notice of notices) if (!isCreated(planned)) list.add('after', { notice }, address);
     const resource = specs.get(address);
-    const old = oldIds.get(address);
-    const isInBoth = isThere && (isMade(planned) || planned.id !== null) && planned.id !== old;
-    if (resource === undefined || old === undefined || !isInBoth) continue;
-    const behind = kind.inTwoWorkspaces?.(shownOf(resource, old));
-    if (behind !== undefined) list.add('after', `In the dashboard of ${from}, ${behind.step}.`, address);
+    const oldId = oldIds.get(address);
+    const isInBoth = isDone && (isCreated(planned) || planned.id !== null) && planned.id !== oldId;
+    if (resource === undefined || oldId === undefined || !isInBoth) continue;
+    const sourceNote = kind.inTwoWorkspaces?.(plainRecord(resource, oldId));
+    if (sourceNote !== undefined) list.add('after', `In the dashboard of ${from}, ${sourceNote.step}.`, address);
   }
   return list.of('after');
 }
 
-function isMade({ action }: PlannedResource): boolean {
+function isCreated({ action }: PlannedResource): boolean {
   return action === 'create' || action === 'replace';
 }
 
-function shownOf({ spec }: Resource, id: string) {
+function plainRecord({ spec }: Resource, id: string) {
   const plain = Object.entries(spec).filter(([, value]) => !isTainted(value));
   return { id, spec: Object.fromEntries(plain.map(([path, value]) => [path, toForms(value)])) };
 }

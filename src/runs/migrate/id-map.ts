@@ -4,7 +4,7 @@ import path from 'node:path';
 import { replaceFile } from '../../files/replace-file.ts';
 import type { Address } from '../../manifests/resource.ts';
 
-/** The ids of a resource in both workspaces; null if there is no record, or it is unknown. */
+/** The ids of a resource in both workspaces; null if the record does not exist or is unknown. */
 export interface MappedIds {
   readonly address: Address;
   readonly from: string | null;
@@ -21,7 +21,7 @@ export function mapPath({ from, to }: { readonly from: string; readonly to: stri
 
 export const MAP_COLUMNS: readonly string[] = ['address', 'from_id', 'to_id'];
 
-/** The column with the ids of a workspace; undefined if the map is for other workspaces, by its name. */
+/** Returns the column with the ids of a workspace; undefined if the file name of the map names other workspaces. */
 export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' | undefined {
   const name = path.basename(file, '.csv');
   if (name.startsWith(`${workspace}-to-`)) return 'from_id';
@@ -29,8 +29,8 @@ export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' 
 }
 
 /**
- * Replaces the CSV file with the old and new id of each resource: for people and their scripts, and for `recover` if a state is lost. The
- * states are authoritative. After a killed run, the next run adds missing lines.
+ * Replaces the CSV file with the old and new id of each resource. People, scripts and `recover` use it, but the states are authoritative.
+ * After a killed run, the next run adds missing lines.
  */
 export async function writeMap(file: string, rows: readonly MappedIds[]): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });
@@ -42,10 +42,10 @@ export function addToMap(file: string, row: MappedIds): void {
   appendFileSync(file, lineOf(row));
 }
 
-/** The whole file: resources with a record in the target workspace, by address. */
+/** Returns the content of the file: all resources with a record in the target workspace, by address. */
 export function mapText(rows: readonly MappedIds[]): string {
-  const there = rows.filter(({ to }) => to !== null).sort((a, b) => (a.address < b.address ? -1 : 1));
-  return `${MAP_COLUMNS.join(',')}\n${there.map(lineOf).join('')}`;
+  const migrated = rows.filter(({ to }) => to !== null).sort((a, b) => (a.address < b.address ? -1 : 1));
+  return `${MAP_COLUMNS.join(',')}\n${migrated.map(lineOf).join('')}`;
 }
 
 function lineOf({ address, from, to }: MappedIds): string {

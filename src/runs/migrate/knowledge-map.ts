@@ -15,30 +15,30 @@ import { Reference, references, toForms, type Value } from '../../values/value.t
 export type NameMap = ReadonlyMap<string, string>;
 
 /**
- * A YAML file with a name or an id before each colon, and one after it.
- * @param file its name, for errors.
+ * Parses a YAML file with a name or an id before each colon, and one after it.
+ * @param file the name of the file, for errors.
  * @throws UserError
  */
 export function parseNameMap(text: string, file: string): NameMap {
   const { documents, problems } = parseDocuments(text);
   const [problem] = problems;
   if (problem !== undefined) {
-    const place = problem.line === undefined ? file : `${file}:${problem.line}`;
-    throw new UserError(`${place}  ${problem.message}`, { hint: FORM });
+    const position = problem.line === undefined ? file : `${file}:${problem.line}`;
+    throw new UserError(`${position}  ${problem.message}`, { hint: EXPECTED_FORM });
   }
   const [document, more] = documents;
   if (document === undefined || more !== undefined || !isObject(document.value)) {
-    throw new UserError(`${file} is not a map of names`, { hint: FORM });
+    throw new UserError(`${file} is not a map of names`, { hint: EXPECTED_FORM });
   }
   return new Map(
     Object.entries(document.value).map(([from, to]) => {
       if (typeof to === 'string' && to !== '') return [from, to];
-      throw new UserError(`${file}: ${JSON.stringify(from)} needs a name or an id as text`, { hint: FORM });
+      throw new UserError(`${file}: ${JSON.stringify(from)} needs a name or an id as text`, { hint: EXPECTED_FORM });
     }),
   );
 }
 
-const FORM =
+const EXPECTED_FORM =
   'Expected one line per knowledge base, such as `FAQ: Questions and answers`: its name or id in the source, then in the target.';
 
 export interface LookupIndex {
@@ -50,8 +50,8 @@ export function lookupIndexOf(records: readonly LookupRecord[]): LookupIndex {
   return { ids: new Set(records.map(({ id }) => id)), byName: idsByName(records) };
 }
 
-/** The leaves of a resource that may refer to looked-up records. */
-export function* lookedUp(
+/** Yields the leaves of a resource that may refer to records of a lookup. */
+export function* lookupLeaves(
   resource: Resource,
   kind: Kind,
 ): Generator<{ readonly path: string; readonly lookup: Lookup; readonly value: Value }> {
@@ -63,7 +63,7 @@ export function* lookedUp(
 
 interface MapFacts {
   readonly names: NameMap;
-  /** By lookup: the records of the target workspace. */
+  /** The records of the target workspace, by lookup. */
   readonly indexes: ReadonlyMap<string, LookupIndex>;
 }
 
@@ -78,14 +78,14 @@ interface Mapping extends MapFacts {
 interface MapSettings {
   /** Names that map to a unique name. */
   readonly lookupNames: LookupNames;
-  /** By address: other entries of the map, such as ids and ambiguous names. */
+  /** Patches by address for other entries of the map, such as ids and ambiguous names. */
   readonly patches: ReadonlyMap<Address, JsonObject>;
 }
 
 export function settingsFor(resources: readonly Resource[], mapping: Mapping): MapSettings {
   const lookupNames = mappedNames(resources, mapping);
   const patches = new Map<Address, JsonObject>();
-  for (const { resource, path, lookup, original, isShared } of lookedUpIn(resources, mapping)) {
+  for (const { resource, path, lookup, original, isShared } of lookupValues(resources, mapping)) {
     if (!isShared) continue;
     const item = (value: Value): Json => {
       const to = mapping.names.get(nameOf(value, lookup) ?? '');
@@ -105,7 +105,7 @@ function mappedNames(resources: readonly Resource[], mapping: Mapping): LookupNa
   const { names, indexes, lookupNames = {} } = mapping;
   const all: Record<string, Record<string, string>> = {};
   for (const [kind, known] of Object.entries(lookupNames)) all[kind] = { ...known };
-  const values = [...lookedUpIn(resources, mapping)];
+  const values = [...lookupValues(resources, mapping)];
   const own = values.flatMap(({ value, isShared }) => (isShared ? [] : references(value)));
   const ownAddresses = new Set(own.map(({ address }) => address));
   for (const { lookup, original, isShared } of values) {
@@ -120,23 +120,23 @@ function mappedNames(resources: readonly Resource[], mapping: Mapping): LookupNa
   return all;
 }
 
-/** The values that may name a looked-up record. `isShared`: the value is the same in the source workspace. */
-function* lookedUpIn(resources: readonly Resource[], { originals }: Mapping) {
+/** Yields the values that may name a record of a lookup. `isShared` is true if the source workspace has the same value. */
+function* lookupValues(resources: readonly Resource[], { originals }: Mapping) {
   for (const resource of resources) {
     const kind = kinds.get(resource.kind);
     const original = originals.get(resource.address);
     if (kind === undefined || original === undefined) continue;
-    const there = leavesOf(kind, original.spec);
-    for (const { path, lookup, value } of lookedUp(resource, kind)) {
-      const source = there.get(path) ?? null;
+    const sourceLeaves = leavesOf(kind, original.spec);
+    for (const { path, lookup, value } of lookupLeaves(resource, kind)) {
+      const source = sourceLeaves.get(path) ?? null;
       const isShared = jsonEqual(toForms(value), toForms(source));
       yield { resource, path, lookup, value, original: source, isShared };
     }
   }
 }
 
-/** Lines of a map that no value uses, and lines whose target does not exist in the target workspace. */
-export function oddNames(
+/** Returns the lines of a map that no value uses, and lines whose target does not exist in the target workspace. */
+export function uselessLines(
   originals: Iterable<Resource>,
   { names, indexes }: MapFacts,
 ): { readonly unused: readonly string[]; readonly missing: readonly string[] } {
@@ -144,21 +144,21 @@ export function oddNames(
   for (const resource of originals) {
     const kind = kinds.get(resource.kind);
     if (kind === undefined) continue;
-    for (const { lookup, value } of lookedUp(resource, kind))
+    for (const { lookup, value } of lookupLeaves(resource, kind))
       for (const item of Array.isArray(value) ? value : [value]) {
         const name = nameOf(item as Value, lookup);
         if (name !== undefined) named.add(name);
       }
   }
-  const isThere = (to: string) => [...indexes.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
+  const existsInTarget = (to: string) => [...indexes.values()].some(({ ids, byName }) => ids.has(to) || byName.has(to));
   const froms = [...names.keys()];
   return {
     unused: froms.filter((from) => !named.has(from)),
-    missing: froms.filter((from) => named.has(from) && !isThere(names.get(from) ?? '')),
+    missing: froms.filter((from) => named.has(from) && !existsInTarget(names.get(from) ?? '')),
   };
 }
 
-/** The name or id in a value. */
+/** Returns the name or the id in a value. */
 function nameOf(value: Value, lookup: Lookup): string | undefined {
   if (value instanceof Reference) return value.kind === lookup.name ? value.target : undefined;
   return typeof value === 'string' ? value : undefined;

@@ -5,21 +5,21 @@ import path from 'node:path';
 import { claimOf, isManagedAlready, recordClaims } from '../../engine/apply/import-record.ts';
 import type { Address } from '../../manifests/resource.ts';
 import { UserError } from '../../problems/user-error.ts';
-import type { Missed } from '../discover.ts';
+import type { MissedRecord } from '../discover.ts';
 import { type DraftSources, draftWorkspace } from '../draft-workspace.ts';
 import type { ManifestDrafts } from '../export/drafts.ts';
-import { idsOf, manifestFiles, nameless, type ProjectFile } from '../export/project-files.ts';
+import { idsOf, manifestFiles, type ProjectFile, withoutIds } from '../export/project-files.ts';
 import { refuseNonEmpty, writeAll, writeFolder } from '../export/write-folder.ts';
 import { type OpenWorkspace, withSession } from '../open-workspace.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
 
 /** The manifests of an unmanaged workspace, in a temporary folder. */
 export interface LiveExport {
-  /** Replaces the project folder until the migration is approved. A real path. */
+  /** The folder that replaces the project folder until the migration is approved, with links resolved. */
   readonly root: string;
   readonly files: readonly string[];
   readonly drafts: ManifestDrafts;
-  readonly missed: readonly Missed[];
+  readonly missed: readonly MissedRecord[];
   readonly ids: ReadonlyMap<Address, string>;
   /** Removes the folder. */
   discard(): Promise<void>;
@@ -29,7 +29,7 @@ export interface LiveExport {
 const MANIFESTS = 'manifests';
 
 /**
- * Reads a workspace as an export does. The manifests contain no ids, because both workspaces use them.
+ * Exports a workspace to a temporary folder. The manifests contain no ids, because both workspaces use the manifests.
  * @throws UserError if the project's folder of manifests is not empty.
  */
 export async function exportLive(
@@ -41,7 +41,7 @@ export async function exportLive(
   const { drafts, missed } = await draftWorkspace(opened, { ...reading, secrets: apiKey.isSet ? [apiKey] : [] });
   const ids = new Map(Object.entries(idsOf(drafts)));
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
-  const files = await writeAll(root, manifestFiles(nameless(drafts.whole()), 'resource'));
+  const files = await writeAll(root, manifestFiles(withoutIds(drafts.whole()), 'resource'));
   const discard = () => rm(root, { recursive: true, force: true });
   return { root, files, drafts, missed, ids, discard };
 }
@@ -55,9 +55,7 @@ async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promi
   });
 }
 
-/**
- * Imports the records, then writes their manifests: manifests of records that the state does not have would create them again.
- */
+/** Imports the records, then writes their manifests. A manifest of a record that the state does not have would create it again. */
 export async function importLive(
   opened: OpenWorkspace,
   { root, ids, files }: LiveExport,
@@ -69,7 +67,7 @@ export async function importLive(
     await recordClaims(fresh, { session, now: opened.context.now });
   });
   const folder = path.join(opened.project.root, MANIFESTS);
-  // A new folder appears in one step. A part of the manifests would look like all of them.
+  // An empty folder is removed, so that the new folder appears in one step: some manifests could be mistaken for all of them.
   await rmdir(folder).catch(() => undefined);
   await writeFolder(folder, manifestsIn(root, files));
 }

@@ -7,11 +7,11 @@ import { OpenWorkspace, openProject } from '../open-workspace.ts';
 import type { RunContext } from '../run-context.ts';
 
 export interface MigrationWorkspaces {
-  /** The source. Its key is needed only to read it live, and to see how it shows numbers without a plus. */
+  /** The source. Its API key is needed only to read it live, and to check whether it returns numbers without a plus. */
   readonly from: OpenWorkspace;
   /** The target. */
   readonly to: OpenWorkspace;
-  /** The declarations in the project's files, read once. */
+  /** Returns the declarations in the project's files, which are read once. */
   declarations(): Promise<ReadDeclarations>;
 }
 
@@ -35,9 +35,9 @@ export async function openMigrationWorkspaces(
     throw new UserError(`${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`);
   }
   if (isSameState(from.state, to.state)) {
-    const { locationOf, locationSetting: placeSetting } = backendOf(to.state);
+    const { locationOf, locationSetting } = backendOf(to.state);
     throw new UserError(`${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`, {
-      hint: `Give each workspace its own state.${placeSetting}.`,
+      hint: `Give each workspace its own state.${locationSetting}.`,
     });
   }
   const declarations = declarationsOnce(project, { kinds, lookups });

@@ -7,26 +7,26 @@ import type { Resource } from '../../manifests/resource.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import type { State } from '../../state/state.ts';
 import type { ApplyPlanInput } from '../apply-plan.ts';
-import { judged } from '../judged-plan.ts';
+import { withViolations } from '../judged-plan.ts';
 import { commonInput, stateToRead } from '../planning.ts';
 import type { LockOptions, PlatformOptions } from '../run-context.ts';
-import { applyInBatches, withLiveWaiting } from './apply-in-batches.ts';
-import { checkRenderings } from './blockers.ts';
-import { type ChecklistItem, checkPlan, checkRest } from './checklist.ts';
+import { applyInBatches, withLiveDeferred } from './apply-in-batches.ts';
+import { checkNumberLoss } from './blockers.ts';
+import { type ChecklistItem, checkPlan, manualStepsAfter } from './checklist.ts';
 import { addToMap, type MappedIds, mapPath, writeMap } from './id-map.ts';
 import { importLive } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
-import { type PreparedMigration, type Preparing, prepare } from './prepare.ts';
+import { type PreparationInput, type PreparedMigration, prepare } from './prepare.ts';
 
 export interface MigrationOptions extends PlatformOptions, LockOptions {
   readonly onError: 'continue' | 'stop';
   /** Resources per batch; absent for one batch. */
   readonly batch?: number;
-  /** The most failures after which the next batch is started; default: 0. */
+  /** The next batch is started if at most this many resources have failed. Default: 0. */
   readonly maxFailures?: number;
 }
 
-export interface Migrating extends Omit<Preparing, 'fromState' | 'toState'> {
+export interface MigrationInput extends Omit<PreparationInput, 'fromState' | 'toState'> {
   readonly options: MigrationOptions;
   readonly state: State;
   readonly onRead?: OnReadProgress;
@@ -35,28 +35,28 @@ export interface Migrating extends Omit<Preparing, 'fromState' | 'toState'> {
 /** The plan of a migration, and its obstacles. */
 export interface MigrationPreview {
   readonly prepared: PreparedMigration;
-  /** Undefined if something must be fixed first. */
+  /** Undefined if the checklist has tasks that must be done first. */
   readonly planned: PlanResult | undefined;
-  /** Tasks and notes for the time before any write. */
+  /** The tasks and notes before any write. */
   readonly before: readonly ChecklistItem[];
   /** Files that are written first, relative to the project. */
   readonly files: readonly string[];
 }
 
 /** Reads the manifests and both states, and compares them with the target workspace. Writes nothing. */
-export async function previewMigration(migrating: Migrating): Promise<MigrationPreview> {
-  const { ends, live, state } = migrating;
+export async function previewMigration(input: MigrationInput): Promise<MigrationPreview> {
+  const { ends, live, state } = input;
   const fromState = await stateToRead(ends.from);
-  const prepared = await prepare({ ...migrating, fromState, toState: state });
+  const prepared = await prepare({ ...input, fromState, toState: state });
   const { list, edits, selected } = prepared;
   const obstructed = new Set(list.of('must').flatMap(({ addresses }) => addresses));
-  const clear = selected.filter(({ address }) => !obstructed.has(address));
-  // Also if some resources are blocked: the list must have the obstacles of all others.
-  const planned = clear.length === 0 ? undefined : await planMigration(prepared, clear, migrating);
+  const unobstructed = selected.filter(({ address }) => !obstructed.has(address));
+  // Plan even if some resources are blocked, so that the checklist has the obstacles of all others.
+  const planned = unobstructed.length === 0 ? undefined : await planMigration(prepared, unobstructed, input);
   if (planned !== undefined) {
     const { document } = planned.plan;
-    checkPlan(list, checkable(prepared, document, ends));
-    await checkRenderings(list, document, { resources: clear, ends, options: migrating.options });
+    checkPlan(list, migrationPlan(prepared, document, ends));
+    await checkNumberLoss(list, document, { resources: unobstructed, ends, options: input.options });
   }
   return {
     prepared,
@@ -69,13 +69,13 @@ export async function previewMigration(migrating: Migrating): Promise<MigrationP
 async function planMigration(
   { resources }: PreparedMigration,
   selected: readonly Resource[],
-  migrating: Migrating,
+  input: MigrationInput,
 ): Promise<PlanResult> {
-  const { ends, options, client, state, onRead } = migrating;
+  const { ends, options, client, state, onRead } = input;
   const planned = await planFor({
     ...commonInput({ opened: ends.to, state, client, options, onProgress: onRead }),
     desired: resources,
-    // Only migrated resources: a plan of all would also forget records.
+    // Only migrated resources are selected: a plan of all would also release records.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
     refresh: true,
     allowRecreate: [],
@@ -84,7 +84,7 @@ async function planMigration(
     guards: ends.to.project.guards,
   });
   await ends.to.loadRules();
-  return judged(withLiveWaiting(planned), { opened: ends.to, desired: resources });
+  return withViolations(withLiveDeferred(planned), { opened: ends.to, desired: resources });
 }
 
 interface MigrationRun extends Pick<ApplyPlanInput, 'session' | 'planned' | 'onEvent'> {
@@ -93,11 +93,11 @@ interface MigrationRun extends Pick<ApplyPlanInput, 'session' | 'planned' | 'onE
 
 /** Writes the project's files and the state of the source workspace, then applies the plan in batches. */
 export async function runMigration(
-  { ends, live, options }: Migrating,
+  { ends, live, options }: MigrationInput,
   { session, prepared, planned, onEvent }: MigrationRun,
 ): Promise<ApplyReport> {
   const { root } = ends.to.project;
-  // First, because a later run continues this migration if the file exists.
+  // The map is written first, because a later run continues this migration if the file exists.
   const map = path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name }));
   await writeMap(map, rowsOf(prepared, session.state));
   if (live !== undefined) await importLive(ends.from, live, options);
@@ -128,14 +128,14 @@ function rowsOf({ selected, oldIds }: PreparedMigration, { resources }: State): 
   }));
 }
 
-/** The manual steps after a run, or after a run without failures. */
+/** Returns the manual steps after a run. Without a report, the run is assumed to succeed. */
 export function remainingManualSteps(
   prepared: PreparedMigration,
   { document, ends, report }: { document: PlanDocument; ends: MigrationWorkspaces; report: ApplyReport | undefined },
 ): readonly ChecklistItem[] {
-  return checkRest({ ...checkable(prepared, document, ends), results: report?.results });
+  return manualStepsAfter({ ...migrationPlan(prepared, document, ends), results: report?.results });
 }
 
-function checkable({ selected, oldIds }: PreparedMigration, document: PlanDocument, ends: MigrationWorkspaces) {
+function migrationPlan({ selected, oldIds }: PreparedMigration, document: PlanDocument, ends: MigrationWorkspaces) {
   return { document, resources: selected, oldIds, from: ends.from.workspace.name };
 }

@@ -21,17 +21,24 @@ import { references } from '../../values/value.ts';
 import { OpenWorkspace, validOnly } from '../open-workspace.ts';
 import { checkBlockers } from './blockers.ts';
 import { Checklist } from './checklist.ts';
-import { type LookupIndex, lookedUp, lookupIndexOf, type NameMap, oddNames, settingsFor } from './knowledge-map.ts';
+import {
+  type LookupIndex,
+  lookupIndexOf,
+  lookupLeaves,
+  type NameMap,
+  settingsFor,
+  uselessLines,
+} from './knowledge-map.ts';
 import type { LiveExport } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 
-export interface Preparing {
+export interface PreparationInput {
   readonly ends: MigrationWorkspaces;
   readonly fromState: State;
   readonly toState: State;
-  /** Of the target workspace. */
+  /** The client of the target workspace. */
   readonly client: PlatformClient;
-  /** Present if the manifests are not written yet. */
+  /** The exported manifests, if they are not written to the project yet. */
   readonly live: LiveExport | undefined;
   readonly globs: AddressGlobs;
   readonly names: NameMap;
@@ -53,20 +60,20 @@ export interface PreparedMigration {
  * @throws InvalidManifests
  * @throws UserError
  */
-export async function prepare(input: Preparing): Promise<PreparedMigration> {
+export async function prepare(input: PreparationInput): Promise<PreparedMigration> {
   const { live, fromState, toState, globs } = input;
   const { from, to } = input.ends;
   const load = loader(input);
-  const there = await load(from.project, from.workspace);
-  const first = validOnly(await load(to.project, to.workspace));
-  if (live !== undefined) refuseUnmatched(live, there);
-  const indexes = await readIndexes(first.resources, input);
+  const source = await load(from.project, from.workspace);
+  const target = validOnly(await load(to.project, to.workspace));
+  if (live !== undefined) refuseUnmatched(live, source);
+  const indexes = await readIndexes(target.resources, input);
   const states = {
     from: { name: from.workspace.name, resources: fromState.resources },
     to: { name: to.workspace.name, resources: toState.resources },
   };
-  const foreign = live === undefined ? foreignIds(first.resources, states) : new Set<Address>();
-  const configured = await withProjectSettings(input, { load, there, first, indexes, foreign });
+  const foreign = live === undefined ? foreignIds(target.resources, states) : new Set<Address>();
+  const configured = await withProjectSettings(input, { load, source, target, indexes, foreign });
   const resources = configured.resources.map((resource) =>
     foreign.has(resource.address) ? { ...resource, id: undefined } : resource,
   );
@@ -78,9 +85,9 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
   }
   const inTarget = new Set(resources.map(({ address }) => address));
   const { name } = to.workspace;
-  for (const { address } of there.resources)
+  for (const { address } of source.resources)
     if (!inTarget.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
-  checkNames(list, oddNames(there.resources, { names: input.names, indexes }), input);
+  checkMapLines(list, uselessLines(source.resources, { names: input.names, indexes }), input);
   if (live !== undefined) checkLive(list, live);
   const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
   return {
@@ -97,8 +104,8 @@ export async function prepare(input: Preparing): Promise<PreparedMigration> {
 
 type Load = (project: ProjectConfig, workspace: WorkspaceConfig) => Promise<Desired>;
 
-/** Reads the files once for all loads. Missing secrets are put on the checklist. */
-function loader({ ends, live }: Preparing): Load {
+/** Returns a function that loads the resources of a workspace. The files are read once, and missing secrets are allowed. */
+function loader({ ends, live }: PreparationInput): Load {
   const rooted = (project: ProjectConfig): ProjectConfig =>
     live === undefined ? project : { ...project, root: live.root };
   const declarations =
@@ -119,13 +126,13 @@ function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
 
 async function readIndexes(
   resources: readonly Resource[],
-  { client, names, ends: { to } }: Preparing,
+  { client, names, ends: { to } }: PreparationInput,
 ): Promise<ReadonlyMap<string, LookupIndex>> {
   const needed = new Set<string>();
   for (const resource of resources) {
     for (const { kind } of references(resource.spec)) needed.add(kind);
     const kind = kinds.get(resource.kind);
-    if (kind !== undefined) for (const { lookup } of lookedUp(resource, kind)) needed.add(lookup.name);
+    if (kind !== undefined) for (const { lookup } of lookupLeaves(resource, kind)) needed.add(lookup.name);
   }
   const indexes = new Map<string, LookupIndex>();
   for (const lookup of lookups.values()) {
@@ -136,31 +143,31 @@ async function readIndexes(
   return indexes;
 }
 
-interface LoadedEnds {
+interface LoadedWorkspaces {
   readonly load: Load;
-  readonly there: Desired;
-  readonly first: Desired;
+  readonly source: Desired;
+  readonly target: Desired;
   readonly indexes: ReadonlyMap<string, LookupIndex>;
-  /** Addresses whose manifests name records of the source workspace. */
+  /** The addresses of manifests that name records of the source workspace. */
   readonly foreign: ReadonlySet<Address>;
 }
 
-/** The resources of the target workspace with the map and the ids of the source workspace in the project file. */
+/** Returns the resources of the target workspace, with the map and the ids of the source workspace in the project file. */
 async function withProjectSettings(
-  { names, ends: { from, to } }: Preparing,
-  { load, there, first, indexes, foreign }: LoadedEnds,
+  { names, ends: { from, to } }: PreparationInput,
+  { load, source, target, indexes, foreign }: LoadedWorkspaces,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
-  const originals = new Map(there.resources.map((resource) => [resource.address, resource]));
+  const originals = new Map(source.resources.map((resource) => [resource.address, resource]));
   const { lookupNames } = to.workspace;
   const { env } = to.context;
-  const ids = there.resources.flatMap(({ address, id }) => (id === undefined ? [] : [[address, id] as const]));
+  const ids = source.resources.flatMap(({ address, id }) => (id === undefined ? [] : [[address, id] as const]));
   const edit = withSettings(to.project, {
     to: to.workspace,
-    ...settingsFor(first.resources, { originals, names, indexes, lookupNames }),
+    ...settingsFor(target.resources, { originals, names, indexes, lookupNames }),
     from: from.workspace,
     ids: foreign.size === 0 ? {} : Object.fromEntries(ids),
   });
-  if (edit === undefined) return { resources: first.resources, edits: [] };
+  if (edit === undefined) return { resources: target.resources, edits: [] };
   const { root, file } = to.project;
   const project = await parseProject(edit.after.replace(/^\uFEFF/, ''), { root, file, env });
   const workspace = selectWorkspace(project, { name: to.workspace.name, env });
@@ -168,11 +175,11 @@ async function withProjectSettings(
   return { resources, edits: [edit] };
 }
 
-/** A misspelt line of the map has no effect and would go unnoticed. */
-function checkNames(
+/** Notes lines of the map without effect: a spelling mistake would otherwise go unnoticed. */
+function checkMapLines(
   list: Checklist,
-  { unused, missing }: ReturnType<typeof oddNames>,
-  { names, ends: { from, to } }: Preparing,
+  { unused, missing }: ReturnType<typeof uselessLines>,
+  { names, ends: { from, to } }: PreparationInput,
 ): void {
   for (const name of unused) {
     list.add('know', `the map has an unused line: no manifest of ${from.workspace.name} refers to "${name}"`);
@@ -204,7 +211,7 @@ interface AddressGlobs {
 }
 
 /**
- * The selected resources, in their order.
+ * Returns the selected resources in their original order.
  * @throws UserError if a glob matches nothing, or no resource is selected.
  */
 export function selectedBy(resources: readonly Resource[], { include, exclude }: AddressGlobs): Resource[] {
@@ -218,7 +225,7 @@ export function selectedBy(resources: readonly Resource[], { include, exclude }:
   return selected;
 }
 
-/** Unselected addresses without a record in the target workspace, each with the selected resources that refer to it. */
+/** Returns unselected addresses without a record in the target workspace, each with the selected resources that refer to it. */
 export function leftOutReferences(
   resources: readonly Resource[],
   selected: readonly Resource[],
@@ -240,7 +247,7 @@ export function leftOutReferences(
 type NamedState = Pick<State, 'resources'> & { readonly name: string };
 
 /**
- * The addresses with `metadata.id` of a record in the source workspace. The target workspace does not have this record.
+ * Returns the addresses whose `metadata.id` is a record of the source workspace, which the target workspace does not have.
  * @throws UserError if neither state has the id of a manifest.
  */
 export function foreignIds(
@@ -251,10 +258,10 @@ export function foreignIds(
   const isOf = ({ resources: known }: NamedState, { address, id }: Resource): boolean => known.get(address)?.id === id;
   const elsewhere = managedRecords(from);
   const foreign = named.filter((each) => !isOf(to, each) && elsewhere.has(idKey(each.kind, each.id ?? '')));
-  const strange = named.filter((each) => !isOf(to, each) && !foreign.includes(each));
-  const [first] = strange;
+  const unknown = named.filter((each) => !isOf(to, each) && !foreign.includes(each));
+  const [first] = unknown;
   if (first !== undefined) {
-    const more = strange.length === 1 ? '' : `, and ${strange.length - 1} more manifests name such records`;
+    const more = unknown.length === 1 ? '' : `, and ${unknown.length - 1} more manifests name such records`;
     throw new UserError(
       `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which neither the state of ${from.name} nor of ${to.name} has${more}`,
       {
@@ -265,7 +272,7 @@ export function foreignIds(
   return new Set(foreign.map(({ address }) => address));
 }
 
-/** The manifest files without `metadata.id` of these resources. Does not write them. */
+/** Returns the edits that remove `metadata.id` of these resources. Does not write them. */
 function withoutIds(
   root: string,
   { declarations }: Pick<ReadDeclarations, 'declarations'>,
@@ -300,7 +307,7 @@ interface AddedSettings {
   readonly ids: Readonly<Record<Address, string>>;
 }
 
-/** The project file with these settings; undefined if it has them already. Does not write it. */
+/** Returns the edit that adds these settings to the project file; undefined if the file has them. Does not write it. */
 function withSettings(
   { root }: Pick<ProjectConfig, 'root'>,
   { to, lookupNames, patches, from, ids }: AddedSettings,

@@ -13,7 +13,7 @@ import type { Discovery, FoundRecord } from '../discover.ts';
 /** A record that may belong to a manifest. */
 export interface MatchCandidate extends Evidence {
   readonly id: string;
-  /** No shown field differs. */
+  /** True if no field that the platform returns differs. */
   readonly isExact: boolean;
   /** Clauses with further evidence. */
   readonly clauses: readonly string[];
@@ -22,71 +22,71 @@ export interface MatchCandidate extends Evidence {
 /** The candidates for one manifest. */
 export interface Match {
   readonly resource: Resource;
-  /** Likeliest first. */
+  /** Most likely first. */
   readonly candidates: readonly MatchCandidate[];
   /** The only exact candidate, which is exact for no other manifest; undefined if a person must decide. */
   readonly certain: MatchCandidate | undefined;
 }
 
-/** The natural key by which every plan finds the record; undefined if only its id does. */
+/** Returns the natural key by which every plan finds the record; undefined if only the id identifies the record. */
 export function keyFieldOf({ resource: { kind, spec } }: Match): string | undefined {
   return kindNamed(kind).naturalKey?.(spec)?.field;
 }
 
-interface Matching {
+interface MatchInput {
   /** Manifests without a record. */
-  readonly wanted: readonly Resource[];
+  readonly manifests: readonly Resource[];
   readonly discovery: Discovery;
-  /** Managed ids by kind. */
-  readonly held: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The records of each address according to the backups. */
-  readonly remembered: ReadonlyMap<Address, Remembered>;
+  /** Ids by kind of records that are managed or were released. */
+  readonly inUse: ReadonlyMap<string, ReadonlySet<string>>;
+  /** The record of each address according to the backups. */
+  readonly remembered: ReadonlyMap<Address, BackupRecord>;
 }
 
-export interface Remembered {
+export interface BackupRecord {
   readonly id: string;
-  /** The source of this information. */
+  /** The backup or file that names the record. */
   readonly source: string;
 }
 
-/** Matches manifests with records, as far as shown fields allow. */
-export function matchesFor(input: Matching): Match[] {
+/** Matches manifests with records by the fields that the platform returns. */
+export function matchesFor(input: MatchInput): Match[] {
   const lookups = new Map([...input.discovery.lookups].map(([kind, records]) => [kind, uniqueIds(records)]));
   const idOf = ({ kind, target }: Reference): string | undefined => lookups.get(kind)?.get(target);
   const matches = new Map<Address, Match>();
-  for (const [name, wanted] of Map.groupBy(input.wanted, ({ kind }) => kind)) {
-    const held = input.held.get(name);
+  for (const [name, wanted] of Map.groupBy(input.manifests, ({ kind }) => kind)) {
+    const inUse = input.inUse.get(name);
     const manifests = new UnmatchedManifests({
       kind: kindNamed(name),
-      pool: (input.discovery.records.get(name) ?? []).filter(({ record }) => !held?.has(record.id)),
+      pool: (input.discovery.records.get(name) ?? []).filter(({ record }) => !inUse?.has(record.id)),
       wanted,
       remembered: input.remembered,
       idOf,
     });
     for (const match of matchesOfKind(manifests, input.remembered)) matches.set(match.resource.address, match);
   }
-  return input.wanted.flatMap(({ address }) => matches.get(address) ?? []);
+  return input.manifests.flatMap(({ address }) => matches.get(address) ?? []);
 }
 
-function matchesOfKind(manifests: UnmatchedManifests, remembered: Matching['remembered']): Match[] {
+function matchesOfKind(manifests: UnmatchedManifests, remembered: MatchInput['remembered']): Match[] {
   const certain = certainOf(manifests);
-  const settled = new Map([...certain].map(([manifest, index]) => [index, manifest]));
+  const manifestOf = new Map([...certain].map(([manifest, index]) => [index, manifest]));
   return manifests.all.map((manifest) => {
     const likeliest: CandidateScore[] = [];
     manifests.visit(manifest, (score) => {
-      const holder = settled.get(score.index);
-      if (holder === undefined || holder === manifest) keepLikeliest(likeliest, score, manifests);
+      const owner = manifestOf.get(score.index);
+      if (owner === undefined || owner === manifest) keepLikeliest(likeliest, score, manifests);
     });
     const candidates = likeliest.flatMap((score) => {
       const found = manifests.pool[score.index];
       return found === undefined ? [] : [candidateOf(manifest, { score, found, manifests, remembered })];
     });
-    // A certain candidate is the likeliest: it is remembered, or the only exact one.
+    // A certain candidate is also the most likely one: it is in the backups, or is the only exact one.
     return { resource: manifest.resource, candidates, certain: certain.has(manifest) ? candidates[0] : undefined };
   });
 }
 
-/** The certain record of each manifest, as an index: first remembered records that match, then the only matching ones. */
+/** Returns the index of the certain record of each manifest: matching records in the backups come first, then the only exact ones. */
 function certainOf(manifests: UnmatchedManifests): Map<UnmatchedManifest, number> {
   const certain = new Map<UnmatchedManifest, number>();
   const taken = new Set<number>();
@@ -98,29 +98,29 @@ function certainOf(manifests: UnmatchedManifests): Map<UnmatchedManifest, number
       taken.add(index);
     });
   }
-  const fits = soleFits(
+  const fits = uniqueFits(
     manifests,
     manifests.all.filter((manifest) => !certain.has(manifest)),
     taken,
   );
-  const rest = manifests.all.filter((manifest) => !certain.has(manifest) && !fits.has(manifest));
-  const best = bestAgreement(manifests, rest);
+  const undecided = manifests.all.filter((manifest) => !certain.has(manifest) && !fits.has(manifest));
+  const best = bestAgreement(manifests, undecided);
   for (const [manifest, { index, agrees }] of fits) {
-    // It may be the drifted record of a manifest with more matching fields.
+    // The record may belong to a manifest from which it has drifted, and with which more fields agree.
     if (manifest.named !== undefined || agrees >= (best.get(index) ?? 0)) certain.set(manifest, index);
   }
   return certain;
 }
 
-/** Records that are the only exact one for a manifest, and exact for no other. */
-function soleFits(
+/** Returns the manifests with a single exact record that is exact for no other manifest. */
+function uniqueFits(
   manifests: UnmatchedManifests,
-  open: readonly UnmatchedManifest[],
+  unsettled: readonly UnmatchedManifest[],
   taken: ReadonlySet<number>,
 ): Map<UnmatchedManifest, CandidateScore> {
   const fits = new Map<UnmatchedManifest, CandidateScore>();
   const claims = new Map<number, number>();
-  for (const manifest of open) {
+  for (const manifest of unsettled) {
     let exact = 0;
     manifests.visit(manifest, (score) => {
       if (!score.isExact || taken.has(score.index)) return;
@@ -133,10 +133,10 @@ function soleFits(
   return new Map([...fits].filter(([, { index }]) => claims.get(index) === 1));
 }
 
-/** By index of the record: the fields in which its best manifest agrees. */
-function bestAgreement(manifests: UnmatchedManifests, rest: readonly UnmatchedManifest[]): Map<number, number> {
+/** Returns the number of fields in which the best manifest agrees with a record, by index of the record. */
+function bestAgreement(manifests: UnmatchedManifests, undecided: readonly UnmatchedManifest[]): Map<number, number> {
   const best = new Map<number, number>();
-  for (const manifest of rest) {
+  for (const manifest of undecided) {
     manifests.visit(manifest, ({ index, agrees }) => {
       best.set(index, Math.max(agrees, best.get(index) ?? 0));
     });
@@ -165,16 +165,16 @@ function score({ agrees, differs }: CandidateScore): number {
   return agrees - differs;
 }
 
-interface Offered {
+interface CandidateInput {
   readonly score: CandidateScore;
   readonly found: FoundRecord;
   readonly manifests: UnmatchedManifests;
-  readonly remembered: Matching['remembered'];
+  readonly remembered: MatchInput['remembered'];
 }
 
 function candidateOf(
   { resource, leaves, named }: UnmatchedManifest,
-  { score, found, manifests: { kind }, remembered }: Offered,
+  { score, found, manifests: { kind }, remembered }: CandidateInput,
 ): MatchCandidate {
   const hasKey = named !== undefined && resource.id === undefined;
   const source = score.isRemembered ? remembered.get(resource.address)?.source : undefined;
@@ -191,7 +191,7 @@ function candidateOf(
   };
 }
 
-/** The clause about a backup that contains the id. */
+/** Returns the clause about a backup that contains the id. */
 export function hasRecord(backup: string): string {
   return `${backup} has it`;
 }
@@ -200,7 +200,7 @@ export function hasRecord(backup: string): string {
 interface UnmatchedManifest {
   readonly resource: Resource;
   readonly leaves: readonly KnownLeaf[];
-  /** Records in the pool that it names by id or natural key, as indices; undefined if its fields must identify the record. */
+  /** Indices of the records that it names by id or natural key; undefined if its fields must identify the record. */
   readonly named: readonly number[] | undefined;
   /** The index of the record that the backups have for it. */
   readonly remembered: number | undefined;
@@ -210,11 +210,11 @@ interface UnmatchedManifest {
 interface CandidateScore {
   /** The record's index in the pool. */
   readonly index: number;
-  /** The number of fields. */
+  /** The number of fields that agree. */
   readonly agrees: number;
   readonly differs: number;
   readonly isRemembered: boolean;
-  /** No shown field differs. */
+  /** True if no field that the platform returns differs. */
   readonly isExact: boolean;
 }
 
@@ -240,7 +240,7 @@ class UnmatchedManifests {
     this.kind = kind;
     this.pool = pool;
     this.#fields = new ShownFields(kind, pool);
-    const places = new Map(pool.map(({ record }, index) => [record.id, index]));
+    const indices = new Map(pool.map(({ record }, index) => [record.id, index]));
     const byKey = Map.groupBy(pool.keys(), (index) => {
       const record = pool[index]?.record;
       return record === undefined ? undefined : kind.naturalKeyOf?.(record);
@@ -249,24 +249,24 @@ class UnmatchedManifests {
       wanted.filter(({ id }) => id !== undefined),
       ({ id }) => id,
     );
-    this.#claimed = new Set([...claims.keys()].flatMap((id) => places.get(id ?? '') ?? []));
-    const placesOf = ({ id, spec }: Resource): readonly number[] | undefined => {
-      if (id !== undefined) return claims.get(id)?.length === 1 ? at(places.get(id)) : [];
+    this.#claimed = new Set([...claims.keys()].flatMap((id) => indices.get(id ?? '') ?? []));
+    const namedIndices = ({ id, spec }: Resource): readonly number[] | undefined => {
+      if (id !== undefined) return claims.get(id)?.length === 1 ? at(indices.get(id)) : [];
       const key = kind.naturalKey?.(spec)?.key;
       return key === undefined ? undefined : (byKey.get(key) ?? []).filter((index) => !this.#claimed.has(index));
     };
     this.all = wanted.map((resource) => ({
       resource,
       leaves: knownLeaves(kind, resource, idOf),
-      named: placesOf(resource),
-      remembered: places.get(remembered.get(resource.address)?.id ?? ''),
+      named: namedIndices(resource),
+      remembered: indices.get(remembered.get(resource.address)?.id ?? ''),
     }));
   }
 
-  /** Calls `see` for every record with more matching than differing fields, in the order of the pool. */
-  visit(manifest: UnmatchedManifest, see: (score: CandidateScore) => void): void {
+  /** Calls `visitScore` for each record that it names, or else for each record in which more fields agree than differ. */
+  visit(manifest: UnmatchedManifest, visitScore: (score: CandidateScore) => void): void {
     if (manifest.named !== undefined) {
-      for (const index of manifest.named) see(this.#named(manifest, index));
+      for (const index of manifest.named) visitScore(this.#named(manifest, index));
       return;
     }
     const wanted = manifest.leaves.map(({ path, value }) => ({
@@ -282,7 +282,7 @@ class UnmatchedManifests {
       }
       const isRemembered = index === manifest.remembered;
       if ((agrees > differs || isRemembered) && !this.#claimed.has(index))
-        see({ index, agrees, differs, isRemembered, isExact: agrees > 0 && differs === 0 });
+        visitScore({ index, agrees, differs, isRemembered, isExact: agrees > 0 && differs === 0 });
     }
   }
 
@@ -309,7 +309,7 @@ interface KnownLeaf {
   readonly value: unknown;
 }
 
-/** The known values of a manifest: without unset secrets and unresolved references. */
+/** Returns the known values of a manifest, without unset secrets and unresolved references. */
 function knownLeaves(kind: Kind, { spec }: Resource, idOf: (reference: Reference) => string | undefined): KnownLeaf[] {
   return [...leavesOf(kind, spec)].flatMap(([path, written]) => {
     const value = withReferences(written, idOf);
@@ -317,13 +317,13 @@ function knownLeaves(kind: Kind, { spec }: Resource, idOf: (reference: Reference
   });
 }
 
-/** Compares the shown fields of a record with a manifest. */
+/** Compares the fields that the platform returns with a manifest. */
 function evidenceFor(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecord): Evidence {
   const expected = leaves.map(({ path, value }) => [path, value] as const);
   return evidenceOf(kind, expected, (path) => shownOf(kind, found, path));
 }
 
-/** The shown value of a field. For a hidden field, the latest published version counts unless the draft has changed since. */
+/** Returns the value of a field. If the draft lacks it, the latest published version has it, unless the draft has changed since. */
 function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath): unknown {
   const own = shownAt(kind, record, path);
   return own === undefined && published?.ahead === false ? shownAt(kind, published.record, path) : own;
@@ -337,7 +337,7 @@ function isKnown(value: Value): boolean {
   return true;
 }
 
-/** The fields of many records as numbers, equal where the values are: each value is made canonical once. */
+/** The fields of many records as numbers. Equal values have equal numbers, so that each value is made canonical only once. */
 class ShownFields {
   readonly #kind: Kind;
   readonly #pool: readonly FoundRecord[];
@@ -349,7 +349,6 @@ class ShownFields {
     this.#pool = pool;
   }
 
-  /** The number of a value. */
   numberOf(path: LeafPath, value: unknown): number {
     const text = canonicalJson(normalised(ruleOf(this.#kind, path), value) as Json);
     const number = this.#numbers.get(text) ?? this.#numbers.size + 1;
@@ -357,7 +356,7 @@ class ShownFields {
     return number;
   }
 
-  /** The number of the field for each record; 0 if it is not shown. */
+  /** Returns the number of the field for each record; 0 if the platform does not return it. */
   at(path: LeafPath): Int32Array {
     const known = this.#columns.get(path);
     if (known !== undefined) return known;

@@ -15,10 +15,10 @@ import { MAPS_FOLDER, mapColumn } from '../migrate/id-map.ts';
 import type { OpenWorkspace } from '../open-workspace.ts';
 import type { LockOptions } from '../run-context.ts';
 import { freshState } from '../state-access.ts';
-import { type Recovery, type RememberedState, restore } from './find-lost-records.ts';
+import { type BackupState, type Recovery, restore } from './find-lost-records.ts';
 
 /**
- * The state. If it is lost: why, and its remaining contents.
+ * Returns the state. If it is lost, returns the error, and the contents of the remaining document.
  * @throws UserError if all remaining contents belong to another workspace.
  */
 export async function recoverableState(
@@ -32,44 +32,44 @@ export async function recoverableState(
     if (!(error instanceof LostState)) throw error;
     refuseForeign(backups, workspaceId, opened.store);
     const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
-    const kept = backups.find(({ isInForce }) => isInForce);
-    const { resources, pending, orphans } = kept ?? empty;
+    const backup = backups.find(({ isInForce }) => isInForce);
+    const { resources, pending, orphans } = backup ?? empty;
     const { lineage, salt, serial } = empty;
     return { state: { lineage, salt, serial, workspaceId, resources, pending, orphans }, loss: error };
   }
 }
 
-/** Remaining files must belong to this workspace before they are moved away. */
+/** Refuses the backups of another workspace, so that they are not moved away. */
 function refuseForeign(backups: readonly StateBackup[], workspaceId: string, store: StateStore): void {
-  const whose = backups.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
-  const [first] = whose;
-  if (first === undefined || whose.includes(workspaceId)) return;
+  const owners = backups.flatMap(({ workspaceId: each }) => (each === undefined ? [] : [each]));
+  const [first] = owners;
+  if (first === undefined || owners.includes(workspaceId)) return;
   throw new UserError(
     `the old state ${store.location} belongs to workspace ${first}, but ${workspaceId} is configured`,
     { hint: `Correct workspace_id, or set another \`${store.setting}\` for this workspace.` },
   );
 }
 
-interface Recording extends LockOptions {
+interface RecordingInput extends LockOptions {
   readonly recovery: Recovery;
-  /** The id for each address. */
+  /** The chosen id for each address. */
   readonly taken: ReadonlyMap<Address, string>;
-  /** The state is lost: its remains are moved away first. */
+  /** True if the state is lost. Its remaining files are quarantined first. */
   readonly isLost: boolean;
 }
 
 /**
  * Records the recovered ids in the state.
- * @returns the folder with the remains of a lost state.
+ * @returns the folder with the quarantined files of a lost state.
  */
 export async function recordRecovery(
   opened: OpenWorkspace,
-  { recovery, taken, isLost, ...lock }: Recording,
+  { recovery, taken, isLost, ...lock }: RecordingInput,
 ): Promise<string | undefined> {
-  const kept = isLost ? await quarantine(opened, lock.lockTimeout) : undefined;
+  const quarantined = isLost ? await quarantine(opened, lock.lockTimeout) : undefined;
   // Newer backups of a lost state have been merged into this one.
   const options = { ...lock, allowOlderState: isLost || lock.allowOlderState === true };
-  // The remains are known to belong to this workspace.
+  // The quarantined files are known to belong to this workspace.
   await opened.inSession({ operation: 'recover', options, isLost }, async (session) => {
     if (isLost) {
       const declared = new Set(recovery.matches.map(({ resource }) => resource.address));
@@ -78,7 +78,7 @@ export async function recordRecovery(
     const claims = [...taken].map(([address, id]) => claimOf(address, id));
     await recordClaims(claims, { session, now: opened.context.now });
   });
-  return kept;
+  return quarantined;
 }
 
 async function quarantine(opened: OpenWorkspace, lockTimeout: number): Promise<string | undefined> {
@@ -86,22 +86,22 @@ async function quarantine(opened: OpenWorkspace, lockTimeout: number): Promise<s
   return withLease(opened.store, request, (lease) => lease.quarantine());
 }
 
-/** Resources with an unknown create, including restored ones. */
+/** Returns the resources with an unknown create, including restored creates. */
 export function unansweredNow(
   { unanswered, merged, matches }: Recovery,
   taken: ReadonlyMap<Address, string>,
 ): Address[] {
-  const back = matches
+  const restored = matches
     .map(({ resource }) => resource.address)
     .filter((address) => merged.pending.has(address) && !taken.has(address));
-  return [...unanswered, ...back];
+  return [...unanswered, ...restored];
 }
 
 /**
- * The ids of a workspace in migration maps. Invalid rows are skipped.
+ * Reads the ids of a workspace from migration maps. Invalid rows are skipped.
  * @throws UserError
  */
-export async function migratedIds(root: string, workspace: string): Promise<RememberedState[]> {
+export async function migratedIds(root: string, workspace: string): Promise<BackupState[]> {
   const folder = path.join(root, MAPS_FOLDER);
   try {
     const files = (await readdir(folder)).filter(

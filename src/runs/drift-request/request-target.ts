@@ -11,7 +11,7 @@ interface FetchedFrom {
   readonly address: string;
   /** Branch, tag or commit. */
   readonly ref: string;
-  /** The project folder in it, with slashes; empty for its root. */
+  /** The project folder in the repository, with slashes; empty for the root. */
   readonly folder: string;
   /** The host that the fleet file names. */
   readonly host?: HostName | undefined;
@@ -21,7 +21,7 @@ interface FetchedFrom {
 export type ProjectOrigin = FetchedFrom | { readonly checkout: string };
 
 /** The repository and the branches for the requests of a workspace. */
-export interface RequestPlace extends HostedRepository {
+export interface RequestTarget extends HostedRepository {
   /** Undefined for the default branch of the repository. */
   readonly base: string | undefined;
   readonly branch: string;
@@ -30,7 +30,7 @@ export interface RequestPlace extends HostedRepository {
   readonly folder: string;
 }
 
-interface Placing {
+interface TargetInput {
   readonly project: ProjectConfig;
   readonly workspace: string;
   readonly origin: ProjectOrigin;
@@ -39,14 +39,15 @@ interface Placing {
 }
 
 /**
- * Settings take precedence over the variables of a CI job, and those over the address of the remote.
+ * Determines the repository and the branches for the requests of a workspace. Settings take precedence over the variables of a CI job, and
+ * these over the address of the remote.
  * @throws UserError if a part cannot be determined.
  */
-export async function requestPlace(placing: Placing): Promise<RequestPlace> {
-  const { project, workspace, origin, env } = placing;
+export async function requestTarget(input: TargetInput): Promise<RequestTarget> {
+  const { project, workspace, origin, env } = input;
   const settings = project.pullRequests;
   const fetched = 'checkout' in origin ? undefined : origin;
-  const { address, folder } = fetched ?? (await checkoutOf(placing));
+  const { address, folder } = fetched ?? (await checkoutOf(input));
   const remote = address === undefined ? undefined : remoteServer(address);
   const jobs = hostNames.flatMap((name) => {
     const job = fetched === undefined ? hostKinds[name].inJob(env) : undefined;
@@ -55,7 +56,7 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   const host =
     settings.host ?? jobs[0]?.name ?? (remote && hostNames.find((name) => hostKinds[name].isAt(remote.hostname)));
   if (host === undefined) {
-    // Without a password.
+    // The address is shown without a password.
     const from =
       address === undefined ? 'there is no remote origin' : `the remote is ${address.replace(/\/\/[^/]*@/, '//')}`;
     throw new UserError(`the host for pull requests is unknown: ${from}`, {
@@ -66,9 +67,9 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   const job = jobs.find(({ name }) => name === host);
   const api = settings.api_url ?? job?.api ?? (remote && kind.apiOf(remote));
   const repository = settings.repository ?? job?.repository ?? remote?.path;
-  if (api === undefined) throw undetermined('api_url', 'to the address of the API');
+  if (api === undefined) throw settingError('api_url', 'to the address of the API');
   if (repository === undefined || !kind.isRepository(repository))
-    throw undetermined('repository', 'to its path on the host, such as acme/voices', repository);
+    throw settingError('repository', 'to its path on the host, such as acme/voices', repository);
   const fill = (text: string): string =>
     text.replaceAll('{workspace}', () => workspace).replaceAll('{project}', () => folder || '.');
   const branch = settings.branch === undefined ? defaultBranch(folder, workspace) : fill(settings.branch);
@@ -85,9 +86,9 @@ export async function requestPlace(placing: Placing): Promise<RequestPlace> {
   };
 }
 
-function undetermined(setting: string, to: string, wrong?: string): UserError {
-  const what = wrong === undefined ? 'is unknown' : `is not valid: ${JSON.stringify(wrong)}`;
-  return new UserError(`the ${setting} for pull requests ${what}`, { hint: `Set pull_requests.${setting} ${to}.` });
+function settingError(setting: string, to: string, wrong?: string): UserError {
+  const problem = wrong === undefined ? 'is unknown' : `is not valid: ${JSON.stringify(wrong)}`;
+  return new UserError(`the ${setting} for pull requests ${problem}`, { hint: `Set pull_requests.${setting} ${to}.` });
 }
 
 /** Unique for each workspace, and never a prefix of another branch. */
@@ -97,7 +98,7 @@ function defaultBranch(folder: string, workspace: string): string {
 }
 
 /** @throws UserError if the project is not in a repository. */
-async function checkoutOf({ project, origin, env, signal }: Placing) {
+async function checkoutOf({ project, origin, env, signal }: TargetInput) {
   const root = 'checkout' in origin ? origin.checkout : project.root;
   const git = (...args: string[]) => runGit(['-C', root, ...args], { env: folderEnvironment(env), signal });
   const [prefix, remote] = await Promise.all([git('rev-parse', '--show-prefix'), git('remote', 'get-url', 'origin')]);
@@ -110,7 +111,7 @@ async function checkoutOf({ project, origin, env, signal }: Placing) {
   return { folder: prefix.out.toString().trim().replace(/\/$/, ''), address };
 }
 
-/** The origin of a project that is fetched from this address. */
+/** Returns the origin of a project that is fetched from this address. */
 export function originOf(
   text: string,
   { ref, folder, cwd, host }: Omit<FetchedFrom, 'address'> & { readonly cwd: string },

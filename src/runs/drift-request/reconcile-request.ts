@@ -5,39 +5,39 @@ import { HostProblem } from '../../hosting/host-client.ts';
 import { backoff } from '../../platform/retry.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { blobId, changesDigest, driftIn, ENDED, markedMessage, markedText, markIn, withText } from './request-mark.ts';
-import type { RequestPlace } from './request-place.ts';
+import type { RequestTarget } from './request-target.ts';
 
 /** The request that a workspace should have. */
-export interface RequestWanted extends Pick<RequestPlace, 'branch' | 'base' | 'title'> {
+export interface WantedRequest extends Pick<RequestTarget, 'branch' | 'base' | 'title'> {
   /** Identifies the workspace in the repository. */
   readonly workspace: string;
   readonly drift: string;
-  /** In Markdown. */
+  /** The description in Markdown. */
   readonly text: string;
-  /** True if some drift cannot be written to a file. */
+  /** True if some of the drift cannot be written to a file. */
   readonly hasRest: boolean;
-  /** The text after the drift has ended. */
+  /** The description after the drift has ended. */
   readonly ended: string;
-  /** Paths in the repository, each with the text that was read and the new one. */
+  /** The files to change: their paths in the repository, the text that was read, and the new text. */
   readonly files: readonly { readonly path: string; readonly before: string; readonly after: string }[];
 }
 
-export type KeptRequest =
+export type RequestResult =
   /** There is no drift to accept, and no request. */
   | { readonly is: 'none' }
   | { readonly is: 'open'; readonly url: string; readonly number: number; readonly did: Write | 'nothing' }
   /** The drift has ended, except for skipped changes. */
   | { readonly is: 'closed'; readonly url: string; readonly number: number; readonly hasRest: boolean }
-  /** A person closed it while this drift lasts. */
+  /** A person closed the request, and the same drift persists. */
   | { readonly is: 'rejected'; readonly url: string; readonly number: number }
-  /** The branch has commits of other people. */
+  /** The branch has commits that voxform did not make for this workspace. */
   | { readonly is: 'foreign'; readonly branch: string; readonly url?: string | undefined }
   /** The manifests on the base differ from those that were read. */
   | { readonly is: 'behind'; readonly base: string; readonly files: readonly string[] };
 
 const MAX_ATTEMPTS = 5;
-/** Statuses that may be due to a change by somebody else since the last read. */
-const STALE = [400, 405, 409, 422];
+/** HTTP statuses that may mean that somebody changed the branch or the request after it was read. */
+const STALE_STATUSES = [400, 405, 409, 422];
 
 /** Access to a host: its API and its repository. */
 interface RequestHost {
@@ -50,23 +50,28 @@ interface RequestHost {
 type Write = 'opened' | 'updated';
 
 /**
- * Brings the request of a workspace in line with its drift. Decisions are based on the host: after a lost response or a change by somebody
- * else, it is read again before the next write.
+ * Brings the request of a workspace in line with its drift. Decisions are based on the host, which is read again before the next write if a
+ * response was lost or somebody else changed something.
  * @throws HostProblem, UserError
  */
-export async function keepRequest(at: RequestHost, wanted: RequestWanted, signal: AbortSignal): Promise<KeptRequest> {
+export async function reconcileRequest(
+  at: RequestHost,
+  wanted: WantedRequest,
+  signal: AbortSignal,
+): Promise<RequestResult> {
   let lastMessage: string | undefined;
   const sent = new Set<Write>();
   for (let attempt = 1; ; attempt++) {
     try {
       const kept = await updateOnce(at, wanted, sent);
-      if (attempt === MAX_ATTEMPTS || !(await isOverSince(at.host, wanted, kept))) return kept;
+      if (attempt === MAX_ATTEMPTS || !(await wasEndedMeanwhile(at.host, wanted, kept))) return kept;
       sent.clear();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof HostProblem) || attempt === MAX_ATTEMPTS) throw error;
       const { failure, message } = error;
-      const mayBeStale = failure.why === 'unclear' || (failure.why === 'refused' && STALE.includes(failure.status));
+      const mayBeStale =
+        failure.why === 'unclear' || (failure.why === 'refused' && STALE_STATUSES.includes(failure.status));
       if (!mayBeStale || lastMessage === message) throw error;
       lastMessage = message;
       await delay(backoff(attempt, Math.random), undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -75,34 +80,37 @@ export async function keepRequest(at: RequestHost, wanted: RequestWanted, signal
 }
 
 /** True if somebody has closed or merged the request since the update began. */
-async function isOverSince(host: CodeHost, { branch }: RequestWanted, kept: KeptRequest): Promise<boolean> {
+async function wasEndedMeanwhile(host: CodeHost, { branch }: WantedRequest, kept: RequestResult): Promise<boolean> {
   if (kept.is !== 'open' || kept.did !== 'updated') return false;
   const found = (await host.requests(branch)).find(({ number }) => number === kept.number);
   return found !== undefined && found.state !== 'open';
 }
 
-/** @param sent receives the writes, also if they fail. */
+/** @param sent receives each write before it is sent. */
 async function updateOnce(
   { host, repository, shown }: RequestHost,
-  wanted: RequestWanted,
+  wanted: WantedRequest,
   sent: Set<Write>,
-): Promise<KeptRequest> {
+): Promise<RequestResult> {
   const requests = await host.requests(wanted.branch);
   const current = currentRequest(requests);
   if (wanted.files.length === 0 && current?.state !== 'open' && current?.state !== 'closed') return { is: 'none' };
   const { base, baseHead, head } = await headsOf(repository, wanted, shown);
-  const files = await filesLeft(repository, wanted, baseHead);
+  const files = await remainingFiles(repository, wanted, baseHead);
   if ('behind' in files) return { is: 'behind', base, files: files.behind };
   const changes = changesDigest(files.map(({ path, base, blob }) => changedFile(path, base, blob)).sort());
   const isMerged = head === baseHead || requests.some((each) => each.state === 'merged' && each.head === head);
-  const own = head === undefined || isMerged ? undefined : await changesOf(repository, head, wanted.workspace);
-  const branch = head === undefined ? undefined : { isOurs: isMerged || own !== undefined, isDone: own === changes };
+  const ownChanges = head === undefined || isMerged ? undefined : await changesOf(repository, head, wanted.workspace);
+  const branch =
+    head === undefined
+      ? undefined
+      : { isOurs: isMerged || ownChanges !== undefined, isUpToDate: ownChanges === changes };
   const decision = decideRequest({ ...wanted, hasFiles: files.length > 0 }, { base, branch, requests });
-  const none = (): KeptRequest =>
+  const none = (): RequestResult =>
     wanted.files.length === 0 ? { is: 'none' } : { is: 'behind', base, files: wanted.files.map(({ path }) => path) };
   if (decision.is === 'none') return none();
   if (decision.is === 'foreign') return { is: 'foreign', branch: wanted.branch, url: decision.request?.url };
-  if (decision.is === 'rejected') return { is: 'rejected', ...placeOf(decision.request) };
+  if (decision.is === 'rejected') return { is: 'rejected', ...linkOf(decision.request) };
 
   const execute = async (step: RequestStep): Promise<HostRequest | undefined> => {
     const { branch, title, workspace } = wanted;
@@ -129,23 +137,23 @@ async function updateOnce(
   for (const step of decision.steps) opened = (await execute(step)) ?? opened;
   if (decision.is === 'close') {
     const { request } = decision;
-    return request.state === 'open' ? { is: 'closed', ...placeOf(request), hasRest: wanted.hasRest } : none();
+    return request.state === 'open' ? { is: 'closed', ...linkOf(request), hasRest: wanted.hasRest } : none();
   }
   const did = sent.has('opened') ? 'opened' : sent.has('updated') ? 'updated' : 'nothing';
-  return { is: 'open', ...placeOf((opened ?? decision.request) as HostRequest), did };
+  return { is: 'open', ...linkOf((opened ?? decision.request) as HostRequest), did };
 }
 
-function placeOf({ url, number }: HostRequest): Pick<HostRequest, 'url' | 'number'> {
+function linkOf({ url, number }: HostRequest): Pick<HostRequest, 'url' | 'number'> {
   return { url, number };
 }
 
 async function headsOf(
   repository: BranchRepository,
-  { base: wantedBase, branch }: RequestWanted,
+  { base: wantedBase, branch }: WantedRequest,
   shown: string,
 ): Promise<{ readonly base: string; readonly baseHead: string; readonly head: string | undefined }> {
-  const named = wantedBase === undefined ? [branch] : [wantedBase, branch];
-  const { defaultBranch, heads } = await repository.heads(named);
+  const names = wantedBase === undefined ? [branch] : [wantedBase, branch];
+  const { defaultBranch, heads } = await repository.heads(names);
   const base = wantedBase ?? defaultBranch ?? 'HEAD';
   if (base === branch) {
     throw new UserError(`${base} is both the branch and the base of the pull request`, {
@@ -160,30 +168,30 @@ async function headsOf(
   return { base, baseHead, head };
 }
 
-/** A file to change. `blob` is the id of its new text. */
-type FileLeft = Pick<RequestWanted['files'][number], 'path' | 'after'> & { base: CommittedFile; blob: string };
+/** A file to change. `blob` is the Git id of its new text. */
+type RemainingFile = Pick<WantedRequest['files'][number], 'path' | 'after'> & { base: CommittedFile; blob: string };
 
-/** The files that the base does not contain yet, or the files that differ from those that were read, so that the edits do not apply. */
-async function filesLeft(
+/** Returns the files whose edits the base lacks; or `behind`, the files that changed since they were read, so that no edit applies. */
+async function remainingFiles(
   repository: BranchRepository,
-  { files }: RequestWanted,
+  { files }: WantedRequest,
   baseHead: string,
-): Promise<readonly FileLeft[] | { readonly behind: readonly string[] }> {
+): Promise<readonly RemainingFile[] | { readonly behind: readonly string[] }> {
   if (files.length === 0) return [];
   const paths = files.map(({ path }) => path);
   const onBase = await repository.files(baseHead, paths);
-  const left: FileLeft[] = [];
+  const remaining: RemainingFile[] = [];
   const behind: string[] = [];
   for (const { path, before, after } of files) {
     const base = onBase.get(path);
     const blob = blobId(after, baseHead);
-    if (base?.id === blobId(before, baseHead)) left.push({ path, after, base, blob });
+    if (base?.id === blobId(before, baseHead)) remaining.push({ path, after, base, blob });
     else if (base?.id !== blob) behind.push(path);
   }
-  return behind.length > 0 ? { behind } : left;
+  return behind.length > 0 ? { behind } : remaining;
 }
 
-/** Digest of the changes of a commit that voxform made for the workspace; undefined for any other commit. */
+/** Returns the digest of the changes in a commit that voxform made for the workspace; undefined for any other commit. */
 async function changesOf(repository: BranchRepository, commit: string, workspace: string): Promise<string | undefined> {
   const { parents, message } = await repository.commit(commit);
   const mark = markIn(message);
@@ -193,16 +201,16 @@ async function changesOf(repository: BranchRepository, commit: string, workspace
   return changes === mark.changes ? changes : undefined;
 }
 
-export interface RequestSeen {
+export interface HostFacts {
   readonly base: string;
-  /** `isOurs`: no person and no other workspace has changed it. `isDone`: it has the wanted changes. */
-  readonly branch: { readonly isOurs: boolean; readonly isDone: boolean } | undefined;
+  /** `isOurs` is true if only voxform changed it, for this workspace. `isUpToDate` is true if it has the wanted changes. */
+  readonly branch: { readonly isOurs: boolean; readonly isUpToDate: boolean } | undefined;
   /** Newest first. */
   readonly requests: readonly HostRequest[];
 }
 
-/** `hasFiles`: a file would change. */
-type RequestText = Pick<RequestWanted, 'drift' | 'text' | 'ended'> & { readonly hasFiles: boolean };
+/** `hasFiles` is true if a file would change. */
+type RequestText = Pick<WantedRequest, 'drift' | 'text' | 'ended'> & { readonly hasFiles: boolean };
 
 type RequestStep =
   | { readonly do: 'push' }
@@ -213,28 +221,28 @@ type RequestDecision =
   | { readonly is: 'none' }
   /** The branch has commits of others and is left unchanged. */
   | { readonly is: 'foreign'; readonly request: HostRequest | undefined }
-  /** A person closed the request of this drift: it stays closed. */
+  /** A person closed the request for this drift, so it stays closed. */
   | { readonly is: 'rejected'; readonly request: HostRequest }
   | { readonly is: 'close'; readonly request: HostRequest; readonly steps: readonly RequestStep[] }
-  /** Without a request for a new one. */
+  /** `request` is undefined if a new one is opened. */
   | { readonly is: 'open'; readonly request: HostRequest | undefined; readonly steps: readonly RequestStep[] };
 
-/** The open request of a branch, else its newest one. */
+/** Returns the open request of a branch, or else its newest one. */
 function currentRequest(requests: readonly HostRequest[]): HostRequest | undefined {
   return requests.find(({ state }) => state === 'open') ?? requests[0];
 }
 
-/** The steps that bring a request in line with the drift. A pure function of what the host shows. */
-export function decideRequest(wanted: RequestText, { base, branch, requests }: RequestSeen): RequestDecision {
+/** Returns the steps that bring a request in line with the drift. A pure function of the data of the host. */
+export function decideRequest(wanted: RequestText, { base, branch, requests }: HostFacts): RequestDecision {
   const request = currentRequest(requests);
   const isForeign = branch?.isOurs === false;
-  if (!wanted.hasFiles) return ending(wanted, request, isForeign);
+  if (!wanted.hasFiles) return decideEnd(wanted, request, isForeign);
   if (isForeign) return { is: 'foreign', request };
   // A host closes the request when its branch is deleted. This is no rejection, so a new one is opened.
   if (request?.state === 'closed' && branch !== undefined && driftIn(request.body) === wanted.drift)
     return { is: 'rejected', request };
 
-  const push: RequestStep[] = branch?.isDone === true ? [] : [{ do: 'push' }];
+  const push: RequestStep[] = branch?.isUpToDate === true ? [] : [{ do: 'push' }];
   const marked = markedText(wanted.drift, wanted.text);
   if (request?.state !== 'open')
     return { is: 'open', request: undefined, steps: [...push, { do: 'open', body: marked }] };
@@ -247,10 +255,10 @@ export function decideRequest(wanted: RequestText, { base, branch, requests }: R
   return { is: 'open', request, steps: [...push, ...edits] };
 }
 
-function ending({ ended }: RequestText, request: HostRequest | undefined, foreign: boolean): RequestDecision {
-  const named = request && driftIn(request.body);
+function decideEnd({ ended }: RequestText, request: HostRequest | undefined, foreign: boolean): RequestDecision {
+  const drift = request && driftIn(request.body);
   const isOver =
-    request?.state === 'merged' || (request?.state === 'closed' && (named === undefined || named === ENDED));
+    request?.state === 'merged' || (request?.state === 'closed' && (drift === undefined || drift === ENDED));
   if (request === undefined || isOver) return { is: 'none' };
   if (request.state === 'open' && foreign) return { is: 'foreign', request };
   const body = withText(request.body, markedText(ENDED, ended));
