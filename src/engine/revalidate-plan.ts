@@ -19,14 +19,13 @@ interface RevalidateInput
     'desired' | 'selection' | 'refresh' | 'allowRecreate' | 'evenIfAll' | 'allowReplace' | 'retryIgnored' | 'guards'
   > {
   readonly saved: PlanDocument;
-  /** Secrets by name. Throws `UserError` if one is not set. */
+  /** Returns the secret of this name. Throws `UserError` if it is not set. */
   secret(name: string): Secret;
 }
 
 /**
  * Reads the platform again for a saved plan, and returns the plan with everything that an apply needs. Writes nothing.
- * @throws UserError with its own message for each case: made for another workspace, the state has changed, a secret has changed, a record
- * to be written has changed.
+ * @throws UserError if the plan is for another workspace, or if the state, a secret or a record to be written has changed.
  */
 export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult> {
   const { saved, workspace, state } = input;
@@ -47,7 +46,7 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
     selection: { targets: written.map(({ address }) => address), labels: {} },
     refresh: saved.refreshed,
     allowRecreate: written.filter(({ recreates }) => recreates !== undefined).map(({ address }) => address),
-    // The plan had this check, with more records than are read now.
+    // This check ran when the plan was made, over more records than are read now.
     evenIfAll: true,
     allowReplace: [],
     retryIgnored: saved.resources.some(({ changes }) => changes.some((change) => change.not_applied)),
@@ -60,7 +59,7 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
       hint: 'Plan again and review the changes.',
     });
   }
-  // Reads without the manifest's values must not become state entries.
+  // Placeholders lack the manifest's values, so their records must not become state entries.
   const addresses = new Set(written.map(({ address }) => address));
   const settled = new Map([...planned.plan.settled].filter(([address]) => addresses.has(address)));
   return { ...planned, plan: { ...planned.plan, document: saved, settled } };
@@ -104,7 +103,7 @@ async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<v
   });
 }
 
-/** The manifest as far as the plan contains it. */
+/** Rebuilds a resource from its part of the plan. */
 function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput): Resource {
   const leaves = Object.entries(planned.desired ?? {}).map(([path, forms]): [string, Value] => [
     path,
@@ -120,13 +119,13 @@ function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput
     id: isNew && leadsToIt ? (planned.id ?? undefined) : undefined,
     previousNames: earlier.filter((address) => address !== planned.address).map(nameOf),
     ignoreDrift: planned.ignore_drift ?? [],
-    // Also if an existing record replaces the one in the state.
+    // The plan may also replace the managed record with an existing one.
     mayReplace: planned.action === 'replace' || state.resources.get(planned.address)?.id !== planned.id,
     spec: unflatten(leaves) as Resource['spec'],
   };
 }
 
-/** A resource that the plan does not write: only its address matters. */
+/** Returns a resource that the plan does not write, of which only the address matters. */
 function placeholder({ address, kind, source }: PlannedResource): Resource {
   return {
     address,
@@ -158,14 +157,14 @@ function isSame(saved: PlannedResource, now: PlannedResource | undefined): boole
   );
 }
 
-/** A saved plan contains ids instead of names, so this run looks up none. */
+/** Removes names: this run looks up none, because a saved plan contains the ids. */
 function unnamed({ names: _, ...change }: PlannedChange): PlannedChange {
   return change;
 }
 
 /**
- * Refuses contents that `voxform plan` never writes: a digest detects damage, but not its author. No secret is read.
- * @throws UserError for the first finding.
+ * Refuses contents that `voxform plan` never writes. The digest detects damage, but anyone can compute it. Reads no secret.
+ * @throws UserError for the first problem.
  */
 function refuseInvalidContents(plan: PlanDocument): void {
   const seen = new Set<Address>();
@@ -182,7 +181,7 @@ function refuseInvalidContents(plan: PlanDocument): void {
 
 interface Known {
   readonly kind: Kind;
-  /** Fingerprints by name. */
+  /** Fingerprints of secrets by name. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 

@@ -46,7 +46,7 @@ export const agent: Kind = {
   async published(client, record) {
     if (isUnpublished(record)) return undefined;
     try {
-      // The timestamps do not exclude an edit after the latest publication.
+      // In both cases, the draft may have been edited since it was published.
       const ahead = ['edited', 'unclear'].includes(draftStatus(record));
       return { record: await client.agents.latestVersion(record.id), ahead };
     } catch (error) {
@@ -78,7 +78,7 @@ function isUnpublished(record: ShownRecord): boolean {
   return (record.version ?? null) === null && (record.published_at ?? null) === null;
 }
 
-/** Longest time in milliseconds that publishing may take. A later change is an edit. */
+/** The maximum time that publishing takes. A later change is an edit. */
 const PUBLICATION = 60_000;
 
 function draftStatus(record: ShownRecord): DraftStatus {
@@ -106,7 +106,7 @@ async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention
   }
 }
 
-/** Without `since`, reads only one page: there may be millions of calls. */
+/** Without `since`, reads only one page, because there may be millions of calls. */
 async function* mentionedByCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
   let count = 0;
   for await (const { agent_id, start_time } of client.calls.list(asFilter({ from: since?.toISOString() }))) {

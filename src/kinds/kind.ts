@@ -15,55 +15,52 @@ export interface ShownRecord {
  * fields. It must not keep state between calls.
  */
 export interface Kind extends KindSchema {
-  /** `list` if the platform can list the records, otherwise `get`. Neither may write. */
+  /** A kind has `list` if the platform can list its records, otherwise `get`. Neither may write. */
   list?(client: PlatformClient): AsyncIterable<ShownRecord>;
   get?(client: PlatformClient, id: string): Promise<ShownRecord>;
   readonly table: RecordTable;
   /** Links from records of this kind to others. Only for kinds that can be listed. */
   readonly routes?: Routes;
-  /** The natural key of a record, undefined if the record does not show it. Required with `naturalKey`. */
+  /** Returns the natural key of a record; undefined if the record does not show it. Required with `naturalKey`. */
   naturalKeyOf?(record: ShownRecord): string | undefined;
-  /**
-   * The newest published configuration, for an import whose read hides fields. Undefined if there is none. `ahead`: the record has
-   * changed since.
-   */
+  /** Returns the latest published version of a record; undefined if there is none. It may show fields that the record hides. */
   published?(client: PlatformClient, record: ShownRecord): Promise<PublishedRecord | undefined>;
   /** The published versions of a record, for a kind that has them. */
   readonly versions?: Versions;
-  /** Records that mention ids of this kind, for a kind that cannot be listed. Each source is read only as far as needed. */
+  /** Records that mention ids of this kind, for a kind without `list`. Each source is read only as far as needed. */
   readonly mentions?: readonly MentionSource[];
-  /** Must send exactly one POST. Absent if the platform has no such endpoint: then `manualCreateStep` is required. */
+  /** Must send exactly one POST. Absent if the platform has no such endpoint; then `manualCreateStep` is required. */
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent if the platform has no such endpoint. */
   update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
-  /** Top-level fields of every update, with the desired or the observed value, and whether the API requires them. */
+  /** The top-level fields that every update sends, desired or else observed, and whether the API requires them. */
   readonly alwaysSent?: Readonly<Record<string, 'required' | 'optional'>>;
-  /** The name of a record for people. The name of its manifest is derived from it. */
+  /** Returns the display name of a record. `export` derives the name of the manifest from it. */
   label(record: ShownRecord): string;
-  /** The step in the dashboard that creates a record. */
+  /** Returns the dashboard step that creates a record, as a sentence. */
   manualCreateStep?(spec: JsonObject): string;
-  /** The step in the dashboard that sets `path` to `after`. */
+  /** Returns the dashboard step that sets `path` to `after`, as a sentence. */
   manualChangeStep?(change: ManualChange): string;
-  /** For a kind whose records may own the workspace. A guard covers changes of owners. */
+  /** Present if records of this kind may own the workspace. A guard stops changes of owners. */
   readonly ownership?: Ownership;
   /**
-   * The harm while two workspaces have this record during a migration, and the step in the dashboard that ends it. Undefined for a record
-   * that does no harm. A migration creates records of kinds with this function last.
+   * Returns the harm done while both workspaces of a migration have this record, and the dashboard step that ends it; undefined if there
+   * is none. A migration creates the records of kinds with this function last.
    */
   inTwoWorkspaces?(record: { readonly id: string; readonly spec: JsonObject }): InTwoWorkspaces | undefined;
-  /** For a kind whose writes are drafts until a person publishes them. Requires `published`. */
+  /** Present if writes are drafts until a person publishes them. Requires `published`. */
   readonly publishing?: Publishing;
 }
 
 interface Publishing {
   /**
-   * Compares the draft with the latest published version, by the times in the record. `unclear`: the record does not show both times, or
-   * changed so soon after it was published that publishing may be the change.
+   * Compares the draft with the latest published version by the times in the record. `unclear`: the record does not show both times, or
+   * it changed so soon after it was published that publishing itself may be the change.
    */
   draftStatus(record: ShownRecord): DraftStatus;
-  /** The step after the first draft, as a sentence. */
+  /** The next step after the first draft, as a sentence. */
   readonly first: string;
-  /** The effect until a later draft is published, as a clause. */
+  /** The situation until a later draft is published, as a clause. */
   readonly meanwhile: string;
 }
 
@@ -76,25 +73,29 @@ interface InTwoWorkspaces {
   readonly step: string;
 }
 
-/** Links to other records: they show, for example, on which numbers callers will hear a change of an agent. */
+/** Links to other records. They show, for example, which numbers reach a changed agent. */
 export interface Routes {
   /** The noun for a record, e.g. `phone number`. */
   readonly noun: string;
-  /** The fields with the id of the other record, each with its word, e.g. `inbound`. Their `refersTo` names its kind. */
+  /** The fields that contain the id of the other record, each with a word for the link, e.g. `inbound`. `refersTo` is its kind. */
   readonly ways: Readonly<Record<LeafPath, string>>;
-  /**
-   * A field of the other record that names records of this kind, for keys that cannot list them; the field that an item of it
-   * contains; and the word for such a link, whose direction is not known.
-   */
-  readonly named: { readonly field: string; readonly item: string; readonly way: string };
-  /** By word: the verb of the other record, as in `answers +12025550120` and `will answer +12025550120`. */
+  /** The reverse link, for API keys that cannot list records of this kind. */
+  readonly named: {
+    /** The field of the other record that names records of this kind. */
+    readonly field: string;
+    /** The field of a record of this kind that a plain item contains. */
+    readonly item: string;
+    /** The word for the link. Its direction is not known. */
+    readonly way: string;
+  };
+  /** The verbs of the other record by word, as in `answers +12025550120` and `will answer +12025550120`. */
   readonly verbs: Readonly<Record<string, readonly [now: string, then: string]>>;
-  /** Identifies the record for a person. Secret fields are missing. */
+  /** Returns a name that identifies the record for a person. The given record has no secret fields. */
   label(record: ShownRecord): string;
 }
 
 interface Ownership {
-  /** The field that decides. */
+  /** The field that makes a record an owner. */
   readonly field: LeafPath;
   /** True if the record owns the workspace, or would own it with `value` in the field. */
   isOwner(record: ShownRecord, value?: Json): boolean;
@@ -115,7 +116,7 @@ export interface VersionShown {
   readonly [field: string]: unknown;
 }
 
-/** Records that mention others. */
+/** A source of records that mention others. */
 interface MentionSource {
   /** The name of the source in `voxform get`, e.g. `calls`. */
   readonly name: string;
@@ -123,15 +124,16 @@ interface MentionSource {
   read(client: PlatformClient, since: Date | undefined): AsyncIterable<Mention>;
 }
 
-/** An id in another record. */
+/** An id that another record mentions. */
 export interface Mention {
   readonly id: string;
-  /** The other record, as a clause, e.g. `number +12025550120 is linked to it`. */
+  /** A clause about the other record, e.g. `number +12025550120 is linked to it`. */
   readonly clause: string;
 }
 
 export interface PublishedRecord {
   readonly record: ShownRecord;
+  /** True if the draft may have changed since. */
   readonly ahead: boolean;
 }
 
@@ -144,15 +146,15 @@ interface ManualChange {
   readonly after: string;
 }
 
-/** Records that a `$ref` may name by their name on the platform. They are looked up, never managed. */
+/** Records that a `$ref` names by their name on the platform. They are looked up, never managed. */
 export interface Lookup {
   readonly name: string;
   readonly description: string;
   readonly table: RecordTable;
   list(client: PlatformClient): AsyncIterable<LookupRecord>;
-  /** The client, with a function applied to this list. */
+  /** Returns a client that applies a function to this list. */
   listedThrough<C extends PlatformClient>(client: C, through: Through): C;
-  /** The step in the dashboard that adds one of this name, as a sentence without a full stop. */
+  /** Returns the dashboard step that adds a record of this name, as a sentence without a full stop. */
   manualAddStep(name: string): string;
 }
 

@@ -82,7 +82,7 @@ export const phoneNumber: Kind = {
   },
 };
 
-/** The digits, without a plus, separators or leading zeros: the same for all spellings of a number. */
+/** Returns the digits without a plus, separators or leading zeros: all spellings of a number are equal. */
 function digitsOf(value: unknown): string {
   return String(value)
     .replace(/\D/g, '')

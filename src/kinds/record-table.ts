@@ -1,6 +1,6 @@
 /** The table of `voxform get` for the records of a kind. */
 export interface RecordTable {
-  /** The argument of `get`, and the name of flags that take ids: `agents` gives `--agents` and `--agents-from`. */
+  /** The argument of `get`. Flags that take ids have the same name, e.g. `--agents` and `--agents-from`. */
   readonly name: string;
   readonly description: string;
   /** The columns from left to right. */
@@ -13,14 +13,14 @@ export interface RecordColumn {
   readonly field: string;
   readonly as?: ColumnForm;
   readonly align?: 'right';
-  /** True for a column that is never wrapped. */
+  /** Present if the column is never wrapped. */
   readonly whole?: true;
-  /** Omitted if the row does not fit on a line; the highest number goes first. */
+  /** Present if the column may be omitted when a row does not fit on a line. The highest number is omitted first. */
   readonly spare?: number;
 }
 
 /**
- * `address`: the address of the record in the state. `mentions`: records that mention it, for records without an address.
+ * `address`: the address of the record in the state. `mentions`: the records that mention it, if it has no address.
  * `reference`: the address of the record with this id, or the id. `time` and `unix-time`: a time. `amount`: money in the record's
  * `currency`. `count`: the length of an array. `time-or-null`: a time, or `null`.
  */

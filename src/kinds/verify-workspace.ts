@@ -4,8 +4,8 @@ import type { WithWorkspaceId } from '../platform/workspace-check.ts';
 import { UserError } from '../problems/user-error.ts';
 
 /**
- * Reads one list before the first write to a workspace of which nothing was read. If the platform does not answer, it would not answer the
- * creates either, and each would be an unknown create. If the key may not read this list, others are tried.
+ * Reads one list before the first write if the run has read nothing else from the workspace. A platform that does not respond to the read
+ * would not respond to creates either, and each would become an unknown create. If the key may not read a list, the next one is tried.
  * @throws PlatformError, and UserError if the key does not belong to the workspace.
  */
 export async function verifyWorkspace(client: PlatformClient, workspaceId: string): Promise<void> {
@@ -15,7 +15,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
     const first = await firstOf<WithWorkspaceId>(list);
     if (first instanceof PlatformError) continue;
     client.workspaceCheck.refuseWrongWorkspace();
-    // After a 404 for the workspace, an empty list is no proof that it exists.
+    // After a 404 for the workspace, an empty list does not prove that it exists.
     if (typeof first?.workspace_id === 'string' || !users.saysMissing) return;
   }
   throw new UserError(
@@ -24,7 +24,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
   );
 }
 
-/** The first record of a list, undefined for an empty list, or the refusal of the platform. @throws every other failure */
+/** Returns the first record, undefined for an empty list, or the error if the list is refused or missing. @throws every other error. */
 async function firstOf<T>(list: () => AsyncIterable<T>): Promise<T | undefined | PlatformError> {
   try {
     for await (const record of list()) return record;

@@ -45,12 +45,12 @@ export const webhook: Kind = {
   create: (client, body) => webhooks(client).create(body),
 };
 
-/** The normal spelling: `https://example.com` and `https://example.com/` are the same URL. */
+/** Normalizes a URL: `https://example.com` and `https://example.com/` are the same. */
 function canonicalUrl(value: unknown): unknown {
   return typeof value === 'string' ? (URL.parse(value)?.href ?? value) : value;
 }
 
-/** Only the host: paths of webhooks often contain tokens. */
+/** Returns only the host, because paths of webhooks often contain tokens. */
 function hostOf(url: string): string {
   return URL.parse(url)?.hostname ?? '';
 }

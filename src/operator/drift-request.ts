@@ -8,20 +8,21 @@ import { messageOf } from './messages.ts';
 import { driftIn } from './plan-run.ts';
 import type { RequestMemory, RunReport } from './run-report.ts';
 
-/** The maximum delay of a run by a host in milliseconds: per response, and in total. */
+/** The maximum pause that a response of a host may request. */
 const LONGEST_PAUSE = 20_000;
+/** The maximum total time for which a host may delay a run. */
 const LONGEST = 60_000;
 const PAUSES = { firstRetry: 30_000, longestRetry: 3_600_000 };
 
-/** The key of a workspace without drift that manifests can express. */
+/** The key if there is no drift, or none that manifests can express. */
 const NOTHING = 'nothing';
 
-/** Initial data of a workspace without a request, so that none is searched for while there is no drift. */
+/** The data of a workspace without a request. With it, no request is searched for while there is no drift. */
 export const NO_REQUEST: RequestMemory = { key: NOTHING, kept: { is: 'none' }, failures: 0 };
 
 interface Keeping extends DriftFacts {
   readonly origin: ProjectOrigin;
-  /** Cancels the update; the stored data stays unchanged. */
+  /** Cancels the update. The data then remains unchanged. */
   readonly signal: AbortSignal;
 }
 
@@ -37,7 +38,7 @@ export class DriftRequest {
 
   async keep({ triggers, ...facts }: Keeping & Pick<RunReport, 'triggers'>): Promise<RequestMemory> {
     const { resources } = facts;
-    // A person caused the run, so a host in backoff is tried again.
+    // Only scheduled runs respect the backoff of the host.
     const isAsked = triggers.some((trigger) => trigger !== 'interval' && trigger !== 'retry');
     const drift = JSON.stringify(driftIn(facts.drift));
     const isSame = this.#proposed?.resources === resources && this.#proposed.drift === drift;
@@ -49,7 +50,7 @@ export class DriftRequest {
   }
 }
 
-/** Does not call a host in backoff. A failing host never fails the run. */
+/** Updates the request and returns the data for the next run. Does not call a host in backoff. A failing host never fails the run. */
 async function nextMemory(
   { origin, signal, ...facts }: Keeping,
   memory: RequestMemory,
@@ -69,7 +70,7 @@ async function nextMemory(
     const key = hasNoDrift ? NOTHING : proposal.key;
     if (key === memory.key) return memory;
     const made = await executeProposal(opened, proposal, { longestPause: LONGEST_PAUSE, signal: within });
-    // A request that a person may change is checked again.
+    // The next run checks again a request that a person may change.
     const isSettled = made.is !== 'foreign' && made.is !== 'behind';
     return { ...(isSettled && { key }), kept: made, failures: 0 };
   } catch (error) {
@@ -81,7 +82,7 @@ async function nextMemory(
     const retryAt = new Date(Math.max(until, now.getTime() + pause)).toISOString();
     const problem = within.aborted
       ? `the host of pull requests did not answer within ${LONGEST / 1000} s`
-      : // Removes the hint to try again, because the next run does.
+      : // Removes the hint to try again, because the next run does so.
         context.redactor.redact(messageOf(until === 0 ? error : (error as Error).message, opened.selection));
     return { kept: memory.kept, failures, problem, retryAt };
   }

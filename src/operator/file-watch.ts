@@ -16,7 +16,7 @@ interface FileWatchOptions {
 
 interface Targets {
   readonly trees: readonly string[];
-  /** Folders whose entries matter, each with the relevant names; undefined for all. */
+  /** Folders whose entries matter, with the relevant names; undefined for all names. */
   readonly folders: ReadonlyMap<string, ReadonlySet<string> | undefined>;
 }
 
@@ -72,8 +72,8 @@ export class WatchedFiles implements FileWatch {
       },
     });
     watcher.on('all', (event) => this.#noticed(event === 'addDir' || event === 'unlinkDir'));
-    // Events of the system. chokidar compares with its own data, and misses a folder that is replaced by one of the same name, or one of
-    // two simultaneous changes.
+    // Use the events of the operating system too. chokidar compares with its own data, and misses a folder that is replaced by another of
+    // the same name, or one of two simultaneous changes.
     watcher.on('raw', (event, name, details) => {
       const { watchedPath: folder } = details as { readonly watchedPath?: string };
       if (folder === undefined || typeof name !== 'string') return;
@@ -115,7 +115,7 @@ function targetsOf(folder: string, { folders: trees, files, secretFolders }: Inp
     added.add(file);
     if (!folders.has(parent)) folders.set(parent, new Set());
     folders.get(parent)?.add(path.basename(file));
-    // Each link on the way may change its target, and missing parts may be created.
+    // Each link in the path may get another target, and missing parts may be created.
     for (let at = file; path.dirname(at) !== at; at = path.dirname(at)) {
       if (isLink(at)) add(path.join(targetOf(at), path.relative(at, file)));
       if (isLink(at) || !exists(at)) add(at);
@@ -130,7 +130,7 @@ function targetsOf(folder: string, { folders: trees, files, secretFolders }: Inp
   return { trees: trees.filter(exists).toSorted(), folders: new Map(present) };
 }
 
-/** Folders that are not searched for manifests. Kubernetes keeps the data of a volume in a folder with two leading dots. */
+/** True if a folder is not searched for manifests. Two leading dots are allowed: Kubernetes keeps the data of a volume in such a folder. */
 function isSkipped(name: string): boolean {
   return name === 'node_modules' || /^\.(?!\.)/.test(name);
 }

@@ -1,7 +1,7 @@
 import type { RunSignals } from '../runs/run-context.ts';
 import type { Clock } from './clock.ts';
 
-/** Ends a watch. Reads are cancelled at once; writes finish, within the grace period. */
+/** Ends a watch. Reads are cancelled at once. Writes may finish within the grace period. */
 export class GracefulShutdown implements RunSignals {
   readonly stop: AbortSignal;
   readonly #requests = new AbortController();
@@ -26,7 +26,7 @@ export class GracefulShutdown implements RunSignals {
     return this.#requests.signal;
   }
 
-  /** True after the grace period. */
+  /** True if the grace period is over. */
   get overdue(): boolean {
     return this.#overdue;
   }

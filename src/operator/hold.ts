@@ -10,7 +10,7 @@ import type { FleetFrozen } from './messages.ts';
 import type { Hold } from './run-report.ts';
 import type { Mode } from './workspace-status.ts';
 
-/** Which plans may be applied. */
+/** The rules for plans that may be applied. */
 export interface ApplyPolicy extends GuardOptions {
   readonly mode: Mode;
   /** In mode `approve`: the `approvalDigest` of the only plan that may be applied. */
@@ -29,7 +29,7 @@ interface HoldFacts {
   hasNews(): boolean;
 }
 
-/** The reason why a plan must not be applied now; undefined if it may. */
+/** Returns the reason why a plan must not be applied now; undefined if it may be. */
 export function holdOf(
   document: PlanDocument,
   { policy, address, leaving, window, isStopping, frozen, hasNews }: HoldFacts,
@@ -55,7 +55,7 @@ export function holdOf(
 /** The state of the apply windows: open, or the time of the next opening. */
 type WindowState = { readonly open: true } | { readonly open: false; readonly opensAt: Date | undefined };
 
-/** The state of the windows at a time. Without windows, always open. A window lasts its full duration, also when clocks change. */
+/** Returns the state of the windows at a time. Without windows, it is always open. A change of the clocks does not shorten a window. */
 export function windowState(windows: readonly ApplyWindow[], now: Date): WindowState {
   if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return { open: true };
   const openings = windows.flatMap((window) => opening(window, now) ?? []);
@@ -63,7 +63,7 @@ export function windowState(windows: readonly ApplyWindow[], now: Date): WindowS
   return { open: false, opensAt: Number.isFinite(first) ? new Date(first) : undefined };
 }
 
-/** True if an opening is at most the duration ago. */
+/** True if the window opened at most its duration ago. */
 function isOpen(window: ApplyWindow, now: Date): boolean {
   // The cron library works with whole seconds and searches strictly after a time.
   const since = new Date(now.getTime() - window.seconds * 1000);

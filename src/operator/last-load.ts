@@ -16,7 +16,7 @@ export interface InputFiles {
   readonly secretFolders: readonly string[];
 }
 
-/** A load with all secrets read. */
+/** The result of a load, after all secrets were read. */
 export interface LoadedFiles {
   readonly project: ProjectConfig;
   readonly workspace: WorkspaceConfig;
@@ -58,7 +58,7 @@ export class LastLoad {
   /** @param key equal for loads that differ only in the contents of files. */
   async load(key: string, read: (documents: DocumentCache) => Promise<LoadedFiles>): Promise<LoadedFiles> {
     const last = this.#last?.key === key ? this.#last : undefined;
-    // Only files are seen to change, not what commands print.
+    // Changed files are detected, but not changed secrets of commands.
     if (last?.load.workspace.secrets.isLocal && last.seen.isUnchanged()) return last.load;
     this.#last = undefined;
     const seen = new SeenFiles(this.#now);

@@ -11,24 +11,24 @@ import type { RunReport } from './run-report.ts';
 import { requestSummary } from './run-summary.ts';
 import type { Need, WorkspaceStatus } from './workspace-status.ts';
 
-/** The maximum number of problems, unknown and drifted resources. */
+/** The maximum number of problems, of unknown resources, and of drifted resources. */
 const MAX_NAMED = 50;
 
 interface Ended {
   readonly after: PlanDocument | undefined;
   readonly now: Date;
-  /** Why it was stopped early, if that is a failure. */
+  /** The error of a run that was stopped because it took too long. */
   readonly timeout?: Error | undefined;
-  /** The id of the plan that would wait if it were not rejected. */
+  /** The id of the rejected plan, if it would otherwise wait for approval. */
   readonly rejected?: string | undefined;
   redact(text: string): string;
-  /** The text of an error that may be kept. */
+  /** Returns the text of an error for storage. */
   textOf?(error: unknown): string;
 }
 
 /**
- * The results of a run, without secrets. Those of a run that did not read the platform replace the same fields of an earlier run and
- * keep the others.
+ * Returns the results of a run, without secrets. A run that did not read the platform has only some of the fields; the others keep the
+ * values of an earlier run.
  */
 export function resultsOf(report: RunReport, ended: Ended): JsonObject {
   const { result, seconds, plan, drift, missing, hold, invalid, selection, commit, labels } = report;
@@ -48,7 +48,7 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
     ...(hold?.why === 'frozen' && { held: redact(holdMessage(hold, planWords(report), selection)) }),
     ...(rejected !== undefined && { rejected }),
     ...(report.request !== undefined && { pull_request: requestSummary(report.request) }),
-    // A run that only waits for the lock leaves the problems of the one before.
+    // A run that found the lock held keeps the problems of the previous run.
     ...(result === 'busy' && timeout === undefined
       ? { lock: errorText }
       : { problems: problems.slice(0, MAX_NAMED).map(redact), error: errorText }),
@@ -73,19 +73,19 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
   };
 }
 
-/** `invalid` also for a run on the last valid manifests. */
+/** Returns the result of a run, which is `invalid` also if the run used the last valid manifests. */
 export function runResult({ result, invalid }: Pick<RunReport, 'result' | 'invalid'>): string {
   return invalid !== undefined && result === 'ok' ? 'invalid' : result;
 }
 
 const MAX_LISTED = 200;
 
-/** The resources of a run that are kept, and the number of the others. */
+/** Returns the resources of a run that are stored, and the number of the others. */
 export function listed<T>(resources: readonly T[]): { readonly resources: T[]; readonly more: number } {
   return { resources: resources.slice(0, MAX_LISTED), more: Math.max(0, resources.length - MAX_LISTED) };
 }
 
-/** The results of a run. Those stored by another version of voxform may lack parts. */
+/** Parses the results of a run. Results that another version of voxform stored may lack fields. */
 const lastRun = lazily(() =>
   z.object({
     result: z.string().nullable().catch(null),
@@ -136,7 +136,7 @@ export function lastRunOf(results: Json | undefined): LastRun {
   return lastRun().parse(results ?? {});
 }
 
-/** True if the workspace needs this attention. The database of a fleet computes the same, to filter and count its rows. */
+/** True if the workspace has this need. The database of a fleet computes the same in SQL, to filter and count its rows. */
 export function hasNeed(need: Need, last: LastRun, status: WorkspaceStatus): boolean {
   const { doubtful, counts, missing, result, person, orphans } = last;
   switch (need) {

@@ -78,7 +78,7 @@ export async function loadVersion(
       return { inputs, invalid: { diagnostics, error: undefined } };
     return { inputs, loaded: { version, opened, resources, warnings: diagnostics } };
   } catch (error) {
-    // An interrupted load says nothing about the manifests.
+    // After an interruption, it is unknown whether the manifests are valid.
     if (context.interrupts.requests.aborted) throw error;
     if (error instanceof InvalidProject)
       return { inputs, invalid: { diagnostics: error.diagnostics, error: undefined } };
@@ -87,7 +87,7 @@ export async function loadVersion(
   }
 }
 
-/** The files that a load of a project depends on. */
+/** Returns the files that a load of a project depends on. */
 export function inputsOf(
   project: ProjectConfig,
   { secrets }: WorkspaceConfig,
@@ -105,7 +105,7 @@ export function inputsOf(
   };
 }
 
-/** The folder may be a symbolic link, but only to another folder of the repository. */
+/** Throws if the folder is missing or outside the repository. It may be a symbolic link to another folder of the repository. */
 function refuseOutside({ folder, checkout, commit }: Version): void {
   if (checkout === undefined) return;
   if (!existsSync(folder)) {
@@ -127,7 +127,7 @@ function projectFilesOf(folder: string): string[] {
 interface Refreshed {
   /** The newest manifests, or the last valid ones. */
   readonly loaded: LoadedVersion | undefined;
-  /** Why the newest manifests are invalid, if they are. */
+  /** The problems of the newest manifests, if they are invalid. */
   readonly invalid: Invalid | undefined;
   readonly fetchProblem: unknown;
 }
@@ -137,13 +137,13 @@ export interface LastGoodOptions {
   readonly source: ManifestSource;
   /** Limits the folders of state and secrets. Without it, they may be anywhere, and are relative to the project folder. */
   readonly local: LocalPaths | undefined;
-  /** From an earlier run of the workspace. */
+  /** The cache of an earlier run of the workspace. */
   readonly last?: LastLoad | undefined;
   /** Called with the files that a load used. Returns true if it began to watch more files, which may have changed since the load. */
   watchFiles(inputs: InputFiles): Promise<boolean>;
 }
 
-/** The maximum number of loads when each one finds more files to watch, as with a link that keeps changing. */
+/** The maximum number of loads in a row if each finds more files to watch, as with a link that keeps changing. */
 const MAX_LOADS = 3;
 
 export class LastGoodManifests {
@@ -182,7 +182,7 @@ export class LastGoodManifests {
     }
   }
 
-  /** After a restart no manifests are loaded yet, but the source may still have the last valid version. */
+  /** Loads the last valid version, which the source may still have after a restart. */
   async #fallBack(newest: Fetched): Promise<void> {
     const good = await this.#options.source.lastGood();
     if (good !== undefined && good.folder !== newest.folder) await this.#load(good);

@@ -3,7 +3,7 @@ import type { Clock } from './clock.ts';
 export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'request' | 'window' | 'settled';
 
 export interface NextRun {
-  /** True if the run succeeded. After a failure the next run is delayed, longer with each one. */
+  /** True if the run succeeded. After a failure, the next run is a retry, with a longer pause after each further failure. */
   readonly healthy: boolean;
   /** The time of an extra run, unless another one comes first. */
   readonly again?: { readonly trigger: Trigger; readonly milliseconds: number } | undefined;
@@ -12,7 +12,7 @@ export interface NextRun {
 /** The timing of runs, in milliseconds. */
 export interface Pauses {
   readonly interval: number;
-  /** After the first failure; doubled after each further one. */
+  /** The pause after the first failure. It doubles with each further failure. */
   readonly firstRetry: number;
   readonly longestRetry: number;
 }
@@ -20,17 +20,16 @@ export interface Pauses {
 export interface LoopOptions {
   readonly clock: Clock;
   readonly pauses: Pauses;
-  /** Changed files are read after `quiet` milliseconds without a change, at most after `longest`. */
+  /** Changed files are read after `quiet` milliseconds without a change, but at the latest after `longest` milliseconds. */
   readonly settling: { readonly quiet: number; readonly longest: number };
-  /** Returns a number from 0 to below 1 that varies the pauses. */
+  /** Returns a number from 0 to below 1, which varies the pauses. */
   random(): number;
   /** Must not reject. */
   run(triggers: readonly Trigger[]): Promise<NextRun>;
 }
 
 /**
- * Schedules runs: one at a time, and one more if anything was requested meanwhile. It does not know what a run does, and reads only the
- * given clock.
+ * Schedules runs: one at a time, and one more if a trigger occurred meanwhile. Uses only the given clock.
  */
 export class Loop {
   readonly #options: LoopOptions;
@@ -90,7 +89,7 @@ export class Loop {
     });
   }
 
-  /** True while files are changing, or if no run has read a change yet. */
+  /** True if a file has changed since the last run began. */
   get hasNews(): boolean {
     return this.#asked.has('files');
   }
@@ -149,11 +148,11 @@ export class Loop {
   }
 }
 
-/** The part of an interval by which it may be longer or shorter, so that loops that start together spread out. */
+/** The maximum deviation of an interval, as a fraction. It spreads loops that start at the same time. */
 const SPREAD = 0.1;
 
 /**
- * The pause after consecutive failures: between 50 % and 100 % of a time that doubles with each failure up to a cap.
+ * Returns the pause after consecutive failures: from 50 % to 100 % of a time that doubles with each failure, up to a maximum.
  * @param failures starts at 1.
  * @param random between 0 and 1.
  */

@@ -15,15 +15,15 @@ import { describeDenials } from '../runs/judged-plan.ts';
 import { type LockHolder, spanText } from '../state/lock-info.ts';
 import type { AppliedChange, DriftedResource, Hold, Invalid, MissingResource, RunReport } from './run-report.ts';
 
-/** An error in one line, with its hint. */
+/** Returns an error as one line, with its hint. */
 export function messageOf(error: unknown, selection?: WorkspaceSelection, message = errorMessage(error)): string {
   const help = error instanceof UserError ? helpText(error, selection) : undefined;
   return escapeControls(message) + (help === undefined ? '' : escapeControls(` (${help})`));
 }
 
 /**
- * A key for errors with the same cause. During an outage each run fails at another request, so the path is left out; a refused request
- * keeps it.
+ * Returns a key that is equal for errors with the same cause. During an outage, each run fails at another request, so the key has no path.
+ * The key of a refused request has it.
  */
 export function errorKey(error: unknown): string {
   if (error instanceof StateLocked) return error.lock;
@@ -41,12 +41,12 @@ export function isExpected(error: unknown): boolean {
   return error instanceof UserError || error instanceof PlatformError || error instanceof StateLocked;
 }
 
-/** `Agent/x: llm_config.temperature, name` */
+/** Returns a message such as `Agent/x: llm_config.temperature, name`. */
 export function driftMessage({ address, fields }: Pick<DriftedResource, 'address' | 'fields'>): string {
   return fields.length === 0 ? `${address} has another record now` : `${address}: ${fields.join(', ')}`;
 }
 
-/** Equal from the first run that misses the record to the last. */
+/** Returns a message that is equal in all runs that miss the record. */
 export function missingMessage({ address, id }: MissingResource): string {
   return `${address} is blocked: its record ${id} is missing from the platform`;
 }
@@ -58,7 +58,7 @@ export function invalidLines({ diagnostics, error }: Invalid): string[] {
   return error === undefined ? lines : [...lines, messageOf(error)];
 }
 
-/** `3 resources in sync` or `1 to create, 2 to update` */
+/** Returns words such as `3 resources in sync` or `1 to create, 2 to update`. */
 export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   if (plan === undefined) return 'the platform was not read';
   const kept = notAppliedIn(plan.resources);
@@ -68,7 +68,7 @@ export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
 
 const NAMED = 3;
 
-/** `1 to update (Agent/x, answers +12025550120)`: the actions of an apply and their resources. */
+/** Returns the actions of an apply and their resources, such as `1 to update (Agent/x, answers +12025550120)`. */
 export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   const words = planWords(report);
   const pending = (report.plan?.resources ?? []).filter(({ action }) => writes.has(action));
@@ -79,7 +79,7 @@ export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   return `${words} (${names.join('; ')}${rest > 0 ? `; and ${rest} more` : ''})`;
 }
 
-/** `updated Agent/x` for an executed action, with fields, routes and manual steps. */
+/** Returns a message such as `updated Agent/x`, with fields, routes and manual steps. */
 export function appliedMessage(resource: PlannedResource, selection: WorkspaceSelection): string {
   const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
@@ -97,7 +97,7 @@ function remarksOn(resource: PlannedResource): string[] {
   return routeRemarks(resource, { verbose: false }).map(escapeControls);
 }
 
-/** `Agent/x failed: …` for a failed action. */
+/** Returns a message such as `Agent/x failed: …`; empty for a successful action. */
 export function failureMessage({ address, result }: AppliedChange, selection: WorkspaceSelection): string {
   if (result.status === 'skipped') return `${address} skipped: ${result.because}`;
   if (result.status === 'done') return '';
@@ -134,7 +134,7 @@ export function holdMessage(hold: Hold, words: string, selection: WorkspaceSelec
   }
 }
 
-/** The fleet is frozen: nothing is written. */
+/** Thrown, or given as the reason to abort, if the fleet is frozen: nothing is written. */
 export class FleetFrozen extends UserError {
   readonly by: string;
   readonly because: string;
@@ -148,7 +148,7 @@ export class FleetFrozen extends UserError {
   }
 }
 
-/** Another run holds the lock of the state. */
+/** Thrown if another run holds the lock of the state. */
 export class StateLocked extends Error {
   override readonly name = 'Busy';
   readonly lock: string;

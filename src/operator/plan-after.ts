@@ -3,7 +3,7 @@ import { type PlanDocument, type PlannedResource, summaryOf } from '../engine/pl
 import type { RunReport } from './run-report.ts';
 import type { RunStatus } from './workspace-status.ts';
 
-/** The plan as if it were made after the run: only manual steps remain of executed actions. */
+/** Returns the plan as if it were made after the run: executed actions are done, and only their manual steps remain. */
 export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>): PlanDocument | undefined {
   if (plan === undefined || applied.length === 0) return plan;
   const results = new Map(applied.map(({ address, result }) => [address, result]));
@@ -19,12 +19,12 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
   return withDashboardLinks({ ...plan, resources, summary: summaryOf(resources) });
 }
 
-/** The actions and manual steps of a plan. */
+/** Returns the resources with remaining actions or manual steps. */
 export function leftIn(plan: PlanDocument | undefined): readonly PlannedResource[] {
   return plan?.resources.filter(({ action }) => action !== 'noop') ?? [];
 }
 
-/** True if the record may be duplicated on the platform, or its id may be lost. */
+/** True if the platform may have two records of the resource, or if the id of its record may be lost. */
 export function isDoubtful({ action, steps = [] }: PlannedResource): boolean {
   return action === 'unknown' || steps.some((step) => step.action === 'import');
 }
@@ -35,7 +35,7 @@ export function isForPerson({ steps = [], notices = [] }: PlannedResource): bool
 }
 
 /**
- * The status that a run leaves; undefined if the run found the lock held or was stopped.
+ * Returns the status of a workspace after a run; undefined if another run held the lock or the run was interrupted.
  * @param isRejected True if a person rejected the plan of the run.
  */
 export function statusAfter(report: RunReport, isRejected = false): RunStatus | undefined {
@@ -52,7 +52,7 @@ export function statusAfter(report: RunReport, isRejected = false): RunStatus | 
   return left.length > 0 ? 'pending' : 'in-sync';
 }
 
-/** A change that a run made, or failed to make. */
+/** A resource that a run changed or tried to change. */
 export interface AppliedRow {
   readonly address: string;
   readonly action: string;

@@ -23,7 +23,7 @@ interface PlanningRun {
   readonly keepsDrift: boolean;
 }
 
-/** The plan of a run. If drift is kept, it contains drifted fields only if the manifest changed too. */
+/** Makes the plan of a run. If drift is kept, the plan contains drifted fields only if the manifest changed too. */
 export async function planRun(
   { opened, resources }: LoadedVersion,
   { state, client, options, keepsDrift }: PlanningRun,
@@ -43,7 +43,7 @@ export async function planRun(
   return { ...(await plan(desired)), drift: kept };
 }
 
-/** Without fields that the manifest changed too: those are applied. */
+/** Removes fields that the manifest changed too, because those are applied. */
 function withoutConflicts(drift: PlanDocument): PlanDocument {
   const resources = drift.resources.map((resource): PlannedResource => {
     const changes = resource.changes.filter(({ cause }) => cause !== 'both');
@@ -53,7 +53,7 @@ function withoutConflicts(drift: PlanDocument): PlanDocument {
   return { ...drift, resources };
 }
 
-/** Without missing records. */
+/** Returns the drifted resources of a plan. A missing record is not drift. */
 export function driftIn({ resources }: PlanDocument): DriftedResource[] {
   return resources
     .filter(({ action, missing }) => action !== 'noop' && missing !== true)

@@ -30,7 +30,7 @@ import {
 
 export interface WatchPolicy extends ApplyPolicy, PlatformOptions, LockOptions {
   readonly allowReplace?: readonly string[];
-  /** Keeps drift for a request that accepts it. If absent, a run that applies corrects drift. */
+  /** Proposes drift in a pull request instead of correcting it. If absent, a run that applies corrects drift. */
   readonly onDrift?: 'pull-request' | undefined;
 }
 
@@ -41,7 +41,7 @@ interface ReconcilerOptions {
   readonly policy: WatchPolicy;
   /** The operation in the lock and the history. */
   readonly operation: 'watch' | 'fleet';
-  /** The name of the workspace in reports; by default its own. */
+  /** The name of the workspace in reports; by default, that in the project file. */
   readonly address?: string | undefined;
   /** The initial contents of a first state, such as that of a plan that waits for approval; generated if absent. */
   readonly fresh?: FreshState | undefined;
@@ -50,15 +50,15 @@ interface ReconcilerOptions {
   readonly removalDelay: number;
   /** Milliseconds for which another run may hold the lock before that is a failure. */
   readonly maxBusy: number;
-  /** The source of the manifests in force. */
+  /** Returns the location of the loaded manifests in their repository. */
   readonly origin: (loaded: LoadedVersion) => ProjectOrigin;
   /** Data of an earlier run about the drift request. */
   readonly request?: RequestMemory | undefined;
-  /** Missing records of an earlier run, and since when; for a mode that stores nothing. */
+  /** The missing records of an earlier run, with times, for a mode that does not write the state. */
   readonly missing?: readonly MissingResource[] | undefined;
   /** True if files have changed that no run has read yet. */
   hasNews(): boolean;
-  /** Once aborted, with a `FleetFrozen`, nothing more is written; a run goes on without. */
+  /** Aborted with a `FleetFrozen` as its reason. A run then continues, but writes nothing more. */
   readonly frozen?: AbortSignal | undefined;
 }
 
@@ -90,7 +90,7 @@ export class Reconciler {
   #busySince: number | undefined;
   /** The id of the current run, once it has the lock. */
   #id: string | undefined;
-  /** The same in all runs until there is a state, so that equal secrets have equal fingerprints. */
+  /** The contents of a first state. All runs use the same until there is a state, so that equal secrets have equal fingerprints. */
   #fresh: FreshState | undefined;
   readonly #request: DriftRequest;
 
@@ -127,7 +127,7 @@ export class Reconciler {
     return { seconds: milliseconds / 1000, isLong: milliseconds > maxBusy };
   }
 
-  /** The results of the run step by step: a failure keeps the earlier ones. */
+  /** Yields the results of the run step by step, so that a failure keeps the earlier ones. */
   async *#steps({ askedBy, triggers }: RunRequest): AsyncGenerator<Partial<RunOutcome>> {
     const { manifests, shutdown, context, policy, address } = this.#options;
     const { loaded, invalid, fetchProblem } = await manifests.refresh(shutdown.requests);
@@ -231,7 +231,7 @@ export class Reconciler {
     });
   }
 
-  /** The freeze that ends the writes of the run, if any. */
+  /** The freeze that stopped the writes of the run, if any. */
   get #freeze(): FleetFrozen | undefined {
     const reason: unknown = this.#options.frozen?.reason;
     return reason instanceof FleetFrozen ? reason : undefined;
@@ -275,7 +275,7 @@ function withHold(hold: Hold | undefined): Partial<RunOutcome> {
   return { result: isRefused ? 'refused' : 'ok', hold };
 }
 
-/** True if the state must record something about resources that need no write. */
+/** True if resources that need no write still change the state. */
 function hasNotes({ plan }: PlanResult, state: State): boolean {
   return plan.document.resources.some((resource) => {
     if (writes.has(resource.action)) return false;
@@ -291,7 +291,7 @@ function missingIn({ resources }: PlanDocument): MissingResource[] {
     .map(({ address, id, missing_since }) => ({ address, id, since: missing_since }));
 }
 
-/** Remembers since when records are missing, in a process that stores nothing. */
+/** Remembers when records were first missing, for a mode that does not write the state. */
 class MissingSince {
   #since: ReadonlyMap<string, string>;
 
@@ -312,7 +312,7 @@ class MissingSince {
     );
   }
 
-  /** The state with the remembered times. */
+  /** Returns the state with the remembered times. */
   in(state: State): State {
     if (this.#since.size === 0) return state;
     // Fields are copied one by one: a state may be a class instance with getters.
@@ -331,7 +331,7 @@ function keyOf(address: string, id: string | null): string {
   return JSON.stringify([address, id]);
 }
 
-/** Resources that left the manifests, and since when: one that is missing only for a moment may be in a half-written file. */
+/** Remembers when resources left the manifests. A resource that is missing only for a moment may be in a half-written file. */
 class RemovalDebounce {
   readonly #settledAfter: number;
   readonly #since = new Map<string, number>();
@@ -341,7 +341,7 @@ class RemovalDebounce {
     this.#settledAfter = settledAfter;
   }
 
-  /** The missing addresses that have not been missing for long enough. Reappearing resets the timer. */
+  /** Returns the addresses that have not been missing for long enough. Reappearing resets the timer. */
   unsettled(missing: readonly string[], now: number): readonly string[] {
     for (const address of this.#since.keys()) if (!missing.includes(address)) this.#since.delete(address);
     return missing.filter((address) => {

@@ -20,7 +20,7 @@ import {
 import { correctedIn, type DriftedResource, type RunObserver, type RunReport } from './run-report.ts';
 import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './watch-log.ts';
 
-/** Logs the news of a run, and nothing if nothing changed. */
+/** Logs the changes from one run to the next. */
 export class RunLogger implements RunObserver {
   readonly #own: WatchLog | undefined;
   #log: WatchLog | undefined;
@@ -30,7 +30,7 @@ export class RunLogger implements RunObserver {
   #commit: string | undefined;
   #run = 0;
 
-  /** @param log for runs without a log of their own. */
+  /** @param log is used for runs without their own log. */
   constructor(log?: WatchLog) {
     this.#own = log;
   }
@@ -57,13 +57,13 @@ export class RunLogger implements RunObserver {
     this.#log?.entry(level, message, { ...fields, run: this.#run });
   }
 
-  /** Warns of each text of the topic that the last run did not have. */
+  /** Logs a warning for each message of the topic that the last run did not have. */
   #sayNew(topic: string, texts: readonly string[], event: string): void {
     for (const text of this.#reported.changes(topic, texts).added) this.#say('warning', text, { event });
   }
 
   #fetching({ fetchProblem, commit, invalid, workspace, selection }: RunReport): void {
-    // A run that ended before its fetch has no news about the source.
+    // A run that ended before its fetch shows nothing about the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
     const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, selection)];
     const { added, ended } = this.#reported.changes('fetch', problem);
@@ -161,10 +161,10 @@ export class RunLogger implements RunObserver {
     }
   }
 
-  /** Manual steps, and warnings of the platform. */
+  /** Logs manual steps and the warnings of the plan. */
   #manualSteps({ plan, missing, selection }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) => pendingActions.some((each) => each === action));
-    // Without the time, so that an unchanged condition is not news in the next run.
+    // These messages contain no time, so that an unchanged condition is not logged again in the next run.
     const lost = new Map(missing.map((each) => [each.address, missingMessage(each)]));
     const texts = new Map(
       open.map((each) => [lost.get(each.address) ?? `${each.address} is ${each.action}: ${each.reason}`, each]),

@@ -19,11 +19,11 @@ export const runResults = ['ok', 'failed', 'invalid', 'refused', 'busy', 'interr
 
 type RunResult = (typeof runResults)[number];
 
-/** Why a run does not apply its changes. */
+/** The reason why a run does not apply its changes. */
 export type Hold =
   | { readonly why: 'changing' | 'stopping' }
   | { readonly why: 'report'; readonly denied: readonly Violation[] }
-  /** The fleet is frozen by this person. */
+  /** This person froze the fleet. */
   | { readonly why: 'frozen'; readonly by: string; readonly because: string }
   | { readonly why: 'window'; readonly opensAt: Date | undefined }
   | { readonly why: 'guard'; readonly guards: PlanDocument['guards'] }
@@ -38,11 +38,11 @@ export interface DriftedResource {
   readonly address: string;
   /** Empty if another record was found by its natural key. */
   readonly fields: readonly string[];
-  /** A digest of their shown values: equal as long as the drift is. */
+  /** A digest of their shown values, which changes with the drift. */
   readonly digest: string;
 }
 
-/** A record that is missing from the platform. Watch never creates it again. */
+/** A record that is missing from the platform. A watch never creates it again. */
 export interface MissingResource {
   readonly address: string;
   readonly id: string | null;
@@ -58,7 +58,7 @@ export interface AppliedChange {
 
 export interface Invalid {
   readonly diagnostics: readonly Diagnostic[];
-  /** Set without diagnostics. */
+  /** The error, if there are no diagnostics. */
   readonly error: unknown;
 }
 
@@ -69,16 +69,16 @@ export interface RequestMemory {
   readonly kept?: RequestResult | undefined;
   /** Consecutive failures. */
   readonly failures: number;
-  /** Why the last attempt failed. */
+  /** The reason why the last attempt failed. */
   readonly problem?: string | undefined;
   /** ISO 8601: the earliest time of the next attempt. */
   readonly retryAt?: string | undefined;
 }
 
 export interface RunReport {
-  /** Starts at 1. */
+  /** The number of the run in this process, starting at 1. */
   readonly number: number;
-  /** The id in the history; undefined if it took no lock. */
+  /** The id of the run in the history; undefined if it did not take the lock. */
   readonly id?: string | undefined;
   readonly triggers: readonly Trigger[];
   /** The people who requested the run. */
@@ -87,12 +87,13 @@ export interface RunReport {
   readonly startedAt: Date;
   readonly seconds: number;
   readonly result: RunResult;
-  /** How long another run has held the lock; long after two intervals. */
+  /** The time for which another run has held the lock. `isLong`: it exceeds `maxBusy`. */
   readonly busy?: { readonly seconds: number; readonly isLong: boolean } | undefined;
   readonly workspace:
     | {
         readonly name: string;
-        readonly id: string /** True if its state is sealed. */;
+        readonly id: string;
+        /** True if its state is sealed. */
         readonly isSealed?: boolean;
       }
     | undefined;
@@ -100,17 +101,17 @@ export interface RunReport {
   readonly selection?: WorkspaceSelection;
   /** The page of the workspace, if its public address is known. */
   readonly url?: string | undefined;
-  /** Labels of the resources, as `team=sales`; undefined if no manifests could be read. */
+  /** Labels of the resources, such as `team=sales`; undefined if no manifests could be read. */
   readonly labels?: readonly string[] | undefined;
-  /** By address, such as phone numbers. */
+  /** The natural keys of resources by address, such as phone numbers. */
   readonly naturalKeys?: ReadonlyMap<string, string> | undefined;
-  /** The commit of the manifests in force. */
+  /** The commit of the manifests in use. */
   readonly commit: string | undefined;
-  /** The address of their files on the host of the repository, with `{file}` and `{line}`, if it is known. */
+  /** The URL template of manifests on the host of the repository, with `{file}` and `{line}`, if known. */
   readonly files?: string | undefined;
-  /** Why the newest manifests could not be fetched. */
+  /** The error of a failed fetch of the newest manifests. */
   readonly fetchProblem: unknown;
-  /** The problems of the newest manifests. The last valid ones are in force, if any. */
+  /** The problems of the newest manifests. The run then uses the last valid ones, if any. */
   readonly invalid: Invalid | undefined;
   readonly warnings: readonly Diagnostic[];
   readonly plan: PlanDocument | undefined;
@@ -119,9 +120,9 @@ export interface RunReport {
   readonly orphans: readonly Orphan[];
   readonly hold: Hold | undefined;
   readonly applied: readonly AppliedChange[];
-  /** The receivers of notifications in the manifests in force. */
+  /** The receivers of notifications that the manifests in use define. */
   readonly notify: Receivers | undefined;
-  /** The status of the drift request; undefined if there is none, or if the run did not get to it. */
+  /** The status of the drift request; undefined if there is none, or if the run ended earlier. */
   readonly request?: RequestMemory | undefined;
   readonly error: unknown;
 }
@@ -133,7 +134,7 @@ export interface RunObserver {
   paused?(isPaused: boolean): void;
 }
 
-/** Addresses with corrected drift; none if drift is left to a request. */
+/** Returns the addresses with corrected drift; none if a request is to accept the drift. */
 export function correctedIn(report: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
   return report.request === undefined ? doneAddresses(report) : new Set();
 }
@@ -147,17 +148,17 @@ export function doneIn({ applied }: Pick<RunReport, 'applied'>): number {
 }
 
 const MAX_LABELS = 500;
-/** Longer labels are left out, and those that databases refuse. */
+/** Matches labels that are kept. Others are too long, or databases refuse them. */
 const LABEL = /^[^\0\p{Cs}]{1,255}$/u;
 
-/** The labels of resources in the form of a report. */
+/** Returns the labels of resources in the form of a report. */
 export function labelsOf(resources: readonly Pick<Resource, 'labels'>[]): readonly string[] {
   const all = resources.flatMap(({ labels }) => Object.entries(labels));
   const named = new Set(all.map(([key, value]) => `${key}=${value}`).filter((each) => LABEL.test(each)));
   return [...named].sort().slice(0, MAX_LABELS);
 }
 
-/** The natural keys that manifests declare in plain text. */
+/** Returns the natural keys that manifests declare in plain text, by address. */
 export function naturalKeysOf(
   resources: readonly Pick<Resource, 'address' | 'kind' | 'spec'>[],
 ): ReadonlyMap<string, string> {
@@ -165,12 +166,12 @@ export function naturalKeysOf(
   return new Map(keys.flatMap(([address, key]) => (key === undefined ? [] : [[address, key] as const])));
 }
 
-/** True unless the run is to be retried sooner than after the usual interval. */
+/** False if the run must be retried before the usual interval ends. */
 export function isHealthy(result: RunResult): boolean {
   return result === 'ok' || result === 'refused' || result === 'invalid';
 }
 
-/** Milliseconds until the window opens that held changes wait for; undefined if they do not wait for one. */
+/** Returns the milliseconds until the window opens that the changes wait for; undefined if they wait for none. */
 export function untilWindow({ hold }: Pick<RunReport, 'hold'>, now: Date): number | undefined {
   if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
   return Math.max(0, hold.opensAt.getTime() - now.getTime());

@@ -18,7 +18,7 @@ interface RequestSummary extends JsonObject {
   readonly problem: string | null;
 }
 
-/** A run as plain data, without secrets if the report has none. */
+/** Returns a run as plain data, without secrets if the report has none. */
 function runSummary(report: RunReport): JsonObject {
   const { startedAt, error, invalid, fetchProblem, hold, request, selection } = report;
   return {
@@ -68,7 +68,7 @@ export function statusJson(status: WatchStatus, source: string, mode: string): J
   };
 }
 
-/** Ready from the first successful run until shutdown: an outage of the platform is for alerts, not for restarts. */
+/** True from the first successful run until shutdown. An outage of the platform must cause alerts, not restarts. */
 export function isReady({ lastOk, ending }: WatchStatus): boolean {
   return lastOk !== undefined && !ending;
 }

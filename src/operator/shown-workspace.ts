@@ -16,7 +16,7 @@ export interface ShownWorkspace {
   readonly baseUrl: string | null;
   /** When a run last read the platform. */
   readonly checkedAt: string | null;
-  /** True if that is too long ago, regardless of the status. */
+  /** True if `checkedAt` is too long ago, regardless of the status. */
   readonly isOld: boolean;
   readonly dueAt: string;
   readonly asked: { readonly why: string; readonly by: string | null } | null;
@@ -26,14 +26,14 @@ export interface ShownWorkspace {
   readonly commit: string | null;
   /** A problem of its project, such as an unreadable voxform.yaml. */
   readonly problem: string | null;
-  /** Waiting or approved. */
+  /** The waiting or approved plan. */
   readonly plan: {
     readonly id: string;
     readonly state: string;
     readonly madeAt: string;
     readonly by: string | null;
   } | null;
-  /** The plan that would wait if it were not rejected. */
+  /** The rejected plan, if it would otherwise wait for approval. */
   readonly rejected: {
     readonly id: string;
     readonly madeAt: string;
@@ -41,7 +41,7 @@ export interface ShownWorkspace {
     readonly by: string;
     readonly because: string | null;
   } | null;
-  /** The results of the last run in the form of `resultsOf`. */
+  /** The results of the last run, from `resultsOf`. */
   readonly last: Json;
 }
 
@@ -49,7 +49,7 @@ export interface ShownWorkspace {
 export interface KeptRun {
   readonly id: string;
   readonly command: 'watch' | 'fleet';
-  /** Its id in the history of the state, if that is known. */
+  /** The id of the run in the history of the state, if known. */
   readonly run?: string | undefined;
   readonly startedAt: Date;
   readonly seconds: number;
@@ -61,27 +61,27 @@ export interface KeptRun {
   readonly plan?: string | null;
   /** Empty for a decision of a person. */
   readonly process: string;
-  /** In the form of `resultsOf`. */
+  /** The results, from `resultsOf`. */
   readonly summary: JsonObject;
 }
 
 /**
- * The results of a run are stale after this many intervals, and not before this many milliseconds, in which another process of a fleet
- * can take over from a dead one.
+ * The results of a run are stale after this many intervals, but not before this many milliseconds: another process of a fleet needs that
+ * time to take over from a dead one.
  */
 export const STALE = { intervals: 3, least: 60_000 } as const;
 
-/** A list of workspaces is counted, and can be paged through, up to this number: a fleet may have many more. */
+/** The maximum number of workspaces that a list counts and pages through. A fleet may have many more. */
 export const MOST_COUNTED = 10_000;
 
 interface StatusFacts extends Pick<ShownWorkspace, 'paused' | 'vanishedAt' | 'intervalSeconds'> {
-  /** Of the last run that found one. */
+  /** The status after the last run that had one. */
   readonly status: RunStatus | 'never-run';
   readonly since: Date;
   readonly checkedAt: Date | undefined;
 }
 
-/** The displayed status. `SHOWN` is the same in SQL, because the database of a fleet filters and counts its rows by status. */
+/** Returns the displayed status. `SHOWN` is the same in SQL: the database of a fleet filters and counts its rows by status. */
 export function shownStatus(
   { status, since, checkedAt, paused, vanishedAt, intervalSeconds }: StatusFacts,
   now: Date,
@@ -104,7 +104,7 @@ const holdWords = {
   policy: 'a policy denies them',
 } as const satisfies Partial<Record<Hold['why'], string>>;
 
-/** A clause about what needs attention; empty if nothing does. */
+/** Returns a clause about everything that needs attention; empty if nothing does. */
 export function summaryOf(shown: ShownWorkspace): string {
   const { status, problem, paused, plan, last } = shown;
   const known = lastRunOf(last);
@@ -114,7 +114,7 @@ export function summaryOf(shown: ShownWorkspace): string {
   return [text, isHeld && heldText(shown), waits].filter((each) => each).join('; ');
 }
 
-/** Why its changes are not applied, such as `the plan was rejected by ann`. */
+/** Returns the reason why changes are not applied, such as `the plan was rejected by ann`. */
 export function heldText({ status, plan, rejected, last }: ShownWorkspace): string | undefined {
   if (status === 'in-sync' || plan !== null) return undefined;
   if (rejected !== null) return `the plan was rejected by ${rejected.by}`;
@@ -138,7 +138,7 @@ function wordsOf(last: LastRun, status: ShownWorkspace['status']): string {
   ].join(', ');
 }
 
-/** `1 with manual steps, 2 orphans` */
+/** Returns words such as `1 with manual steps` and `2 orphans`. */
 export function needWords({ person, orphans }: LastRun): string[] {
   return [
     ...(person === 0 ? [] : [`${person} with manual steps`]),

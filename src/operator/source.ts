@@ -1,17 +1,17 @@
 import type { ProjectOrigin } from '../runs/drift-request/request-target.ts';
 
 export interface ManifestSource {
-  /** The name for people, without secrets. */
+  /** The display name, without secrets. */
   readonly name: string;
-  /** True if versions are complete: missing parts were removed on purpose. */
+  /** True if every version is complete, so that missing parts were removed on purpose. */
   readonly isAtomic: boolean;
   /** Fetches the newest manifests. Throws if that fails and there are no earlier ones. */
   fetch(signal: AbortSignal): Promise<Fetched>;
-  /** The last valid version, if it is kept: a fallback for an invalid newest one. */
+  /** Returns the last valid version if the source keeps it, as a fallback for an invalid newest one. */
   lastGood(): Promise<Version | undefined>;
-  /** Marks a version as valid, so that it is kept and older ones can be removed. */
+  /** Marks a version as valid. The source keeps it and may remove older ones. */
   keep(version: Version): Promise<void>;
-  /** The path of a version in its repository. */
+  /** Returns the location of a version in its repository. */
   originOf(version: Version): ProjectOrigin;
 }
 
@@ -23,7 +23,7 @@ export interface Version {
 }
 
 export interface Fetched extends Version {
-  /** The reason why a newer version may exist. */
+  /** The error of a failed fetch. A newer version may exist. */
   readonly problem: unknown;
 }
 

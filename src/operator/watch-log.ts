@@ -10,13 +10,13 @@ export interface WatchLog {
   entry(level: WatchLevel, message: string, fields?: LogFields): void;
 }
 
-/** By topic: digests of reported conditions that still hold. */
+/** Digests of reported conditions that still hold, by topic. */
 export type ReportedConditions = Readonly<Record<string, readonly string[]>>;
 
-/** The length of a digest. There are few conditions at a time. */
+/** The length of a digest. It can be short, because there are few conditions at a time. */
 const KEPT = 12;
 
-/** Filters repeated messages: each condition is reported once while it holds. */
+/** Filters repeated messages, so that each condition is reported once while it holds. */
 export class RepeatFilter {
   readonly #topics: Map<string, ReadonlySet<string>>;
 
@@ -24,14 +24,14 @@ export class RepeatFilter {
     this.#topics = new Map(Object.entries(reported).map(([topic, keys]) => [topic, new Set(keys)]));
   }
 
-  /** The initial contents of another filter. */
+  /** The reported conditions that still hold, to create an equal filter. */
   get conditions(): ReportedConditions {
     return Object.fromEntries(
       [...this.#topics].flatMap(([topic, keys]) => (keys.size === 0 ? [] : [[topic, [...keys]]])),
     );
   }
 
-  /** New conditions of a topic, and the number of ended ones. */
+  /** Replaces the conditions of a topic. Returns the new ones, and the number of ended ones. */
   changes(topic: string, keys: readonly string[]): { readonly added: readonly string[]; readonly ended: number } {
     const before = this.#topics.get(topic) ?? new Set<string>();
     const now = new Map(keys.map((key) => [hash('sha256', key, 'base64url').slice(0, KEPT), key]));

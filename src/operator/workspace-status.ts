@@ -17,12 +17,12 @@ export type WorkspaceStatus = (typeof workspaceStatuses)[number];
 /** The status of a workspace after its last run, without parts that depend on the time or on decisions. */
 export type RunStatus = Exclude<WorkspaceStatus, 'vanished' | 'stale' | 'paused' | 'never-run'>;
 
-/** What needs attention: possibly duplicate or lost records, denied plans, and, if nothing else is wrong, orphans and manual steps. */
+/** Reasons for attention: possibly duplicate or lost records, refused plans and, if nothing else is wrong, orphans and manual steps. */
 export const needs = ['records', 'refused', 'steps'] as const;
 
 export type Need = (typeof needs)[number];
 
-/** `report` reports, `apply` applies, `approve` applies what a person approved. */
+/** The permitted actions of a run: `report` only reports, `apply` applies, `approve` applies plans that a person approved. */
 export const modes = ['report', 'apply', 'approve'] as const;
 
 export type Mode = (typeof modes)[number];

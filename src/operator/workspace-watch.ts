@@ -12,7 +12,7 @@ import { isHealthy, type RunObserver, type RunReport, untilWindow } from './run-
 import type { WatchLog } from './watch-log.ts';
 
 export interface FileWatch {
-  /** True if it started to watch new files. */
+  /** Returns true if it began to watch additional files. They may have changed before that, so load again. */
   watch(inputs: InputFiles): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface WatchOptions extends Pick<LastGoodOptions, 'context' | 'source'
   readonly timing: Pick<LoopOptions, 'pauses' | 'settling' | 'random'> & {
     /** Milliseconds for which a resource must be missing from the manifests before it is released. */
     readonly removalDelay: number;
-    /** Milliseconds for requests in flight at the end. */
+    /** Milliseconds that requests in flight may take at the end. */
     readonly grace: number;
   };
   readonly observers: readonly RunObserver[];
@@ -42,7 +42,7 @@ export interface WatchStatus {
   readonly secondsUntilNext: number | undefined;
   readonly last: RunReport | undefined;
   readonly lastOk: RunReport | undefined;
-  /** Since when runs are paused, and by whom. */
+  /** The current pause, if any. */
   readonly paused: Pause | undefined;
 }
 
@@ -52,7 +52,7 @@ interface Pause {
   readonly because: string | null;
 }
 
-/** A process that reconciles a workspace with its manifests, or reports drift. */
+/** Reconciles a workspace with its manifests, or reports the differences, until stopped. */
 export class Watch {
   readonly #options: WatchOptions;
   readonly #loop: Loop;
@@ -96,7 +96,7 @@ export class Watch {
     });
   }
 
-  /** Runs until stopped. False if the grace period was too short. */
+  /** Runs until stopped. Resolves to false if the grace period was too short. */
   async untilStopped(): Promise<boolean> {
     const { stop } = this.#shutdown;
     this.#loop.trigger('start');
@@ -107,7 +107,7 @@ export class Watch {
     return !this.#shutdown.overdue;
   }
 
-  /** Requests a run. @param by the person. */
+  /** Requests a run. @param by the person who requests it. */
   trigger(trigger: Trigger, by?: string): void {
     if (by !== undefined) this.#askedBy.add(by);
     this.#loop.trigger(trigger);
@@ -120,7 +120,7 @@ export class Watch {
     for (const observer of this.#observers) observer.paused?.(true);
   }
 
-  /** Runs at once. */
+  /** Ends the pause and starts a run at once. */
   resume(by: string): void {
     this.#paused = undefined;
     this.#askedBy.add(by);
@@ -128,7 +128,7 @@ export class Watch {
     this.#loop.resume();
   }
 
-  /** With the manifests in force; undefined if there are none yet. */
+  /** The workspace with the last valid manifests; undefined if there are none yet. */
   get opened(): OpenWorkspace | undefined {
     return this.#manifests.loaded?.opened;
   }

@@ -7,17 +7,17 @@ export type ResourceResult =
   | {
       readonly status: 'done';
       readonly id: string | null;
-      /** Fields that kept the platform's own value; absent if there are none. */
+      /** Fields for which the platform kept its own value; absent if there are none. */
       readonly notApplied?: readonly string[];
     }
   | Failure
-  /** Not reached. `because` is the reason, such as `Agent/x failed`. */
+  /** The resource was not started. `because` is the reason, such as `Agent/x failed`. */
   | { readonly status: 'skipped'; readonly because: string };
 
 export interface Failure {
   readonly status: 'failed';
   readonly error: string;
-  /** The error for the history, if its text differs. */
+  /** The text for the history, if it differs from `error`. */
   readonly recorded?: string;
   readonly hint?: string | undefined;
   /** The hint, with its commands as data. */
@@ -27,14 +27,14 @@ export interface Failure {
 
 export interface ApplyReport {
   readonly plan: PlanDocument;
-  /** By address: every resource whose action is create, update, replace, adopt or forget. */
+  /** The results by address, for every resource whose action is create, update, replace, adopt or forget. */
   readonly results: ReadonlyMap<string, ResourceResult>;
-  /** Warnings of the plan and of the answers. */
+  /** Warnings of the plan and of the responses. */
   readonly warnings: readonly PlanWarning[];
   readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
-  /** The reason why no further write was started, as a clause; absent after an interruption, which reports itself. */
+  /** The reason why no further write was started, as a clause; absent after an interruption, which is in `interrupted`. */
   readonly halted?: string;
-  /** The error of the state, if it stopped the apply. */
+  /** The error of writing the state, if it stopped the apply. */
   readonly stateError?: string;
 }
 
@@ -47,7 +47,7 @@ export type ApplyEvent =
       readonly result: ResourceResult;
     };
 
-/** Recorded renames without another change. A run that ended early records none. */
+/** Returns resources with a recorded rename and no other change. A run that ended early records none. */
 export function renamedBy({ plan, halted, interrupted }: ApplyReport): readonly PlannedResource[] {
   return halted === undefined && interrupted === undefined ? renamedIn(plan.resources) : [];
 }

@@ -57,7 +57,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
     results,
     warnings: warnings.filter(
       ({ address, next = [] }) =>
-        // Nothing keeps the former record once the new one exists.
+        // Advice to keep the former record is useless once the new one exists.
         !next.some(({ action }) => action === 'keep_record') || results.get(address ?? '')?.status !== 'done',
     ),
     interrupted,
@@ -78,7 +78,7 @@ function isWorkspaceConfirmed({ plan: { observed } }: ApplyInput): boolean {
   return false;
 }
 
-/** Records the results of the plan for resources that need no write: first baselines, released fields, renames, missing records. */
+/** Records first baselines, released fields, renames and missing records of resources that need no write. */
 async function recordObserved({ plan, session, now }: ApplyInput): Promise<void> {
   const notes = plan.document.resources.filter(({ action }) => !writes.has(action));
   const at = now().toISOString();
@@ -110,14 +110,14 @@ interface RefreshInput {
   readonly at: string;
 }
 
-/** The new state entry of a resource that needs no write; undefined if the entry does not change. */
+/** Returns the new state entry of a resource that needs no write; undefined if the entry does not change. */
 export function refreshedEntry(
   { address, previous_address: before = address }: PlannedResource,
   { plan, state, at }: RefreshInput,
 ): ResourceEntry | undefined {
   const known = state.resources.get(address) ?? state.resources.get(before);
   const settled = plan.settled.get(address);
-  // Saving the remembered record would close the unknown create.
+  // Saving the entry would close the unknown create.
   if (settled === undefined && (state.pending.has(address) || state.pending.has(before))) return undefined;
   const entry = settled ?? known;
   if (entry === undefined) return undefined;
@@ -139,13 +139,13 @@ export interface ApplyInput extends WriteTools {
   readonly observedAt: Date;
   readonly observing: ObserveOptions;
   readonly onError: 'continue' | 'stop';
-  /** Reads the workspace once. Throws if that fails or if another workspace answers. */
+  /** Reads the workspace once. Throws if that fails, or if the API key belongs to another workspace. */
   verifyWorkspace(): Promise<void>;
-  /** Set if the plan is one part of several; otherwise a run counts its own. */
+  /** The counter that several parts of a plan share. If absent, the run has its own. */
   readonly lostCreates?: LostCreates | undefined;
-  /** Once aborted, nothing more is sent; requests in flight finish. Its reason is the name of the signal, or an error that says why. */
+  /** Once aborted, nothing more is sent; requests in flight finish. Its reason is the name of a process signal, or an error. */
   readonly stop: AbortSignal;
-  /** Required for each write, besides the session. */
+  /** Also required for each write, in addition to the permission of the session. */
   readonly permission?: WritePermission | undefined;
   onEvent?(event: ApplyEvent): void;
 }
@@ -163,20 +163,20 @@ function both(session: WritePermission, other: WritePermission | undefined): Wri
   };
 }
 
-/** A record that was read longer ago than this is read again before it is updated. */
+/** A record is read again before its update if its last read is older than this. */
 const TRUSTED_MILLISECONDS = 60_000;
 
-/** An apply in progress: the data that its writes share and collect. */
+/** The data of an apply in progress that its writes share and collect. */
 class ApplyRun {
-  /** The reason why nothing more is started; undefined also after an interruption. */
+  /** The reason why nothing more is started, unless it is an interruption. */
   halted: string | undefined;
   stateError: string | undefined;
-  /** Warnings of the plan and of the answers so far. */
+  /** Warnings of the plan and of the responses so far. */
   warnings: readonly PlanWarning[];
   readonly #input: ApplyInput;
   readonly #planned: ReadonlyMap<Address, PlannedResource>;
   readonly #holders: Map<string, Address>;
-  /** By kind: ids that lists showed before the first create. */
+  /** The ids that lists showed before the first create, by kind. */
   readonly #listed: ReadonlyMap<string, ReadonlySet<string>>;
   readonly #recheck: Recheck;
   readonly #client: PlatformClient;
@@ -204,7 +204,7 @@ class ApplyRun {
     this.#beganLate = this.#isStale();
   }
 
-  /** The reason why nothing more is started. */
+  /** The reason why nothing more is started, if any. */
   get stopped(): string | undefined {
     const { aborted, reason } = this.#input.stop;
     if (this.halted !== undefined || !aborted) return this.halted;
@@ -312,7 +312,7 @@ class ApplyRun {
     if (!isReported) this.warnings = [...this.warnings, { address, ...remark }];
   }
 
-  /** Removes the warnings about ignored fields that the platform has applied now. */
+  /** Removes the warnings about fields that the platform ignored earlier and has applied now. */
   #dropAppliedWarnings({ address, not_applied = [] }: PlannedResource, ignored: ReadonlySet<string>): void {
     const taken = new Set(not_applied.filter((path) => !ignored.has(path)));
     this.warnings = this.warnings.filter((each) => each.address !== address || !isAboutKept(each, taken));

@@ -25,8 +25,8 @@ interface RecordImport extends Claim {
 }
 
 /**
- * Imports an existing record under an address: the state then has its id, and the next plan compares all fields. It also resolves an
- * unknown create.
+ * Imports an existing record under an address: the state gets its id, and the next plan compares all fields. This also resolves an unknown
+ * create.
  * @returns `already` if the state has this id at this address.
  * @throws UserError if the record does not exist, or if the address or the record is taken.
  */
@@ -104,7 +104,7 @@ async function recordClaim(
   const { state } = session;
   const pending = state.pending.get(address);
   const entry = state.resources.get(address);
-  // If a create was to replace nothing, it was sent because the recorded record is gone.
+  // Without `replaces`, the create was sent because the recorded record is missing, so that one is no orphan.
   const replaced = entry !== undefined && entry.id !== id ? pending?.replaces : undefined;
   await session.record({
     type: 'saved',

@@ -13,15 +13,15 @@ import type { PlannedChange } from '../plan/plan-document.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
 
 interface SavedRecord {
-  /** The record as the answer shows it. */
+  /** The record in the response. */
   readonly record: ShownRecord;
   /** The record before an update. */
   readonly before?: ShownRecord;
   /** The leaves that count as applied from now on. */
   readonly leaves: Leaves;
-  /** Those of them that were sent. */
+  /** The leaves that were sent. */
   readonly sent: Leaves;
-  /** Those of them that others may have set. */
+  /** The applied leaves that others may have set. */
   readonly driftIgnored: ReadonlySet<LeafPath>;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
@@ -75,19 +75,19 @@ export async function saveRecord(facts: ResourceWrite, saved: SavedRecord): Prom
   return record.id;
 }
 
-/** The record that another one replaces. The state lists a missing one as an orphan by itself. */
+/** Returns the orphan of a record that another one replaces. The state itself adds an orphan for a missing record. */
 export function displacedBy(facts: ResourceWrite, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
   const pending = session.state.pending.get(planned.address);
   const isSeenGone = planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
-  // A pending create records whether it was to replace this record or was sent because it was gone.
+  // A pending create records whether it replaces this record or was sent because this record is missing.
   const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
   if (before === undefined || before.id === id || isGone) return {};
   return { orphan: orphaned(facts, { id: before.id, reason: 'replaced' }) };
 }
 
-/** The orphan that a planned resource leaves. */
+/** Returns the orphan that a planned resource leaves. */
 export function orphaned(
   { planned, kind, session, now }: ResourceWrite,
   { id, reason }: Pick<Orphan, 'id' | 'reason'>,
@@ -103,13 +103,13 @@ type Updated = SavedRecord & { readonly before: ShownRecord };
 interface AfterUpdate extends ShownAfter {
   /** The record as a read after the update showed it. */
   readonly read: ShownRecord | undefined;
-  /** All records of the answers, for the redactor. */
+  /** All records of the responses, whose secrets must be masked. */
   readonly records: readonly ShownRecord[];
 }
 
 /**
- * Determines the result of an update from its answer. If the answer hides fields that reads show, or if the update was to repair drift,
- * it reads the record once more. A failed read leaves fields unverified, but never makes the update fail.
+ * Determines the result of an update from its response. Reads the record once more if the response hides fields that reads show, or if the
+ * update repairs drift. A failed read leaves fields unverified, but never makes the update fail.
  */
 async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterUpdate> {
   const { kind, planned } = facts;
@@ -122,7 +122,7 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
     if (!sent.has(path)) return was === undefined ? answered : was;
     if (answered === undefined) return read;
     if (read === undefined) return answered;
-    // Either the answer is wrong or the read lags behind. The next read decides.
+    // Either the response is wrong or the read lags behind. The next read decides.
     const desired = revealed(sent.get(path) ?? null);
     const rule = ruleOf(kind, path);
     return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : answered;
@@ -147,7 +147,7 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
   };
 }
 
-/** A value shown in place of a secret may be a mask that never changes. */
+/** False if the shown value may be a mask of a secret, which never changes. */
 function showsPlainly(entry: ResourceEntry | undefined, path: LeafPath, value: Value): boolean {
   if (!isTainted(value)) return true;
   const recorded = recordedOf(entry, path);
@@ -160,7 +160,7 @@ function readsAgain(
   changes: readonly PlannedChange[],
 ): boolean {
   if (kind.get === undefined) return false;
-  // The answer to the last update may have claimed success while reads show another value.
+  // The response to the last update may have claimed success while reads show another value.
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
     return true;
   return [...sent.keys()].some((path) => {

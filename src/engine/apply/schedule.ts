@@ -9,15 +9,15 @@ export interface Node {
 interface Schedule {
   /** The number of nodes that may run at once; called before each start. */
   concurrency(): number;
-  /** @param free may be called before the result is known, once nothing more is sent for the node; another node takes its place then. */
+  /** @param free may be called before the result is known, once no more requests are sent for the node. The next node may then start. */
   run(address: Address, free: () => void): Promise<ResourceResult>;
   /** The reason why nothing more may be started; called before each start. */
   halted(): string | undefined;
 }
 
 /**
- * Runs each node after all its dependencies, with bounded concurrency and in the given order among ready nodes. A node that depends on a
- * failed one, or is not reached, is skipped with the reason.
+ * Runs each node after all its dependencies, with limited concurrency, and in the given order among ready nodes. A node that depends on a
+ * failed one, or that is not started, is skipped with the reason.
  */
 export async function runGraph(
   nodes: readonly Node[],

@@ -17,7 +17,7 @@ import { MissingReference, type ResourceWrite, UnexpectedAnswer, UnrecordedInten
 
 /**
  * Writes one planned resource: records the intent, sends the request, records the outcome. Returns the record's id.
- * @throws PlatformError; the state tells whether the write may have happened.
+ * @throws PlatformError if the request fails. The state then records whether the write may have happened.
  * @throws MissingReference if a reference has no record.
  * @throws UnsavedRecord if the platform has a record that could not be saved in the state.
  */
@@ -161,7 +161,7 @@ async function recordOrStop({ session }: ResourceWrite, event: JournalEvent): Pr
   });
 }
 
-/** Sends the request, and records at once if it certainly had no effect. */
+/** Sends a request. If it certainly had no effect, records this at once. */
 async function answered(facts: ResourceWrite, request: () => Promise<ShownRecord>): Promise<ShownRecord> {
   try {
     return await request();
@@ -174,8 +174,8 @@ async function answered(facts: ResourceWrite, request: () => Promise<ShownRecord
 }
 
 /**
- * The record that an earlier copy of the same request created, if the platform reports a conflict: the only record with the natural key,
- * not managed by any resource, with the values that were sent. Everything else is left to the next plan.
+ * Returns the record that an earlier copy of the same request created, after the platform reported a conflict. It must be the only record
+ * with the natural key, have the values that were sent, and be managed by no resource. Otherwise, the next plan decides.
  */
 async function createdEarlier(
   { kind, planned, holders, findByKey }: ResourceWrite,
@@ -189,8 +189,8 @@ async function createdEarlier(
 }
 
 /**
- * Refuses the answer of a create whose id is invalid or already known to the state or the plan: saving it would lose the new record.
- * Nothing is recorded then, so the create remains unknown.
+ * Refuses the response to a create if its id is invalid or already known to the state or the plan. Saving that id would lose the new
+ * record. Nothing is recorded, so the create remains unknown.
  */
 function refuseInvalidId({ planned, holders, session, existedBefore }: ResourceWrite, id: string): void {
   const holder = holders.get(idKey(planned.kind, id));
@@ -209,7 +209,7 @@ function refuseInvalidId({ planned, holders, session, existedBefore }: ResourceW
   });
 }
 
-/** The current record. Throws if it is no longer the one that the plan was made from. */
+/** Returns the current record. Throws if it changed since the plan was made. */
 async function freshObservation(
   { planned, kind, observation, recheck, session }: ResourceWrite,
   leaves: ReadonlyMap<string, Value>,
@@ -219,7 +219,7 @@ async function freshObservation(
   if (seen.status !== 'shown' || planned.observed_digest === undefined) return seen;
   const digest = digestOf(kind, { record: seen.record, leaves, salt: session.state.salt });
   if (digest !== planned.observed_digest) throw changedSince(planned.address);
-  // The record did not change, so the published version that the plan saw still applies to hidden fields.
+  // The record did not change, so the published version that the plan read still applies to hidden fields.
   return observation?.status === 'shown' ? { ...observation, record: seen.record } : seen;
 }
 
@@ -227,7 +227,7 @@ function changedSince(address: Address): UserError {
   return new UserError(`${address} changed since the plan was made`, { hint: 'Plan again.' });
 }
 
-/** The desired leaves with all references resolved, from the plan and from what was applied since. */
+/** Returns the desired leaves of the plan, with references resolved by the current state. @throws MissingReference. */
 function desiredOf({ planned, session, secret }: ResourceWrite): Map<string, Value> {
   const leaves = new Map<string, Value>();
   for (const [path, forms] of Object.entries(planned.desired ?? {})) {
@@ -235,7 +235,7 @@ function desiredOf({ planned, session, secret }: ResourceWrite): Map<string, Val
       fromForms(forms as Json, secret),
       (reference) => session.state.resources.get(reference.address)?.id,
     );
-    // A field that is never sent may keep an open reference: a person will set it.
+    // A manual field may keep an open reference: a person will set it.
     if (!isComplete(value) && planned.changes.find((change) => change.path === path)?.manual) continue;
     if (!isComplete(value)) throw new MissingReference(value);
     leaves.set(path, value);

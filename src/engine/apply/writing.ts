@@ -29,7 +29,7 @@ export interface ResourceWrite extends WriteTools {
   readonly kind: Kind;
   readonly planned: PlannedResource;
   readonly observation: Observation | undefined;
-  /** The entry to record if nothing needs to be written. */
+  /** The entry to record if no request is needed. */
   readonly settled: ResourceEntry | undefined;
   /** The addresses of all managed records. Created records are added. */
   readonly holders: Map<string, Address>;
@@ -40,10 +40,10 @@ export interface ResourceWrite extends WriteTools {
   /** True if a list showed the record before the first create. */
   existedBefore(id: string): boolean;
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
-  /** Called when the outcome is in the session and nothing more is sent: the next write may share its write to the store. */
+  /** Called when the outcome is in the session and no more requests follow. The next resource may then share the save of the state. */
   onRecorded(): void;
   warn(remark: Remark): void;
-  /** Called with the fields that kept the platform's own value. */
+  /** Called with the fields for which the platform kept its own value. */
   ignored(paths: ReadonlySet<string>): void;
 }
 
@@ -58,7 +58,7 @@ export class MissingReference extends Error {
   }
 }
 
-/** The platform has a record whose id could not be saved in the state. The user must write it down. */
+/** Thrown if the platform has a record whose id could not be saved in the state. The user must write it down. */
 export class UnsavedRecord extends UserError {
   override readonly name = 'UnsavedRecord';
 
@@ -70,12 +70,12 @@ export class UnsavedRecord extends UserError {
   }
 }
 
-/** The state cannot be written. No request was sent. */
+/** Thrown before a request if the state cannot be written. */
 export class UnrecordedIntent extends Error {
   override readonly name = 'UnrecordedIntent';
 }
 
-/** The answer to a write names a record that cannot be the one written, so the answer is not used. */
+/** Thrown if the response to a write names a record that cannot be the one written. The response is not used. */
 export class UnexpectedAnswer extends UserError {
   override readonly name = 'UnexpectedAnswer';
 
@@ -86,14 +86,14 @@ export class UnexpectedAnswer extends UserError {
 
 export const creates: ReadonlySet<Action> = new Set(['create', 'replace']);
 
-/** After this many lost answers in a row the next ones are likely to be lost too, and a person must resolve each of them. */
+/** After this many lost responses in a row, the next ones are likely to be lost too, and a person must resolve each of them. */
 const MAX_LOST_CREATES = 3;
 
 /** Counts unknown creates in a row, of any kind, across all parts of a plan. */
 export class LostCreates {
   #inARow = 0;
 
-  /** An unsent create says nothing about the platform. */
+  /** Counts a failed create. A create that was not sent says nothing about the platform. */
   count(error: unknown, isUnknown: boolean): void {
     if (isUnknown) this.#inARow += 1;
     else if (error instanceof PlatformError && error.reason === 'status') this.reset();
@@ -109,7 +109,7 @@ export class LostCreates {
   }
 }
 
-/** The reason why nothing more is started after this failure, as a clause. */
+/** Returns the reason why nothing more is started after this failure, as a clause. */
 export function haltReason(
   error: unknown,
   { onError, session }: { readonly onError: 'continue' | 'stop'; readonly session: StateSession },

@@ -13,9 +13,9 @@ export interface Binding {
   /** The address of the state entry, if it differs. */
   readonly previousAddress: Address | undefined;
   readonly pending: PendingCreate | undefined;
-  /** A released record of this or an earlier address, or one with the same natural key; only if nothing else leads to a record. */
+  /** A released record of this or an earlier address, or with the same natural key. Set only if nothing else identifies a record. */
   readonly released: Orphan | undefined;
-  /** The record to read: the recorded one, the one that the manifest names, or a released one. */
+  /** The id of the record to read: from the state, from the manifest, or of the released record. */
   readonly id: string | undefined;
 }
 
@@ -62,9 +62,9 @@ export function bindResources(
 }
 
 /**
- * Finds the last released record with a natural key, or else at one of the addresses, in that order. Each record is found once. A record
- * with the natural key counts even if it was replaced, unless a person confirmed its deletion; one with another natural key never counts.
- * By address alone, a record that another one replaced does not count.
+ * Returns a function that finds the last released record with a natural key, or else at one of the addresses, in that order. It returns
+ * each record only once. A record with the natural key counts even if it was replaced, unless a person confirmed its deletion. A record
+ * with another natural key never counts. A replaced record does not count by its address alone.
  */
 function releasesIn({ orphans }: State) {
   const byAddress = new Map<Address, Orphan>();
@@ -91,12 +91,12 @@ function releasesIn({ orphans }: State) {
   };
 }
 
-/** Addresses in the state that no manifest declares, by their record. */
+/** Returns the addresses in the state that no manifest declares, by record. */
 export function undeclaredHolders(state: State, declared: ReadonlySet<Address>): ReadonlyMap<string, Address> {
   return new Map([...managedRecords(state)].filter(([, address]) => !declared.has(address)));
 }
 
-/** True for an existing record without recorded values. */
+/** True if the state has no values of the record: it is not managed yet, or its import is not complete. */
 export function isAdopting({ entry }: Binding): boolean {
   return entry === undefined || (entry.adopted === true && Object.keys(entry.recorded).length === 0);
 }
@@ -106,12 +106,12 @@ export interface Bound {
   readonly bindings: ReadonlyMap<Address, Binding>;
   /** The addresses of all manifests. */
   readonly declared: ReadonlySet<Address>;
-  /** Their earlier addresses, from `previous_names`. */
+  /** The earlier addresses of all resources, from `previous_names`. */
   readonly previous: ReadonlySet<Address>;
   /** The addresses that may be planned; undefined for all. */
   readonly scope: ReadonlySet<Address> | undefined;
   readonly allowReplace: ReadonlySet<Address>;
-  /** Addresses, or `all`. */
+  /** Addresses whose missing records may be created again, or `all`. */
   readonly allowRecreate: ReadonlySet<string>;
 }
 
@@ -128,7 +128,7 @@ export interface BindingRequest {
 /** @throws UserError for an unknown address, and for a kind that only a newer version knows. */
 export function bindDesired(request: BindingRequest): Bound {
   const { desired, state } = request;
-  // Entries of a newer voxform must not be released by this version.
+  // This version must not release entries of kinds that only a newer version knows.
   for (const address of [...state.resources.keys(), ...state.pending.keys()]) kindNamed(kindOf(address));
   const declared = new Set(desired.map(({ address }) => address));
   const scope = scopeOf(request.selection, { resources: desired, state });

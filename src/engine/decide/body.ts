@@ -24,7 +24,7 @@ export function createBody(sent: Leaves): JsonObject {
 
 export interface BodyFacts extends ResendInput {
   readonly entry: ResourceEntry | undefined;
-  /** By field: ids that are no longer sent. */
+  /** The ids that are not sent again, by field. */
   readonly omitted?: Readonly<Record<LeafPath, readonly string[]>> | undefined;
 }
 
@@ -55,7 +55,7 @@ export function updateBody(facts: BodyFacts): JsonObject {
   return body;
 }
 
-/** The values of the manifest. A hidden field that others may change keeps the value that was sent last. */
+/** Yields the values of the manifest. A hidden field that others may change keeps the value that was sent last. */
 function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> {
   const { kind, leaves, record, published, entry } = facts;
   const free = driftIgnored(facts);
@@ -74,28 +74,28 @@ interface Deliverable {
   readonly ignoreDrift: readonly LeafPath[];
 }
 
-/** An update, with the current record. */
+/** The changes of an update, with the current record. */
 interface ResendInput extends Deliverable {
   readonly kind: Kind;
   readonly record: ShownRecord;
-  /** Replaces config objects that the record hides; only during an import, and only if the draft has no unpublished changes. */
+  /** Used for config objects that the record hides. Set only during an import, and only if the draft has no unpublished changes. */
   readonly published: ShownRecord | undefined;
 }
 
-/** The published version that may replace hidden objects of a record. */
+/** Returns the published version if the draft is certainly equal to it. */
 export function standIn(published: PublishedRecord | undefined): ShownRecord | undefined {
   return published?.ahead === false ? published.record : undefined;
 }
 
 interface ResentFields {
   readonly values: ReadonlyMap<LeafPath, Json>;
-  /** For each field whose shown value requests do not accept: a clause that asks for it in the manifest. */
+  /** A clause for each field whose shown value requests do not accept. It asks for a value in the manifest. */
   readonly problems: readonly string[];
 }
 
 /**
- * The fields that an update sends as the platform shows them, in a form that requests accept. A null or an empty text that requests do
- * not accept is left out: there is no value to lose.
+ * Returns the fields that an update sends as the platform shows them, if requests accept the values. A null or an empty string that
+ * requests do not accept is left out: no value is lost.
  */
 export function resentFields(facts: ResendInput): ResentFields {
   const { kind, leaves } = facts;
@@ -136,12 +136,12 @@ function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown
   for (const field of fieldsAsObserved(kind, facts)) yield [field, record[field]];
 }
 
-/** The top-level fields with a change. */
+/** Returns the top-level fields with a change. */
 function sentRoots({ kind, changed }: Pick<ResendInput, 'kind' | 'changed'>): readonly string[] {
   return [...new Set(changed.filter((path) => isWritable(kind, path)).map(rootOf))].sort();
 }
 
-/** The fields that every update must carry, and that this one sends as observed. */
+/** Returns the fields that every update must send and that this one sends as observed. */
 function fieldsAsObserved(
   kind: Kind,
   { record, ...facts }: Deliverable & { readonly record: ShownRecord | undefined },
@@ -152,7 +152,7 @@ function fieldsAsObserved(
   );
 }
 
-/** Leaves that are sent as observed because others may change them and the manifest did not. */
+/** Returns the leaves that are sent as observed, because others may change them and the manifest did not. */
 export function driftIgnored({ leaves, changed, ignoreDrift }: Deliverable): ReadonlySet<LeafPath> {
   const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
@@ -164,14 +164,14 @@ function isWritable(kind: Kind, path: LeafPath): boolean {
 }
 
 interface OmittedIds {
-  /** By field: ids that an update does not send again. */
+  /** The ids that an update does not send again, by field. */
   readonly ids: Readonly<Record<LeafPath, readonly string[]>>;
   readonly warnings: readonly string[];
   /** Records that the update would refer to and that this run did not read. */
   readonly unchecked: readonly NamedRecord[];
 }
 
-/** Ids of missing records in fields that are resent as observed: the platform would refuse them. */
+/** Finds ids of missing records in fields that are resent as observed. The platform would refuse them. */
 export function omittedIdsOf(
   kind: Kind,
   facts: Deliverable & { readonly record: ShownRecord | undefined },
@@ -208,7 +208,7 @@ export interface UpdateFacts {
 }
 
 /**
- * Warns of fields that an update may erase: neither declared nor shown, in objects that it sends.
+ * Returns warnings about fields that an update may erase, because they are neither declared nor shown, in objects that it sends.
  * @param roots the top-level fields that the update sends.
  */
 export function updateWarnings(
@@ -229,7 +229,7 @@ export function updateWarnings(
   return warnings;
 }
 
-/** Secrets first, because nobody can restore them. */
+/** Lists secrets first, because nobody can restore them. */
 function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
   const rank = (path: LeafPath): number => {
     const { writeOnly, costly } = ruleOf(kind, path);

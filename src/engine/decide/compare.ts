@@ -6,7 +6,7 @@ import type { LeafPath, Leaves } from '../../values/path.ts';
 import { hasReference, isTainted, revealed, type Value } from '../../values/value.ts';
 import { ruleOf } from './field-rules.ts';
 
-/** All facts about one managed leaf. */
+/** The values of one managed leaf, and the rules for comparing them. */
 export interface LeafState {
   readonly rule: FieldRule;
   /** D: the manifest's value, with references resolved as far as possible. */
@@ -19,19 +19,19 @@ export interface LeafState {
   readonly observed: unknown;
   /** B: the value shown right after the last apply; undefined if unknown. */
   readonly baseline: Json | undefined;
-  /** Only a change of the manifest counts, because others may change the field. */
+  /** True if others may change the field, so that only a change of the manifest counts. */
   readonly ignoreDrift: boolean;
-  /** The record is being imported: nothing is recorded yet. */
+  /** True if the record is being imported: nothing is recorded yet. */
   readonly adopting: boolean;
-  /** The platform kept its own value when the field was last sent. */
+  /** True if the platform kept its own value when the field was last sent. */
   readonly kept: boolean;
-  /** The reference is unchanged, but its target has a new id. */
+  /** True if the reference is unchanged, but its target has a new id. */
   readonly referentMoved: boolean;
   /** The value in a published version, if the record hides the field; only during an import. */
   readonly published: unknown;
-  /** The fingerprint of a shown value that should be secret. */
+  /** Returns the fingerprint of a shown value that should be secret. */
   fingerprintOf(shown: unknown): string;
-  /** A shown value in the form of the state. */
+  /** Returns a shown value in the form of the state. */
   formOf(shown: unknown): Json;
 }
 
@@ -95,7 +95,7 @@ function sameAsBaseline(leaf: LeafState, shown: unknown, baseline: Json): boolea
   return sameValue(leaf.rule, leaf.formOf(shown), baseline);
 }
 
-/** Equality of normalized values: sets are unordered, and the kind may add a rule. */
+/** Compares normalized values: sets are unordered, and the kind may add a rule. */
 export function sameValue(rule: FieldRule, a: unknown, b: unknown): boolean {
   return jsonEqual(normalised(rule, a), normalised(rule, b));
 }
@@ -109,7 +109,7 @@ export function isFingerprint(value: unknown): value is { readonly $fingerprint:
   return isObject(value) && typeof value.$fingerprint === 'string';
 }
 
-/** The form in which values of a field are compared. */
+/** Returns the form in which values of a field are compared. */
 export function normalised(rule: FieldRule, value: unknown): unknown {
   if (rule.set && Array.isArray(value)) return [...new Set(value.map((item) => canonicalJson(item)))].sort();
   if (rule.normalise && (typeof value === 'string' || typeof value === 'number')) return rule.normalise(value);
@@ -117,8 +117,8 @@ export function normalised(rule: FieldRule, value: unknown): unknown {
 }
 
 /**
- * A keyed digest of all fields that a manifest could manage. Equal digests mean equal values; the order of sets does not matter. Secrets
- * are left out.
+ * Returns a keyed digest of all fields that a manifest could manage. Equal digests mean equal values; the order of sets does not matter.
+ * Secrets are left out.
  */
 export function digestOf(
   kind: Kind,
@@ -136,13 +136,13 @@ export function digestOf(
     .digest('base64url');
 }
 
-/** How well a record matches expected values. */
+/** The fields in which a record agrees with expected values, and those in which it differs. */
 export interface Evidence {
   readonly agrees: readonly LeafPath[];
   readonly differs: readonly LeafPath[];
 }
 
-/** The number of candidates offered for one resource. */
+/** The maximum number of candidates that are offered for one resource. */
 export const MAX_OFFERED = 3;
 
 /** Compares shown values with expected ones. Hidden fields count neither way. */
@@ -160,7 +160,7 @@ export function evidenceOf(
   return { agrees: agrees.sort(), differs: differs.sort() };
 }
 
-/** Matching fields minus differing ones; likely if above zero. */
+/** Returns the number of matching fields minus that of differing ones. A record above zero is a likely match. */
 export function likelihood({ agrees, differs }: Evidence): number {
   return agrees.length - differs.length;
 }

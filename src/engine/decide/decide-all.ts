@@ -23,7 +23,7 @@ export function decideAll(ordered: readonly Resource[], input: DecideInput): Map
 
 type Indexed = ReturnType<typeof indexed>;
 
-/** Indexes of the state, the orphan list and the reads of a run. */
+/** Adds indexes of the state, the orphan list and the reads of a run. */
 function indexed(input: DecideInput) {
   const claimed = new Set([...input.bindings.values()].map((binding) => binding.previousAddress));
   return {
@@ -31,7 +31,7 @@ function indexed(input: DecideInput) {
     records: knownRecords(input),
     sameKey: sameKeyIn(input.observed),
     concurrentCreates: unknownCreatesByKey(input),
-    /** Entries at addresses that no manifest declares or claims. */
+    /** The addresses in the state that no manifest declares or claims, by record. */
     undeclared: new Map(
       [...undeclaredHolders(input.state, input.declared)].filter(([, address]) => !claimed.has(address)),
     ),
@@ -48,7 +48,7 @@ interface WithRecord {
   readonly holder: Address | undefined;
 }
 
-/** A resource with its record. It takes over the record of an undeclared address. */
+/** Finds the record of a resource. The resource may take over the record of an undeclared address. */
 function withRecord(run: Indexed, bound: Binding): WithRecord {
   const { kind, spec } = bound.resource;
   const key = kindNamed(kind).naturalKey?.(spec)?.key;
@@ -84,7 +84,7 @@ function factsOf(
   };
 }
 
-/** The facts that do not depend on reads. */
+/** Returns the facts that do not depend on reads. */
 export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
   const { address, kind, mayReplace } = binding.resource;
   return {
@@ -99,8 +99,8 @@ export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
 }
 
 /**
- * A record that no list shows may be known to the state by its natural key, under an undeclared address. It is then missing, and no
- * second one may be created.
+ * Returns the observation of a resource. If no list shows its record, but the state has the natural key under an undeclared address, that
+ * record is missing, and no second one may be created.
  */
 function observedOf(
   { resource, entry, pending }: Binding,

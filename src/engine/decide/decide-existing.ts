@@ -44,7 +44,7 @@ interface ComparedRecord {
 }
 
 interface FoundBy {
-  /** A clause for the plan. */
+  /** A clause that says how the record was found, for the plan. */
   readonly how: string;
   /** True if an unknown create of this state created it. */
   readonly isOurs: boolean;
@@ -91,7 +91,7 @@ interface ComparedFacts extends UpdateFacts {
   readonly manual: readonly PlannedChange[];
 }
 
-/** Fields that no update can change differ: the record is replaced, or the resource is blocked. */
+/** Replaces the record or blocks the resource, because fields differ that no update can change. */
 function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Decision {
   const { facts, record, differences } = compared;
   const { changes } = differences;
@@ -132,7 +132,7 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
   };
 }
 
-/** The reason why no record with the natural key can replace this one. */
+/** Returns the reason why no other record with the natural key can be used instead; undefined if one can, or if there is none. */
 function takeoverProblem({ kind, records, sameKeyHolder }: Facts, others: readonly ShownRecord[]): string | undefined {
   const [namesake] = others;
   if (others.length > 1) {
@@ -221,14 +221,14 @@ function takenUnder({ released }: Binding, record: ShownRecord | undefined): str
     : `the former record of ${released.address}`;
 }
 
-/** The new state entry of a record that needs no write. */
+/** Returns the new state entry of a record that needs no write. */
 function settledEntry(
   { facts, differences, found, manual }: ComparedFacts,
   record: ShownRecord,
   fresh: boolean,
 ): ResourceEntry | undefined {
   const { entry } = facts.binding;
-  // An import is recorded only once it is complete. Until then, the import continues.
+  // While values are open, only the id of an import is recorded, and the next plan continues the import.
   if (differences.open.length > 0) return fresh ? importedEntry(record.id) : undefined;
   return stateEntryOf({
     kind: facts.kind,
@@ -248,7 +248,7 @@ function remark(message: string): Remark {
   return { message };
 }
 
-/** Details that every planned resource has if its record was read. */
+/** Returns the details of a planned resource that come from the comparison with its record. */
 function observedDetails(
   facts: Facts,
   { record, differences, hasStep }: Pick<ComparedFacts, 'record' | 'differences'> & { readonly hasStep: boolean },
@@ -261,7 +261,7 @@ function observedDetails(
   };
 }
 
-/** Lets the apply of a saved plan detect whether the record has changed. */
+/** Returns the digest by which the apply of a saved plan detects a changed record. */
 function digest(facts: Facts, record: ShownRecord | undefined): Partial<PlannedResource> {
   if (record === undefined) return {};
   return { observed_digest: digestOf(facts.kind, { record, leaves: facts.leaves, salt: facts.salt }) };
@@ -280,7 +280,7 @@ function updateReason(changes: readonly PlannedChange[], adopting: boolean): str
   return causes.has('drift') ? 'the platform drifted from the manifest' : 'the manifest changed';
 }
 
-/** A clause about references whose target changed, if neither the manifest nor the record itself did. */
+/** Returns a clause about references whose target has a new record although neither the manifest nor this record changed. */
 function referentsClause(changes: readonly PlannedChange[]): string | undefined {
   const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
   if (addresses.length === 0) return undefined;
@@ -288,7 +288,7 @@ function referentsClause(changes: readonly PlannedChange[]): string | undefined 
   return `it refers to ${addresses.join(', ')}, which ${have}`;
 }
 
-/** A manual step for each change. */
+/** Returns a manual step for each change. */
 export function manualSteps(
   { kind, leaves, binding, gone, records }: Pick<Facts, 'kind' | 'leaves' | 'binding' | 'gone' | 'records'>,
   changes: readonly PlannedChange[],
@@ -298,7 +298,7 @@ export function manualSteps(
   const named = leavesOf(kind, binding.resource.spec);
   const plain = plainLeaves(leaves);
   const known = { ...(record as JsonObject | undefined), ...plain };
-  // Without the shown record, which may contain a secret of the manifest.
+  // The label must not use the shown record, which may contain a secret of the manifest.
   const label = (kind.routes?.label ?? kind.label)({ ...plain, id: record?.id ?? binding.resource.name });
   return changes.map(({ path, before, after }): NextStep => {
     const wanted = named.get(path);
@@ -320,7 +320,7 @@ export function manualSteps(
   });
 }
 
-/** Warnings about fields that were not read right after they were sent and now have another value. */
+/** Returns warnings about fields that were not read right after they were sent and now have another value. */
 function unclearWarnings(paths: readonly LeafPath[]): Remark[] {
   return paths.map((path) => ({
     message: `${path} differs, but it could not be read after the last apply: the platform or a person may have changed it.`,

@@ -79,7 +79,7 @@ function decided(facts: Facts): Decision {
   }
 }
 
-/** The observed record, if a person closed it as an orphan and the manifest does not name it. */
+/** Returns the orphan of the observed record, if a person closed it and the manifest does not name its id. */
 function closedRecord({ binding, observation, records }: Facts): Orphan | undefined {
   const { entry, pending, resource, released } = binding;
   if (entry !== undefined || pending !== undefined) return undefined;
@@ -97,7 +97,7 @@ function refusedClosed(facts: Facts, { id, closed }: Orphan): Decision {
   return without(facts, 'blocked', { reason, steps });
 }
 
-/** A known record is not found: the platform may lag or fail, or the record was deleted. Only a person can decide. */
+/** Decides for a known record that is not found. The platform may lag or fail, or the record was deleted: only a person can decide. */
 function missing(facts: Facts): Decision {
   const { binding, kind, returned } = facts;
   const { entry, released, resource } = binding;
@@ -120,7 +120,7 @@ function missing(facts: Facts): Decision {
   return without(facts, 'blocked', { reason, steps });
 }
 
-/** The record belongs to another workspace, where this run must not write. */
+/** Blocks a resource whose record belongs to another workspace, where this run must not write. */
 function foreign(facts: Facts, workspaceId: string): Decision {
   const { entry, resource } = facts.binding;
   const reason = `its record ${entry?.id ?? resource.id} belongs to workspace ${workspaceId}, not to the selected one`;
@@ -169,7 +169,7 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
 }
 
 /**
- * Fields that a new record needs because of another field, and that the manifest leaves out: a provider without its key does not work.
+ * Warns about fields that a new record needs because of another field and that the manifest leaves out, such as the key of a provider.
  */
 function missingSecrets({ kind, leaves }: Facts): Remark[] {
   return Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) => {
@@ -179,7 +179,7 @@ function missingSecrets({ kind, leaves }: Facts): Remark[] {
   });
 }
 
-/** An unknown create whose record cannot be found: only a person can resolve it. */
+/** Decides for an unknown create whose record cannot be found. Only a person can resolve it. */
 function unknownCreate(facts: Facts, { since }: PendingCreate): Decision {
   const address = addressInState(facts);
   const isListed = facts.kind.naturalKeyOf !== undefined;
@@ -202,7 +202,7 @@ function unknownCreate(facts: Facts, { since }: PendingCreate): Decision {
   return without(facts, 'unknown', { reason, steps });
 }
 
-/** The address of the open create. Until an apply, a renamed resource has its earlier one. */
+/** Returns the address of the unknown create. A renamed resource keeps its earlier address until an apply. */
 function addressInState({ binding }: Facts): string {
   return binding.previousAddress ?? binding.resource.address;
 }

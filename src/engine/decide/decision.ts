@@ -18,9 +18,9 @@ export interface OwnFacts {
   readonly binding: Binding;
   readonly kind: Kind;
   readonly mayReplace: boolean;
-  /** Send fields again that the platform did not apply. */
+  /** True if fields that the platform did not apply are sent again. */
   readonly retryIgnored: boolean;
-  /** A new record may replace a missing one. */
+  /** True if a new record may replace a missing one. */
   readonly mayRecreate: boolean;
   readonly fingerprints: Fingerprints;
   readonly salt: string;
@@ -31,42 +31,42 @@ export interface Facts extends OwnFacts {
   readonly observation: Observation;
   /** The managed leaves, with references resolved as far as possible. */
   readonly leaves: Leaves;
-  /** A step for each reference that only a person can fulfil. */
+  /** The next steps for references that cannot be resolved yet. */
   readonly missing: readonly NextStep[];
-  /** Targets of references that have an id, but whose record is missing. */
+  /** Targets of references whose id is known, but whose record is missing. */
   readonly gone: ReadonlySet<Address>;
   /** Other records with the natural key of the manifest. */
   readonly sameKey: readonly ShownRecord[];
   /** Another address that already has the observed record. */
   readonly holder: Address | undefined;
-  /** Another declared resource that already has the first of these records. */
+  /** Another resource that already manages the first record of `sameKey`, and that this run does not release. */
   readonly sameKeyHolder: Address | undefined;
   /** Another address with an unknown create of the same natural key. */
   readonly concurrentCreate: Address | undefined;
   /** Records that may be the result of an unknown create. */
   readonly candidates: readonly Candidate[];
-  /** Former records of the address that the platform shows again after it had reported them missing. */
+  /** Former records of the address that the platform reported missing and now shows again. */
   readonly returned: readonly Orphan[];
   readonly records: KnownRecords;
 }
 
 export interface Decision {
   readonly planned: PlannedResource;
-  /** The record's id after the apply, if it is known. */
+  /** The id of the record after the apply, if it is known. */
   readonly id: string | undefined;
-  /** The new state entry if nothing is written, from an import or from what a read showed. */
+  /** The new state entry, from an import or a read. Undefined if a write follows, or if there is nothing to record. */
   readonly settled: ResourceEntry | undefined;
   readonly warnings: readonly Remark[];
   /** Records that an update would refer to and that this run did not read. */
   readonly unchecked?: readonly NamedRecord[];
 }
 
-/** The decision for a resource that waits for a person to fulfil a reference. */
+/** Returns the decision for a resource whose references cannot be resolved yet. */
 export function waiting(facts: Facts, steps: readonly NextStep[], changes: readonly PlannedChange[] = []): Decision {
   return without(facts, 'manual', { reason: 'waits for a record it refers to', changes, steps: [...steps] });
 }
 
-/** Nothing is written. */
+/** Returns a decision that writes nothing. */
 export function without(facts: Facts, action: Action, details: PlannedDetails): Decision {
   return {
     planned: plannedAs(facts, action, details),
@@ -98,13 +98,13 @@ export function formsOf(leaves: Leaves): Record<string, Json> {
   return Object.fromEntries([...leaves].map(([path, value]) => [path, toForms(value)]));
 }
 
-/** The step in the dashboard that creates a record of a kind without a create endpoint. */
+/** Returns the dashboard step that creates a record of a kind without a create endpoint. */
 export function creationStep({ kind, leaves }: Facts): NextStep {
   const instruction = kind.manualCreateStep?.(plainLeaves(leaves)) ?? 'Create it in the dashboard.';
   return { action: 'dashboard', instruction };
 }
 
-/** The leaves without secrets, for a sentence about the record. */
+/** Returns the leaves without secrets, for a sentence about the record. */
 export function plainLeaves(leaves: Leaves): JsonObject {
   return Object.fromEntries(
     [...leaves].filter(([, value]) => !isTainted(value)).map(([path, value]) => [path, toForms(value)]),
@@ -113,9 +113,9 @@ export function plainLeaves(leaves: Leaves): JsonObject {
 
 export interface RunFacts extends Pick<Bound, 'allowReplace' | 'allowRecreate'> {
   readonly state: State;
-  /** Prepared for all secrets of the resources and for the texts of `textsToMask`. */
+  /** Prepared for all secrets of the resources and for the values of `textsToMask`. */
   readonly fingerprints: Fingerprints;
-  /** Send fields again that the platform did not apply. */
+  /** True if fields that the platform did not apply are sent again. */
   readonly retryIgnored?: boolean;
 }
 

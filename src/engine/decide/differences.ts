@@ -29,19 +29,19 @@ export interface CompareInput {
 
 export interface Differences {
   readonly changes: readonly PlannedChange[];
-  /** Sent before, but the platform kept its own value, which is given here; undefined if it is secret. */
+  /** Fields that were sent before, with the own value that the platform kept; undefined if it is secret. */
   readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
-  /** In sync, but it is unknown whether the platform normalized the value or somebody changed it since. */
+  /** Fields in sync for which it is unknown whether the platform normalized the value or somebody changed it since. */
   readonly unclear: readonly LeafPath[];
-  /** In sync according to the state: the platform does not show these fields. */
+  /** Fields that the platform does not show and that are in sync according to the state. */
   readonly unverified: readonly LeafPath[];
-  /** In sync, so they count as applied. */
+  /** Fields that count as applied, with their desired values. */
   readonly settled: Leaves;
-  /** Settled although others changed them, which is allowed. */
+  /** Settled fields whose shown value differs, as `ignore_drift` allows. */
   readonly driftIgnored: ReadonlySet<LeafPath>;
-  /** In sync because others may change them, while the desired value is not known yet. They are not recorded. */
+  /** Fields that need no change, but whose desired value is not known yet. They are not recorded. */
   readonly open: readonly LeafPath[];
-  /** Recorded, but no longer in the manifest. */
+  /** Recorded fields that are no longer in the manifest. */
   readonly released: readonly LeafPath[];
 }
 
@@ -107,14 +107,15 @@ function compareFields(facts: CompareInput) {
   };
 }
 
-/** The value that the platform shows in place of the one that was sent. */
+/** Returns the value that the platform kept instead of the sent one; undefined if it is secret. */
 function keptValue(facts: CompareInput, path: LeafPath, desired: Value): Json | undefined {
   const isSecret = isTainted(desired) || isMasked(recordedOf(facts.entry, path));
   return isSecret ? undefined : (observedAt(facts, path) as Json | undefined);
 }
 
 /**
- * Without a read, the baseline of the last apply is used. Null if somebody cleared the field and the platform leaves out empty fields.
+ * Returns the shown value of a field or, without a read, its baseline. Null if somebody cleared the field and the platform leaves out
+ * empty fields.
  */
 function observedAt({ kind, record, entry }: CompareInput, path: LeafPath): unknown {
   if (record !== undefined) return isCleared(kind, { entry, record }, path) ? null : shownAt(kind, record, path);
@@ -156,7 +157,7 @@ function changeOf(facts: CompareInput, path: LeafPath, verdict: Verdict & { inSy
   };
 }
 
-/** The changes of a create: all leaves that it sends, and those that a person must set afterwards. */
+/** Returns the changes of a create: all leaves that it sends, and those that a person must set afterwards. */
 export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprints): PlannedChange[] {
   return [...leaves.keys()].sort().map((path) => {
     const desired = leaves.get(path) as Value;
@@ -174,7 +175,7 @@ export function creationOf(kind: Kind, leaves: Leaves, fingerprints: Fingerprint
   });
 }
 
-/** The value as shown in a plan. A future id is shown as its address. */
+/** Returns a value in the form of a plan, in which an address represents the id of a future record. */
 function afterOf(value: Value): Json {
   if (value instanceof Reference) return { unknown_until_apply: value.address };
   if (isSpecial(value)) return '(known after apply)';
@@ -182,8 +183,8 @@ function afterOf(value: Value): Json {
 }
 
 /**
- * The fingerprint of a masked value. If the value is more than a secret, a digest of all of it, so that a change beside the secret also
- * shows. As slow to guess as its fingerprints.
+ * Returns the fingerprint of a masked value. If the value contains more than a secret, returns a digest of all of it, which detects every
+ * change. A digest is as slow to guess as the fingerprints in it.
  */
 function fingerprintIn(masked: Json | undefined): string | undefined {
   if (masked === undefined || !isMasked(masked)) return undefined;
@@ -191,10 +192,10 @@ function fingerprintIn(masked: Json | undefined): string | undefined {
   return createHash('sha256').update(canonicalJson(masked)).digest('base64url');
 }
 
-/** By kind and id: the current or former address of a record. */
+/** The current or former address of each record, by kind and id. */
 type Owners = ReadonlyMap<string, Address>;
 
-/** Targets whose record changed although the reference did not. Empty if the manifest changed, or if no record did. */
+/** Returns the targets that have a new record although the references are unchanged. Empty if the manifest changed. */
 function movedReferences(
   rule: FieldRule,
   { desired, recorded }: { readonly desired: Value; readonly recorded: Json | undefined },

@@ -8,9 +8,9 @@ import {
 import type { Plan } from './make-plan.ts';
 
 /**
- * The drift since the last apply: a plan without everything else. Each resource shows what an apply would restore; changes of the
- * manifests alone count as no action. A record of another workspace is not compared and becomes a warning. Side effects of writes and
- * publishing are left out.
+ * Returns the drift since the last apply, as a plan without everything else. The changes of each resource are those that an apply would
+ * restore. A resource that only the manifest changed has no action. A record of another workspace is not compared and becomes a warning.
+ * Side effects of writes and publishing are left out.
  */
 export function driftOf({ document: planned, observed }: Plan): PlanDocument {
   const { violations: _, ...document } = planned;
@@ -47,7 +47,7 @@ export function hasDrift(drift: PlanDocument): boolean {
   return drift.resources.some(({ action }) => action !== 'noop');
 }
 
-/** True if the platform does not have the applied value: it drifted or was never accepted. */
+/** True if the platform does not have the applied value, because it drifted or the platform never applied it. */
 export function isDrift({ cause, not_applied: isKept }: PlannedChange): boolean {
   return cause !== 'manifest' || isKept === true;
 }

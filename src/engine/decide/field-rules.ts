@@ -6,7 +6,7 @@ import type { Value } from '../../values/value.ts';
 
 const PLAIN: FieldRule = {};
 
-/** The rule of a leaf. A rule for a config object applies to all its leaves. */
+/** Returns the rule of a leaf. A rule for a config object applies to all its leaves. */
 export function ruleOf(kind: KindSchema, path: LeafPath): FieldRule {
   return kind.fields[path] ?? kind.fields[rootOf(path)] ?? PLAIN;
 }
@@ -15,7 +15,7 @@ export function leavesOf(kind: KindSchema, spec: { readonly [key: string]: Value
   return flatten(spec, (path) => kind.fields[path]?.opaque === true);
 }
 
-/** The shown value of a managed leaf; undefined if it is not shown, or if the field is write-only and its value cannot be trusted. */
+/** Returns the shown value of a leaf; undefined if it is not shown, or if the field is write-only: its value cannot be trusted. */
 export function shownAt(kind: KindSchema, record: object | undefined, path: LeafPath): unknown {
   return ruleOf(kind, path).writeOnly === true ? undefined : valueAt(record, path);
 }
@@ -25,12 +25,12 @@ export function isConfigObject(kind: KindSchema, root: string): boolean {
   return configObject(kind, root) !== undefined;
 }
 
-/** All leaves that a config object may have; empty for other fields. */
+/** Returns all leaves that a config object may have; empty for other fields. */
 export function fieldsOf(kind: KindSchema, root: string): LeafPath[] {
   return Object.keys(configObject(kind, root)?.shape ?? {}).map((key) => `${root}.${key}`);
 }
 
-/** The request's schema of a top-level field or of a field of a config object; undefined if requests do not have it. */
+/** Returns the request schema of a top-level field or of a field of a config object; undefined if requests do not have the field. */
 export function fieldSchema(kind: KindSchema, path: LeafPath): z.ZodType | undefined {
   const root = rootOf(path);
   const shape: Readonly<Record<string, unknown>> =
@@ -46,12 +46,12 @@ function configObject(kind: KindSchema, root: string): z.ZodObject | undefined {
   return inner instanceof z.ZodObject ? inner : undefined;
 }
 
-/** A key for the natural key of a kind: natural keys are unique only within a kind. */
+/** Combines a kind and a natural key, because natural keys are unique only within a kind. */
 export function keyIn(kind: string, naturalKey: string): string {
   return `${kind}/${naturalKey}`;
 }
 
-/** The natural key of a managed record, if it is recorded and not secret. */
+/** Returns the natural key of a managed record, if it is recorded and not secret. */
 export function recordedKey(kind: KindSchema | undefined, entry: ResourceEntry | undefined): string | undefined {
   return entry && kind?.naturalKey?.(entry.recorded)?.key;
 }

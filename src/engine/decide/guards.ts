@@ -12,7 +12,7 @@ interface GuardInput {
   isManaged(resource: PlannedResource): boolean;
 }
 
-/** The guards that an apply of these resources would trip, each with the reason. */
+/** Returns the guards that an apply of these resources would trip, each with the reason. */
 export function trippedGuards(planned: readonly PlannedResource[], facts: GuardInput): PlanDocument['guards'] {
   return [...largeChange(planned, facts), ...ownerChanges(planned, facts)];
 }
@@ -55,7 +55,7 @@ function* ownerChanges(
       planned.filter(({ kind, action }) => kind === name && action === 'update').map((each) => [each.id, each]),
     );
     const changeOf = (record: ShownRecord) => updates.get(record.id)?.changes.find(({ path }) => path === field);
-    // A secret value may be anything, so it counts as a new one.
+    // A secret value is unknown. Null ensures that it does not count as the value of an owner.
     const newValue = (record: ShownRecord) => {
       const change = changeOf(record);
       return change === undefined ? undefined : (change.after ?? null);

@@ -16,13 +16,15 @@ export interface NamedRecord {
 
 /** Facts about records by kind and id, from the state, the orphan list and the reads of this run. */
 export interface KnownRecords {
+  /** The addresses of managed records. */
   readonly holders: ReadonlyMap<string, Address>;
+  /** The current or former addresses of records. */
   readonly owners: ReadonlyMap<string, Address>;
-  /** Records that are missing from the platform, with their addresses, if any. */
+  /** Records that are missing from the platform, with their addresses, if known. */
   readonly missing: ReadonlyMap<string, Address | undefined>;
   /** Records that this run read. */
   readonly seen: ReadonlySet<string>;
-  /** Records that a person handed over or keeps outside voxform. Only a person can import them again. */
+  /** Orphans that a person handed over or keeps outside voxform. Only a person can import them again. */
   readonly closedOrphans: ReadonlyMap<string, Orphan>;
 }
 
@@ -40,7 +42,7 @@ interface RecordSources extends Pick<Bound, 'bindings'> {
   readonly observed: Observed;
 }
 
-/** Each index is built on first use: most decisions need none. */
+/** Most indexes are built on first use, because most decisions need none. */
 export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
   const holders = managedRecords(state);
@@ -70,7 +72,7 @@ export function knownRecords(input: RecordSources): KnownRecords {
   };
 }
 
-/** Missing records of this run. Without a refresh, the state alone decides. */
+/** Returns the records that are missing in this run. Without a refresh, the state alone decides. */
 function knownMissing(
   { bindings, state, observed }: RecordSources,
   owners: KnownRecords['owners'],
@@ -101,7 +103,7 @@ function seenRecords({ records, lists }: Observed): ReadonlySet<string> {
   return seen;
 }
 
-/** By kind and natural key: the address of an unknown create, the last by name if there are several. */
+/** Returns the address of the unknown create for each kind and natural key; the last by name if there are several. */
 export function unknownCreatesByKey({ state }: Pick<RecordSources, 'state'>): ReadonlyMap<string, Address> {
   const sorted = [...state.pending].sort(([a], [b]) => compareText(a, b));
   return new Map(
@@ -111,7 +113,7 @@ export function unknownCreatesByKey({ state }: Pick<RecordSources, 'state'>): Re
   );
 }
 
-/** Finds the listed records of a kind with a natural key. */
+/** Returns a function that finds the listed records of a kind with a natural key. */
 export function sameKeyIn({ lists }: Observed): (kind: string, key: string | undefined) => readonly ShownRecord[] {
   const indexes = new Map(
     [...lists].map(([name, records]) => [name, Map.groupBy(records, (each) => kindNamed(name).naturalKeyOf?.(each))]),

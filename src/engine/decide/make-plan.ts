@@ -19,7 +19,7 @@ import { renameWarnings } from './renames.ts';
 
 export interface PlanInput extends DecideInput {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
-  /** Whether the recorded records were read. */
+  /** False if the records in the state were not read. */
   readonly refresh: boolean;
   readonly guards: Guards;
   readonly version: string;
@@ -94,14 +94,14 @@ export function makePlan(input: PlanInput): Plan {
   };
 }
 
-/** A record that moves from a released address to another is released first; otherwise it would become an orphan. */
+/** Makes an import wait for the release of the same record at another address. Otherwise the record would become an orphan. */
 function afterRelease(planned: PlannedResource, leaving: ReadonlyMap<string, PlannedResource>): PlannedResource {
   const holder = planned.adopted && planned.id !== null && leaving.get(idKey(planned.kind, planned.id));
   if (!holder) return planned;
   return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
 }
 
-/** Entries and unknown creates in the state that no manifest declares. */
+/** Plans the entries and unknown creates in the state that no manifest declares. */
 function undeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
   const taken = new Set(planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]));
   const isOpen = (address: Address): boolean =>
@@ -143,7 +143,7 @@ function forgottenAs<T>(base: T, { id, missing_since: since }: ResourceEntry) {
   };
 }
 
-/** Two records may now serve the same purpose: the one that was reported missing, and its replacement. */
+/** Warns that two records may now serve the same purpose: one that was reported missing, and its replacement. */
 function returnedWarning({ kind, id, address }: Orphan, { state }: PlanInput): PlanWarning {
   const holder = state.resources.get(address)?.id;
   const step = { action: 'import', address, id, reason: 'returned' } as const;

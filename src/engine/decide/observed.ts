@@ -7,13 +7,13 @@ export interface Observed {
   readonly records: ReadonlyMap<Address, Observation>;
   /** All records of the kinds that were listed. */
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
-  /** By lookup kind, then by name: the ids of that name. */
+  /** The ids that each name has, by lookup kind and name. */
   readonly lookups: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
-  /** Records that may be the result of unknown creates, the likeliest first. */
+  /** Records that may be the result of unknown creates, the most likely first. */
   readonly candidates: ReadonlyMap<Address, readonly Candidate[]>;
-  /** Orphans that were reported missing and are shown again; searched if a record is missing. */
+  /** Orphans that were reported missing and are shown again. They are searched for only if a record is missing. */
   readonly returned: readonly Orphan[];
-  /** By kind and id: records that others refer to, but that a read did not find. */
+  /** Records that others refer to but that a read did not find, by kind and id. */
   readonly missing?: ReadonlySet<string>;
 }
 
@@ -29,7 +29,7 @@ export type Observation =
       readonly status: 'shown';
       readonly record: ShownRecord;
       readonly published?: PublishedRecord | undefined;
-      /** Set if the recorded id was not found, but a record with the same natural key was. */
+      /** Present if the recorded id was not found, but a record with the same natural key was. */
       readonly successor?: true;
     }
   /** The platform has no record with the recorded id. The next read may find it again. */

@@ -6,10 +6,10 @@ import type { PlannedChange } from '../plan/plan-document.ts';
 import { ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** Names of records by kind and id: an address, with `former` before it if the address has another record now. */
+/** The name of each record, by kind and id: an address, prefixed with `former` if the address has another record now. */
 type Names = ReadonlyMap<string, string>;
 
-/** Names from the state, from this run's bindings, and from lookups. */
+/** Collects names from the state, from the bindings of this run, and from lookups. */
 export function namesOf(
   { resources, orphans }: Pick<State, 'resources' | 'orphans'>,
   bindings: ReadonlyMap<Address, { readonly id: string | undefined }>,
@@ -26,7 +26,7 @@ export function namesOf(
   return names;
 }
 
-/** Adds the names of the ids in each change. */
+/** Adds to each change the names of the ids in it. */
 export function withNames(
   changes: readonly PlannedChange[],
   kind: Kind | undefined,

@@ -9,7 +9,7 @@ import { sameValue } from './compare.ts';
 import { fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import { baselineOf, plainOf, recordedOf } from './state-entry.ts';
 
-/** The steps for a person after a record was written. No record means that the state entry was used. */
+/** Returns the steps for a person after a write. `record` is undefined if the plan used the state entry instead. */
 export function publishSteps({ publishing }: Kind, record: ShownRecord | undefined, isNew = false): NextStep[] {
   if (publishing === undefined) return [];
   const isFirst = isNew || (record !== undefined && publishing.draftStatus(record) === 'never');
@@ -18,7 +18,7 @@ export function publishSteps({ publishing }: Kind, record: ShownRecord | undefin
   return [{ action: 'publish', instruction: `In the dashboard, publish it: ${meanwhile}.`, meanwhile }];
 }
 
-/** A clause about the state of a draft compared with its published version, if there is something to report. */
+/** Returns a notice if the draft may differ from its published version, as a clause. */
 export function publicationNotices(
   { publishing }: Kind,
   record: ShownRecord | undefined,
@@ -45,7 +45,7 @@ interface DraftRecord {
 /** The changes that publishing a draft would make. */
 interface DraftDifferences {
   readonly changes: readonly PlannedChange[];
-  /** Fields and whole config objects with an unknown side. */
+  /** Fields, or whole config objects, whose draft or published value is unknown. */
   readonly unknown: readonly LeafPath[];
 }
 
@@ -95,7 +95,7 @@ interface PublicationGap {
   readonly version: ShownRecord;
 }
 
-/** Adds what publishing the current draft would change. */
+/** Adds a notice about the changes that publishing the current draft would make. */
 export function withGap(
   planned: PlannedResource,
   { unpublished }: Pick<PublicationGap, 'unpublished'>,
@@ -105,7 +105,7 @@ export function withGap(
   return { ...rest, notices: [`publishing would change ${listed(unpublished)}`] };
 }
 
-/** Adds that no published version could be read for the comparison. */
+/** Adds a notice that no published version could be read for the comparison. */
 export function withoutVersion(
   planned: PlannedResource,
   status: 'edited' | 'unclear',
@@ -116,7 +116,7 @@ export function withoutVersion(
   return { ...planned, notices: [editedNotice(status, why)] };
 }
 
-/** Adds what publishing after this update would also change; removes the publish step if it would change nothing. */
+/** Adds a notice about further changes that publishing makes after this update. Removes the publish step if it would change nothing. */
 export function withGapAfter(
   planned: PlannedResource,
   kind: Kind,

@@ -11,7 +11,7 @@ import type { DecideInput, Decision, Facts } from './decision.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
 import type { Observed } from './observed.ts';
 
-/** The leaves of a resource with references resolved as far as possible, and the reasons why it must wait. */
+/** Resolves the references of a resource as far as possible. Returns its leaves, and the steps that it must wait for. */
 export function resolveReferences(
   resource: Resource,
   decisions: ReadonlyMap<Address, Decision>,
@@ -42,7 +42,7 @@ export function resolveReferences(
           lookUp(reference, input.observed.lookups) ??
           (input.bindings.has(reference.address)
             ? decisions.get(reference.address)?.id
-            : // Not part of this run: only the state is known.
+            : // The target is not part of this run, so only the state knows it.
               input.state.resources.get(reference.address)?.id),
       ),
     ]),
@@ -80,12 +80,12 @@ export function idsByName(records: readonly LookupRecord[]): ReadonlyMap<string,
   );
 }
 
-/** The id of each name that only one record has. */
+/** Returns the id of each name that only one record has. */
 export function uniqueIds(records: readonly LookupRecord[]): ReadonlyMap<string, string> {
   return new Map([...idsByName(records)].flatMap(([name, [id, second]]) => (id && !second ? [[name, id]] : [])));
 }
 
-/** The id of the record that a reference names; undefined if none or several have the name. */
+/** Returns the id of the record that a reference names; undefined if there is none. */
 export function lookUp(reference: Reference, lookups: Observed['lookups']): string | undefined {
   return lookups.get(reference.kind)?.get(reference.target)?.[0];
 }
@@ -108,7 +108,7 @@ export function refuseDoubledNames(resources: readonly Resource[], lookups: Obse
   });
 }
 
-/** The manual step for a name that no record has. */
+/** Returns the dashboard step that adds a record with the name of a reference. */
 function additionStep(
   lookup: Lookup,
   { kind, target }: Reference,

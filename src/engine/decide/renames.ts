@@ -17,7 +17,7 @@ interface Pair {
 }
 
 /**
- * Warns about each create that resembles a record or an unknown create that left the manifests, in the scope of the run or not. The two
+ * Warns about each create that resembles a record or an unknown create that left the manifests, also outside the scope of the run. Both
  * share a value that no other record of the state has, and more fields agree than differ.
  */
 export function renameWarnings(
@@ -45,7 +45,7 @@ export function renameWarnings(
   });
 }
 
-/** By value of a field: the only record that has it; undefined if several have it. */
+/** The address of the only record with a value of a field, by field and value; undefined if several records have it. */
 type Holders = ReadonlyMap<string, Address | undefined>;
 
 function holdersOf(known: Known): Holders {
@@ -65,12 +65,12 @@ interface Candidates {
   readonly holders: Holders;
 }
 
-/** The record most similar to the new one; none if two are equally similar. */
+/** Finds the record most similar to the new one; none if two are equally similar. */
 function likeliest(
   { address, kind, desired = {} }: PlannedResource,
   { known, forgotten, holders }: Candidates,
 ): Pair[] {
-  // A secret is a name here and a fingerprint in the state.
+  // A secret cannot be compared: it is a name here and a fingerprint in the state.
   const values = Object.entries(desired).filter(([, value]) => !isSecret(value));
   const candidates = new Set(values.flatMap(([path, value]) => holders.get(keyOf(kind, path, value)) ?? []));
   const [best, second] = [...candidates]

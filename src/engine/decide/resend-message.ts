@@ -1,5 +1,5 @@
 /**
- * A separate file without imports, because `--help` loads it.
+ * Returns the warning of an update that may erase fields. This is a separate file without imports, because `--help` loads it.
  * @param names fields of one object; the last may be a count of unnamed fields.
  */
 export function resendMessage(names: readonly string[]): string {

@@ -5,18 +5,18 @@ import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
 import { dependenciesOf } from './order.ts';
 
-/** Restricts a run; without both, it covers all resources. */
+/** Restricts a run to some resources. Without targets and labels, the run covers all resources. */
 export interface Selection {
   readonly targets: readonly Address[];
   /** A resource must have all of these labels. */
   readonly labels: Readonly<Record<string, string>>;
-  /** True for the targets alone, without their references. */
+  /** True to select the targets without their references. */
   readonly alone?: boolean;
 }
 
 /**
- * The addresses in the scope of a run: the selected ones with all their references, unless `alone`; undefined for all. A target may be a
- * glob or an earlier name. An entry without a manifest has no labels, so only a target selects it.
+ * Returns the addresses in the scope of a run: the selected ones with all their references, unless `alone`; undefined for all. A target
+ * may be a glob or an earlier name. An entry without a manifest has no labels, so only a target selects it.
  * @throws UserError for an unknown target and for labels that no resource has.
  */
 export function scopeOf(
@@ -57,7 +57,7 @@ export function scopeOf(
   return scope;
 }
 
-/** The addresses that a glob matches. @throws UserError if there are none. */
+/** Returns the addresses that a glob matches. @throws UserError if there are none. */
 export function matching(glob: string, known: Iterable<Address>, option: string): Address[] {
   const matches = picomatch(glob, { dot: true });
   const found = [...known].filter((address) => matches(address));
@@ -68,7 +68,7 @@ export function matching(glob: string, known: Iterable<Address>, option: string)
   );
 }
 
-/** @throws UserError for an unknown address, with the nearest known one. */
+/** @throws UserError for an unknown address, with the most similar known one. */
 export function refuseUnknown(
   addresses: Iterable<Address>,
   { known, option }: { readonly known: ReadonlySet<Address>; readonly option?: string | undefined },

@@ -6,14 +6,14 @@ import { type LeafPath, type Leaves, rootOf, valueAt } from '../../values/path.t
 import { isTainted } from '../../values/value.ts';
 import { isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 
-/** The value of a leaf right after the last apply; undefined if unknown. */
+/** Returns the value that the platform showed right after the last apply; undefined if unknown. */
 export function baselineOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
   if (entry === undefined) return undefined;
   if (Object.hasOwn(entry.observed, path)) return entry.observed[path];
   return entry.unobserved.includes(path) ? undefined : recordedOf(entry, path);
 }
 
-/** The recorded value of a leaf, if any. */
+/** Returns the recorded value of a leaf, if any. */
 export function recordedOf(entry: ResourceEntry | undefined, path: LeafPath): Json | undefined {
   return entry !== undefined && Object.hasOwn(entry.recorded, path) ? entry.recorded[path] : undefined;
 }
@@ -36,7 +36,7 @@ export function isCleared(
   return (baselineOf(entry, path) ?? null) !== null;
 }
 
-/** The entry of an imported record until it was compared. */
+/** Returns the entry of an imported record before its first comparison. */
 export function importedEntry(id: string): ResourceEntry {
   return { id, adopted: true, recorded: {}, observed: {}, unobserved: [] };
 }
@@ -48,22 +48,22 @@ export interface EntryFacts {
   readonly settled: Leaves;
   /** Leaves that keep their recorded value. */
   readonly carried: Iterable<LeafPath>;
-  /** Settled leaves whose observed value comes from others and must not become the baseline. */
+  /** Settled leaves whose observed value others may have set, so that it must not become the baseline. */
   readonly driftIgnored: ReadonlySet<LeafPath>;
   /** Settled leaves for which the platform kept its own value. */
   readonly notApplied?: Iterable<LeafPath>;
   readonly previous: ResourceEntry | undefined;
   readonly adopted: boolean;
   readonly fingerprints: Fingerprints;
-  /** The record as a read after the last write shows it; undefined if only the answer to a write is known. */
+  /** The record as read after the last write; undefined if only the response to a write is known. */
   readonly read?: ShownRecord | undefined;
   /** Config objects whose earlier reads no longer count. */
   readonly resent?: readonly string[];
-  /** The value that counts as shown for a leaf; by default, the one in the record. */
+  /** Returns the value that counts as shown for a leaf; by default, the value in the record. */
   readonly shown?: (path: LeafPath) => unknown;
 }
 
-/** The state entry of a record after a write or a read. Texts to be masked must have been prepared. */
+/** Returns the state entry of a record after a write or a read. The fingerprints of `textsToMask` must be prepared. */
 export function stateEntryOf(facts: EntryFacts): ResourceEntry {
   const { kind, record, previous, fingerprints } = facts;
   const recorded: Record<LeafPath, Json> = {};
@@ -115,12 +115,12 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     ...(notApplied.length > 0 && { not_applied: notApplied }),
     ...(read.length > 0 && { read }),
   };
-  // Usually nothing changed: keep the existing entry.
+  // Keep the existing entry if nothing changed, as is usual.
   return previous !== undefined && jsonEqual(entry, previous) ? previous : entry;
 }
 
 /**
- * The texts that `stateEntryOf` and the comparison need fingerprints of, because the platform shows a value where a secret is or was
+ * Yields the values that `stateEntryOf` and the comparison need fingerprints of: those that the platform shows where a secret is or was
  * sent.
  */
 export function* textsToMask(
@@ -134,18 +134,18 @@ export function* textsToMask(
   }
 }
 
-/** True if a secret was sent, so the shown value must not be compared as it is. */
+/** True if a secret was sent, so that shown values must be compared by fingerprint. */
 export function recordsSecret(entry: ResourceEntry | undefined): boolean {
   if (entry === undefined) return false;
   return Object.values(entry.recorded).some(isMasked) || Object.values(entry.observed).some(isMasked);
 }
 
-/** The text of a shown value for its fingerprint. */
+/** Returns the text of a shown value for its fingerprint. */
 export function maskable(shown: unknown): string {
   return typeof shown === 'string' ? shown : canonicalJson(shown);
 }
 
-/** The plain value of a remembered one; undefined if it is secret. */
+/** Returns the plain value of one in the state; undefined if it is secret. */
 export function plainOf(remembered: Json | undefined): Json | undefined {
   return remembered === undefined || isMasked(remembered) ? undefined : opened(remembered);
 }

@@ -6,7 +6,7 @@ import type { Remark } from '../plan/plan-document.ts';
 import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
 
-/** The answer to a create shows all known fields. */
+/** Describes the response to a create, which is the only source of shown values. */
 export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
   return {
     notApplied: new Set(),
@@ -22,7 +22,7 @@ export interface ShownAfter {
   showsObject(root: string): boolean;
 }
 
-/** Finds values that differ from those sent, with a warning for each field. */
+/** Returns a warning for each field whose shown value differs from the sent one. */
 export function differencesFromSent(kind: Kind, sent: Leaves, after: ShownAfter): Remark[] {
   const kept = new Map<LeafPath, Json | undefined>();
   const warnings: string[] = [];
@@ -47,7 +47,7 @@ export function differencesFromSent(kind: Kind, sent: Leaves, after: ShownAfter)
   return [...keptWarnings(kept), ...warnings.map((message) => ({ message }))];
 }
 
-/** A warning for each field that kept the platform's own value. A value is undefined if it is secret. */
+/** Returns a warning for each field for which the platform kept its own value. A value is undefined if it is secret. */
 export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Remark[] {
   return [...kept].map(([path, value]) => ({
     message:
@@ -58,7 +58,7 @@ export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Rem
   }));
 }
 
-/** True for a warning that one of these fields kept the platform's own value. */
+/** True for a warning of `keptWarnings` about one of these fields. */
 export function isAboutKept({ next = [] }: Remark, paths: ReadonlySet<LeafPath>): boolean {
   return next.some((step) => step.action === 'retry_ignored' && paths.has(step.path));
 }

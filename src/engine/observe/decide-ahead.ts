@@ -11,15 +11,15 @@ import { NOTHING_KNOWN } from '../decide/known-records.ts';
 import type { Observation } from '../decide/observed.ts';
 import { recordsSecret } from '../decide/state-entry.ts';
 
-/** The last decision for a resource and its inputs. It usually still applies to a resource that was not loaded again. */
+/** The last decision for each resource, with its inputs. It usually still applies if the resource was not loaded again. */
 const lastDecisions = new WeakMap<
   Resource,
   { readonly from: readonly unknown[]; readonly observation: Observation; readonly decision: Decision }
 >();
 
 /**
- * Decides resources that depend only on their manifest and record while other reads are in flight: most of a plan with few changes. The
- * decisions are those of `decideAll`.
+ * Decides resources that depend only on their manifest and record while other reads are in flight. In a plan with few changes, these are
+ * most resources. The decisions are equal to those of `decideAll`.
  */
 export class DecidingAhead {
   readonly #decisions = new Map<Address, Decision>();
@@ -36,11 +36,11 @@ export class DecidingAhead {
 
   take(binding: Binding, observation: Observation): void {
     this.#seen.push({ binding, observation });
-    // Let the next requests start before a batch of answers is decided.
+    // Let the next requests start before a batch of responses is decided.
     if (this.#seen.length === 1) setImmediate(() => setImmediate(() => this.decide()));
   }
 
-  /** Decides the records so far. Never throws: an error occurs again when everything is decided. */
+  /** Decides the resources added so far. Never throws: an error occurs again when all resources are decided. */
   decide(): void {
     for (const { binding, observation } of this.#seen.splice(0)) {
       const { resource } = binding;
@@ -72,7 +72,7 @@ export class DecidingAhead {
         this.#decisions.set(resource.address, decision);
         lastDecisions.set(resource, { from, observation, decision });
       } catch {
-        // The same error ends the run when everything is decided.
+        // The same error ends the run when all resources are decided.
       }
     }
   }

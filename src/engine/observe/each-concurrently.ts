@@ -1,4 +1,4 @@
-/** Runs at most `concurrency` calls at once. The first failure stops it. */
+/** Calls `run` for each item, at most `concurrency` at once. Rejects at the first failure and then starts no further calls. */
 export async function eachConcurrently<T>(
   items: readonly T[],
   concurrency: number,

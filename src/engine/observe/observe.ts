@@ -17,12 +17,12 @@ import type { ObserveOptions } from './read-records.ts';
 export interface PlanRequest extends Omit<ObserveOptions, 'workspaceId'>, BindingRequest, PublicationsRequest {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
   readonly guards: Guards;
-  /** Send fields again that the platform did not apply. */
+  /** Sends fields again that the platform did not apply. */
   readonly retryIgnored?: boolean;
   readonly version: string;
-  /** Reads that were started before. Their start counts as the time of the observation. */
+  /** Reads that were started earlier. Their start counts as the time of the observation. */
   readonly ahead?: ReadAhead | undefined;
-  /** Add the routes that lead to each changing record; reads lists if needed. */
+  /** Adds the routes of each changing record, and reads lists if needed. */
   readonly routes?: boolean;
   now(): Date;
 }
@@ -37,7 +37,7 @@ export interface Snapshot {
 }
 
 /**
- * Reads everything that the run needs, each record once, and decides independent resources meanwhile.
+ * Reads everything that the run needs, each record once. Meanwhile decides the resources that do not depend on others.
  * @throws PlatformError if a read fails, except for a missing record.
  * @throws UserError if all records belong to other workspaces, or if all recorded ones are missing.
  */
@@ -63,7 +63,7 @@ export function observeOptions(request: PlanRequest): ObserveOptions {
   return { ...request, workspaceId: request.workspace.id };
 }
 
-/** Values shown where a secret is or was sent. They are compared by fingerprint, like the secret itself. */
+/** Yields the values that are shown in place of secrets. They are compared by fingerprint, like the secrets themselves. */
 function* shownSecrets({ bindings }: Bound, observed: Observed): Generator<string> {
   for (const [address, observation] of observed.records) {
     const binding: Binding | undefined = bindings.get(address);

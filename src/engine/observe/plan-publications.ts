@@ -10,17 +10,17 @@ import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './read-records.ts';
 
-/** The number of unchanged drafts that one plan compares: a plan without changes must not cost more reads. */
+/** The maximum number of drafts without an update that one plan compares. A plan without changes must need few reads. */
 const MAX_UNCHANGED = 10;
 
-/** By record id: the result of a comparison and its inputs, so that a loop compares each draft once. */
+/** The result of each comparison and a digest of its inputs, by record id. With it, a loop compares each draft only once. */
 export type ComparedDrafts = Map<string, { readonly from: string; readonly unpublished: readonly LeafPath[] }>;
 
 export interface PublicationsRequest {
   /** The drafts to compare with their published version: those that the plan updates and a few others, or all. */
   readonly publications?: 'changes' | 'all' | undefined;
   /**
-   * Results of earlier plans in this process. With it, edited drafts are also among the few others, so that all are compared after some
+   * Results of earlier plans in this process. With them, the few others include edited drafts, so all drafts are compared after some
    * plans.
    */
   readonly comparedDrafts?: ComparedDrafts | undefined;
@@ -73,7 +73,7 @@ export async function planWithPublications(
   return { ...plan, document: { ...plan.document, resources } };
 }
 
-/** Changes if the draft, its published version or its state entry changes. */
+/** Returns a digest that changes if the draft, its published version or its state entry changes. */
 function basisOf({ version, published_at, updated_at }: ShownRecord, entry: ResourceEntry | undefined): string {
   const facts = [version, published_at, updated_at, entry?.recorded, entry?.observed];
   return hash('sha256', JSON.stringify(facts), 'base64');

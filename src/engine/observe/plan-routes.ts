@@ -11,10 +11,10 @@ import { type NamedRoutes, namedRoutes, type RoutingKind, routingKinds, withRout
 import { type ObserveOptions, readList } from './read-records.ts';
 
 /**
- * Adds the routes that lead to each changing record, and reads the lists that this needs. If a list cannot be read, the changing records
- * may name its items; the plan gets a warning.
+ * Adds the routes of each changing record, and reads the lists that this needs. If a list cannot be read, the plan gets a warning, and
+ * the routes that the changing records name themselves.
  * @param desired all resources of the manifests.
- * @throws only errors that end the run.
+ * @throws only if the run was interrupted, or for a bug.
  */
 export async function planWithRoutes(plan: Plan, desired: readonly Resource[], options: ObserveOptions): Promise<Plan> {
   const lists = new Map<string, readonly ShownRecord[]>(plan.observed.lists);
@@ -72,10 +72,10 @@ function unknownUse({ routes: { noun, ways } }: RoutingKind, why: string): PlanW
   return { address: null, message: `how ${noun}s use the changed resources (${which}) is not known: ${why}` };
 }
 
-/** Characters. Shorter secrets also occur in ordinary words. */
+/** The minimum length of a secret that is searched for inside values. Shorter secrets also occur in ordinary words. */
 const longSecret = 8;
 
-/** Finds fields that a manifest or the state marks as secret, and values that contain a secret of the manifests. */
+/** Returns a predicate for fields that a manifest or the state marks as secret, and for values that contain a secret. */
 function secretFields(
   desired: readonly Resource[],
   { state }: ObserveOptions,

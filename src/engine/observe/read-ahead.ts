@@ -9,7 +9,7 @@ interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId'
   now(): Date;
 }
 
-/** The result of a read; undefined if it failed too early to keep the failure. */
+/** The result of a read; undefined if it failed before failures may be kept. */
 type Started<T> = Promise<T | undefined>;
 
 interface ExpectedRecord {
@@ -20,7 +20,7 @@ interface ExpectedRecord {
 
 /**
  * Starts the reads of a plan while the manifests are still being loaded: known records as their declarations appear, and the lists of
- * kinds and lookups in use. Each result is handed out once, so that a second read sees the platform as it is then.
+ * kinds and lookups in use. Each result is returned only once, so that a second read gets current values.
  */
 export class ReadAhead {
   readonly since: Date;
@@ -28,7 +28,7 @@ export class ReadAhead {
   readonly #records = new Map<string, ExpectedRecord>();
   readonly #lists = new Map<string, Started<readonly ShownRecord[]>>();
   readonly #lookups = new Map<string, Started<readonly LookupRecord[]>>();
-  /** All lists that were started, including those handed out. */
+  /** All lists that were started, including those already returned. */
   readonly #listed = new Set<string>();
   readonly #queue: ExpectedRecord[] = [];
   #next = 0;
@@ -41,7 +41,7 @@ export class ReadAhead {
     this.since = options.now();
   }
 
-  /** Called for each declaration; long texts of its spec are replaced by the same strings of the state. */
+  /** Called for each declaration. Replaces long strings of its spec with the equal strings of the state. */
   declared(address: Address, spec?: unknown): void {
     const known = this.#options.state.resources.get(address);
     internStringsOf(known, spec);
@@ -67,14 +67,14 @@ export class ReadAhead {
   }
 
   /**
-   * Called when all manifests are loaded. Their secrets are now known to the redactor, so failures may be kept from here on. Records
-   * whose read failed before are read again.
+   * Called when all manifests are loaded. The redactor then knows their secrets, so failures may be kept from then on. Records whose read
+   * failed earlier are read again.
    */
   manifestsRead(): void {
     this.#keepsFailures = true;
   }
 
-  /** The read of a record, started now if it was expected but not yet started. */
+  /** Returns the read of a record, and starts it if it is only queued; undefined if the record was not declared. */
   record(kind: Kind, id: string): Started<Observation> | undefined {
     const key = idKey(kind.name, id);
     const expected = this.#records.get(key);

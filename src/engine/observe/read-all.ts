@@ -18,7 +18,7 @@ import { searchCandidates } from './search-candidates.ts';
 interface ReadAllContext extends ObserveOptions {
   readonly workspace: { readonly baseUrl: string };
   readonly ahead?: ReadAhead | undefined;
-  /** Called for each record that is read by id, as soon as it was read. */
+  /** Called for each record that is read by id, as soon as it is read. */
   onObserved?(binding: Binding, observation: Observation): void;
 }
 
@@ -96,7 +96,7 @@ async function readUnlisted(bindings: readonly Binding[], reading: ReadRun): Pro
   );
 }
 
-/** The list that was started before, counted now, or else a new read. */
+/** Returns the list that was read ahead, or else reads it. Counts its records as progress. */
 async function listOf<T>(
   source: Parameters<typeof readList<T>>[0],
   started: Promise<readonly T[] | undefined> | undefined,
@@ -137,7 +137,7 @@ async function readOne(binding: Binding, options: ReadAllContext): Promise<Obser
   };
 }
 
-/** One more read, only for an import whose record hides fields of the manifest. */
+/** Reads the published version, only for an import whose record hides fields of the manifest. */
 async function publishedOf(
   kind: Kind,
   { binding, record, options }: { binding: Binding; record: ShownRecord; options: ObserveOptions },
@@ -149,7 +149,7 @@ async function publishedOf(
   return hides ? kind.published(options.client, record) : undefined;
 }
 
-/** Fewer missing records are plausible deletions. */
+/** The minimum number of missing records that cannot be ordinary deletions. */
 const MIN_SUSPICIOUS = 3;
 
 function refuseWhenAllMissing(
@@ -172,7 +172,8 @@ function refuseWhenAllMissing(
 const REMEMBERED: Observation = { status: 'remembered' };
 
 /**
- * The records that do not exist, with one read each, for kinds that can be read by id. A record that cannot be read counts as existing.
+ * Returns the keys of the records that do not exist. Reads each record once, if its kind can be read by id. A record counts as existing
+ * if its read fails.
  */
 export async function missingAmong(
   mentions: readonly { readonly kind: string; readonly id: string }[],
@@ -197,8 +198,8 @@ async function isMissing(kind: Kind, id: string, options: ObserveOptions): Promi
 }
 
 /**
- * Orphans of these kinds that were reported missing and are shown again: one of them may be the missing record. Reads those that no list
- * shows.
+ * Returns the orphans of these kinds that were reported missing and are shown again. One of them may be the missing record. Orphans of
+ * unlisted kinds are read one by one.
  */
 async function returnedOrphans(
   kinds: ReadonlySet<string>,

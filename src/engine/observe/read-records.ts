@@ -27,18 +27,18 @@ export async function getRecord(
   }
 }
 
-/** The observation for an id that a list does not contain. */
+/** Returns the observation for an id that a list does not contain. */
 export function unlisted(id: string, { workspaceCheck }: PlatformClient): Observation {
   const workspaceId = workspaceCheck.workspaceOf(id);
   return workspaceId === undefined ? { status: 'missing' } : { status: 'foreign', workspaceId };
 }
 
-/** The minimum length, in characters, of a text worth sharing. Prompts have thousands. */
+/** The minimum length, in characters, of a string that is worth sharing. Prompts have thousands. */
 const LONG = 256;
 
 /**
- * Replaces long texts of a spec or a record with the same strings of the state entry, so that 10,000 prompts are held once. Mutates an
- * object that was just read; strings have no identity, so nobody can see it.
+ * Replaces long strings of a spec or a record with the equal strings of the state entry, so that each of 10,000 prompts is in memory
+ * once. Mutates an object that was just read, but only with equal values.
  */
 export function internStringsOf(entry: ResourceEntry | undefined, read: unknown): void {
   for (const [path, text] of Object.entries(entry?.recorded ?? {})) {
@@ -54,14 +54,14 @@ export interface ObserveOptions {
   readonly workspaceId: string;
   readonly state: State;
   readonly concurrency: number;
-  /** False: recorded records are not read; only unrecorded ones are searched. */
+  /** If false, records in the state are not read; only the others are searched for. */
   readonly refresh: boolean;
-  /** Do not assume a wrong API key if all recorded records are missing. */
+  /** Accepts that all recorded records are missing, which otherwise suggests a wrong API key. */
   readonly evenIfAll: boolean;
   readonly onProgress?: OnReadProgress;
 }
 
-/** All records of a kind or a lookup; empty if the platform cannot list them. */
+/** Returns all records of a kind or a lookup; empty if the platform cannot list them. */
 export async function readList<T>(
   source: { list?(client: PlatformClient): AsyncIterable<T> },
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
@@ -134,7 +134,7 @@ function ambiguity({ address, source }: Resource, records: readonly ShownRecord[
 /** Progress of the reads, in records. */
 export interface ReadProgress {
   readonly done: number;
-  /** As far as known. */
+  /** The number of records known so far. */
   readonly total: number;
   /** Reads of single records in flight. */
   readonly inFlight: number;
@@ -178,7 +178,7 @@ export class ReadCounter {
     this.done(1);
   }
 
-  /** Counts the read of a list, whose length is known at its end. */
+  /** Marks the read of a list, whose length is known only at its end. */
   async list(read: () => Promise<void>): Promise<void> {
     this.#lists += 1;
     try {

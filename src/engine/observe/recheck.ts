@@ -4,7 +4,7 @@ import { getRecord, type ObserveOptions, readList, unlisted } from './read-recor
 
 export type Recheck = ReturnType<typeof createRecheck>;
 
-/** Reads records again some time after the plan. A kind with a list is listed once for all requests within `maxAgeMilliseconds`. */
+/** Reads records again some time after the plan was made. A list is reused for at most `maxAgeMilliseconds`. */
 export function createRecheck(
   { client, workspaceId }: Pick<ObserveOptions, 'client' | 'workspaceId'>,
   { maxAgeMilliseconds, now }: { maxAgeMilliseconds: number; now(): Date },
@@ -28,7 +28,7 @@ export function createRecheck(
     /** True if a list shows a record with this natural key; false for kinds without a list. */
     holdsKey: async (kind: Kind, key: string): Promise<boolean> =>
       kind.list !== undefined && (await listOf(kind)).byKey.has(key),
-    /** The listed records with this natural key; empty for kinds without a list. */
+    /** Reads the list again and returns the records with this natural key; empty for kinds without a list. */
     async withKey(kind: Kind, key: string): Promise<readonly ShownRecord[]> {
       if (kind.list === undefined) return [];
       return (await listAll(kind, { client, workspaceId })).byKey.get(key) ?? [];

@@ -10,13 +10,14 @@ import type { Candidate } from '../decide/observed.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import { getRecord, type ObserveOptions } from './read-records.ts';
 
-/** The maximum numbers of mentions per source and of records read. */
+/** The maximum number of mentions per source. */
 const MAX_MENTIONS = 2_000;
+/** The maximum number of records that are read. */
 const MAX_READ = 200;
 
 /**
- * Searches for the records of unknown creates of an unlisted kind, among ids that other records mention and the state does not know.
- * Returns likely ones only, the likeliest first.
+ * Searches for the records of unknown creates of an unlisted kind, among the ids that other records mention and the state does not know.
+ * Returns only likely ones, the most likely first.
  */
 export async function searchCandidates(
   kind: Kind,
@@ -40,7 +41,7 @@ export async function searchCandidates(
     if (observation.status === 'shown') records.push(observation.record);
   });
   for (const [address, pending] of lost) {
-    // The sent values that can be compared.
+    // A fingerprint cannot be compared with a shown value.
     const sent = Object.entries(pending.recorded).filter(([, value]) => !isMasked(value));
     const candidates = records
       .map((record) => ({
@@ -55,16 +56,17 @@ export async function searchCandidates(
   return found;
 }
 
-/** By id: clauses about the records that mention it. */
+/** Clauses about the records that mention an id, by id. */
 export type MentionsById = ReadonlyMap<string, readonly string[]>;
 
-/** Clauses kept for one record: enough to recognize it, however many calls it had. */
+/** The maximum number of clauses for one id: enough to recognize the record, however many calls it had. */
 const MAX_CLAUSES = 3;
 
 /**
- * Collects the ids that a source mentions. A source that refuses is skipped.
+ * Collects the ids that a source mentions, until its end or its first error.
  * @param options.most the maximum number of mentions.
- * @returns why the source was not read to its end, if so.
+ * @returns the error that ended the read, if any.
+ * @throws PlatformError if the run was interrupted or the API key is refused.
  */
 export async function gatherMentions(
   source: AsyncIterable<Mention>,

@@ -3,7 +3,7 @@ import { dashboardUrl } from '../../project/dashboard-address.ts';
 import type { WorkspaceConfig } from '../../project/project.ts';
 import type { PlanDocument, PlannedResource } from './plan-document.ts';
 
-/** The link templates of a workspace by kind, if any. */
+/** Returns the link templates of a workspace by kind, if any. */
 export function dashboardOf({ dashboard }: Pick<WorkspaceConfig, 'dashboard'>): PlanDocument['dashboard'] {
   if (dashboard === undefined) return undefined;
   const templates = [...kinds.values()].flatMap(({ name, dashboardKey }) => {
@@ -28,7 +28,7 @@ export function withDashboardLinks(
   return { ...document, dashboard, resources };
 }
 
-/** Undefined if the workspace has no template for the kind. */
+/** Returns the dashboard address of a record; undefined if the workspace has no template for the kind. */
 export function recordUrl(
   { dashboard = {} }: Pick<PlanDocument, 'dashboard'>,
   { kind, id }: { readonly kind: string; readonly id: string | null },
@@ -37,7 +37,7 @@ export function recordUrl(
   return template === undefined ? undefined : dashboardUrl(template, id);
 }
 
-/** Created records are new in the dashboard. */
+/** True if a person has to do or check something in the dashboard. A record that is still to be created has no link. */
 function isForDashboard({ action, id, steps = [], notices = [] }: PlannedResource): boolean {
   if (action === 'unknown' || action === 'manual') return true;
   return id !== null && (action === 'forget' || action === 'replace' || steps.length + notices.length > 0);

@@ -15,8 +15,8 @@ export function digestOfPlan(plan: object): string {
 }
 
 /**
- * A digest of what a person approves: all writes, their target, the observed records, and the secrets. A plan with the same digest would
- * write the same; notes and unchanged resources may differ.
+ * Returns a digest of the parts of a plan that a person approves: all writes, their target, the observed records, and the secrets. Plans
+ * with the same digest make the same writes. Their notes and unchanged resources may differ.
  */
 export function approvalDigest(plan: PlanDocument): string {
   const { workspace_id, base_url, state, secrets, resources, guards } = plan;

@@ -4,12 +4,12 @@ import { dashboardTemplate } from '../../project/dashboard-template.ts';
 import { described, jsonValue } from '../../values/described.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 
-/* Built on first use: building these schemas takes a part of the start-up time. */
+/* Only code that validates plans imports values of this file, because building the schemas delays the start. */
 
-/** A mark that is either present or absent. */
+/** A flag that is true or absent. */
 const present = (description: string) => z.literal(true).optional().describe(description);
 
-/** A list that is absent if it would be empty. */
+/** A list of strings that is absent if it would be empty. */
 const texts = (description: string) => z.array(z.string()).optional().describe(description);
 
 export const plannedChange = described('One field that differs.', {

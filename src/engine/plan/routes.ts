@@ -4,10 +4,10 @@ import { type Address, idKey } from '../../manifests/resource.ts';
 import { isObject, type Json } from '../../values/json.ts';
 import type { PlanDocument, PlannedResource, PlannedRoute } from './plan-document.ts';
 
-/** A kind whose records lead to others. */
+/** A kind whose records are linked to others. */
 export type RoutingKind = Kind & { readonly routes: Routes };
 
-/** The kinds whose records may lead to a record that the plan changes. */
+/** Returns the kinds whose records may be linked to a record that the plan changes. */
 export function routingKinds({ resources }: Pick<PlanDocument, 'resources'>): RoutingKind[] {
   const changing = new Set(resources.filter(changesRecord).map(({ kind }) => kind));
   return [...kinds.values()]
@@ -19,15 +19,15 @@ function isRouting(kind: Kind | undefined): kind is RoutingKind {
   return kind?.routes !== undefined;
 }
 
-/** The kinds that records of this kind lead to. */
+/** Returns the kinds that records of this kind are linked to. */
 function targetsOf(kind: RoutingKind): string[] {
   return Object.keys(kind.routes.ways).map((path) => targetOf(kind, path));
 }
 
-/** Records that a changing record names, by its address. */
+/** The records that each changing record names, by the address of the changing record. */
 export type NamedRoutes = ReadonlyMap<Address, readonly unknown[]>;
 
-/** Records of an unlisted kind that the changing records name, as far as they are shown. */
+/** Finds the records of a kind that the changing records name, if the kind cannot be listed. */
 export function namedRoutes(
   kind: RoutingKind,
   { resources }: Pick<PlanDocument, 'resources'>,
@@ -44,15 +44,15 @@ export function namedRoutes(
 
 interface RouteSources {
   readonly lists: ReadonlyMap<string, readonly ShownRecord[]>;
-  /** By kind, if its list is refused. */
+  /** The named records of each kind whose list cannot be read. */
   readonly named: ReadonlyMap<string, NamedRoutes>;
   addressOf(kind: string, id: string): Address | undefined;
-  /** The record without its secrets. */
+  /** Returns the record without its secrets. */
   withoutSecrets(kind: string, record: ShownRecord): ShownRecord;
 }
 
 /**
- * Adds the routes to each changing record, and how they change once the plan's manual steps are done. Without a list, nothing is added.
+ * Adds to each changing record its routes, and how the manual steps of the plan change them. Kinds that could not be read are left out.
  * Pure.
  */
 export function withRoutes(document: PlanDocument, known: RouteSources): PlanDocument {
@@ -103,7 +103,7 @@ interface CollectedRoute {
   readonly leaving: Set<string>;
 }
 
-/** By target: its id, or its address if it has no id yet. */
+/** Collects routes by target: its id, or its address if it has no id yet. */
 class RouteCollector {
   readonly #byTarget = new Map<string, Map<string, CollectedRoute>>();
 
@@ -149,7 +149,7 @@ function addShown(
   }
 }
 
-/** A record that another one names: as an object, or by its number or id. The form is not documented. */
+/** Adds the route of a record that another one names, as an object or by one of its fields. The form is not documented. */
 function addNamed(
   found: RouteCollector,
   { kind, address, item, known }: { kind: RoutingKind; address: Address; item: unknown; known: RouteSources },
@@ -165,7 +165,7 @@ function addNamed(
   found.route(address, base).ways.add(routes.named.way);
 }
 
-/** The links that the plan asks a person to add or to remove. */
+/** Adds the links that the plan asks a person to add or to remove. */
 function addPlanned(
   found: RouteCollector,
   { kind, resource, known }: { kind: RoutingKind; resource: PlannedResource; known: RouteSources },
@@ -194,7 +194,7 @@ function targetKey(kind: string, value: Json | undefined): string | undefined {
   return undefined;
 }
 
-/** The declared values of a future record, without secrets. */
+/** Returns the declared values of a future record, without secrets. */
 function declaredIn({ id, changes }: PlannedResource): ShownRecord {
   return { ...Object.fromEntries(changes.map(({ path, after }) => [path, after])), id: id ?? '' };
 }

@@ -11,13 +11,13 @@ const DEEPEST = 250;
 
 const NEWER = 'Use that version, or plan again with this one.';
 
-/** The first bytes of files by common encryption tools. */
+/** Matches the first bytes of files from common encryption tools. */
 const ENCRYPTED =
   /^(?:-----BEGIN (?:PGP MESSAGE|AGE ENCRYPTED FILE)|age-encryption\.org|\$ANSIBLE_VAULT|Salted__|U2FsdGVkX1)/;
 
 /**
  * Parses a saved plan.
- * @throws UserError with its own message for each case: encrypted, not JSON, not a plan, another format, a newer version, edited.
+ * @throws UserError if the file is encrypted, not JSON, not a plan, of another format or a newer version, or edited.
  */
 export function parseSavedPlan(
   text: string,
@@ -54,11 +54,11 @@ export function parseSavedPlan(
   }
   const parsed = planDocument.safeParse(data);
   if (!parsed.success) throw new UserError(`${file} is not a saved plan`, { next, cause: parsed.error });
-  // Keeps the order of the fields.
+  // The parsed copy may have another order of fields.
   return data as unknown as PlanDocument;
 }
 
-/** Compares versions of three numbers. An invalid version is not newer. */
+/** Compares versions of three numbers. False for an invalid version. */
 function isNewer(a: string, b: string): boolean {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (const [index, number] of left.entries()) {

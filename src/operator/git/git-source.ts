@@ -32,7 +32,7 @@ const GOOD = 'refs/voxform/good';
 const TIMEOUT = 120_000;
 
 /**
- * The newest commit of a branch. Each commit has its own checkout.
+ * Returns a source of the newest commit of a branch or tag. Each commit has its own checkout.
  * @throws UserError for an invalid address, ref or folder.
  */
 export function gitSource(options: GitSourceOptions): ManifestSource {
@@ -43,15 +43,15 @@ export function gitSource(options: GitSourceOptions): ManifestSource {
   return new GitSource({ ...options, subfolder }, address);
 }
 
-/** The secret part of an address. */
+/** Returns the secret parts of an address. */
 export function secretsOf({ credentials }: GitAddress): string[] {
   if (credentials === undefined) return [];
   const { user, password } = credentials;
-  // A token alone may be in place of a user name.
+  // A token may take the place of the user name.
   return password === '' ? [user] : [password, Buffer.from(`${user}:${password}`).toString('base64')];
 }
 
-/** The folder of the project inside a checkout, as a relative path. Throws `UserError` if it is outside. */
+/** Returns the normalized relative path of the project in a checkout. Throws `UserError` if it is outside. */
 function checkSubfolder(folder: string): string {
   const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
   const leadsOut = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
@@ -142,7 +142,7 @@ class GitSource implements ManifestSource {
     const checkout = path.join(this.#home, commit);
     if (!existsSync(checkout)) {
       const { tree, folder } = await this.#projectAt(commit, signal);
-      // Renamed when complete. The next run removes a partial checkout.
+      // The checkout is renamed when complete. The next run removes a partial one.
       const partial = `${checkout}.partial`;
       await rm(partial, { recursive: true, force: true });
       const work = path.join(partial, folder);
@@ -156,8 +156,8 @@ class GitSource implements ManifestSource {
   }
 
   /**
-   * The paths to check out: the folder of the project, or the whole repository if a link leads to the folder or it does not exist.
-   * @throws UserError if it exceeds the bounds of a project.
+   * Returns the tree to check out: that of the project folder, or of the whole repository if the path contains a link or does not exist.
+   * @throws UserError if the tree exceeds the limits of a project.
    */
   async #projectAt(commit: string, signal: AbortSignal): Promise<{ tree: string; folder: string }> {
     const { env, subfolder } = this.#options;
@@ -176,7 +176,7 @@ class GitSource implements ManifestSource {
     }
   }
 
-  /** Two commits are kept: the valid one in force, and the newest. */
+  /** Removes all checkouts except those of the last valid commit and of the newest. */
   async #removeOthers(signal: AbortSignal): Promise<void> {
     const kept = new Set(['repository', 'index', this.#good, this.#newest]);
     for (const entry of await readdir(this.#home)) {

@@ -44,7 +44,7 @@ export interface Admission extends Listening {
 const FORWARDING = /^(forwarded|via$|cdn-loop$|max-forwards$|x-(forwarded|original|envoy|scheme))|-ip$/;
 
 /**
- * True for a request from this machine that no proxy forwarded. Many proxies add no header but speak HTTP/1.0, which browsers do not.
+ * True for a request from this machine that no proxy forwarded. Many proxies add no header but use HTTP/1.0, which browsers never do.
  */
 export function isLocal(
   { headers, httpVersion, socket }: RequestFacts,
@@ -60,7 +60,7 @@ export function isLocal(
 
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;
 
-/** Why the destination of a request is unclear; undefined for a request with one valid `Host` and a path. */
+/** Returns the problem of a request without exactly one valid `Host` and a path; undefined if there is none. */
 export function malformation({ headersDistinct, url = '' }: IncomingMessage): string | undefined {
   const [host = '', ...others] = headersDistinct.host ?? [];
   if (others.length > 0) return 'the request has several Host headers';
@@ -71,8 +71,8 @@ export function malformation({ headersDistinct, url = '' }: IncomingMessage): st
 export const WRONG_TOKEN = 'the bearer token is missing or wrong';
 
 /**
- * Why a request is refused; undefined if it is allowed. A browser page of another site must not reach a listener on this machine,
- * neither through a DNS name that resolves to it nor with a form. A page cannot make a numeric address resolve to it.
+ * Returns the reason for refusing a request; undefined if it is allowed. A web page of another site must not reach a listener on this
+ * machine through a DNS name that resolves to it, nor with a form. Numeric addresses are safe, because no site controls them.
  */
 export function refusal(
   request: RequestFacts,
@@ -94,7 +94,7 @@ export function refusal(
   return isSame(headers.authorization ?? '', `Bearer ${token}`) ? undefined : WRONG_TOKEN;
 }
 
-/** False for a DNS name that another site made resolve to this machine. */
+/** False for an unknown DNS name, which another site may have pointed at this machine. */
 export function isKnownHost(
   header: string | undefined,
   { listen, names }: Pick<Listening, 'listen' | 'names'>,
@@ -104,7 +104,7 @@ export function isKnownHost(
   return isNamed || (!isLoopback(listen.host) && isIP(host) !== 0);
 }
 
-/** The name in a Host header, without port and brackets. */
+/** Returns the name in a Host header, without port and brackets. */
 function hostOf(header: string | undefined): string {
   return (header ?? '')
     .replace(/:\d*$/, '')
@@ -131,7 +131,7 @@ const MILLISECONDS = 10 * 60_000;
 const MAX_ADDRESSES = 10_000;
 const ALL = '';
 
-/** Limits wrong tokens, or other failed attempts, of each address. */
+/** Limits wrong tokens, or other failed attempts, per address and in total. */
 export class WrongTokens {
   readonly #limits: Required<WrongTokenLimits>;
   readonly #counts = new Map<string, { count: number; readonly until: number }>();
@@ -140,14 +140,14 @@ export class WrongTokens {
     this.#limits = { now, each, all };
   }
 
-  /** Seconds until this address may try another token; 0 if it may now. */
+  /** Returns the seconds until this address may try another token; 0 if it may try now. */
   wait(address: string | undefined): number {
     const { each, all, now } = this.#limits;
     const until = Math.max(this.#fullUntil(networkOf(address), each), this.#fullUntil(ALL, all));
     return Math.ceil(Math.max(0, until - now()) / 1000);
   }
 
-  /** Must be called before a slow check; call `remove` if the token is right. */
+  /** Counts an attempt. Call it before a slow check, and call `remove` if the token is correct. */
   add(address: string | undefined): void {
     for (const key of [networkOf(address), ALL]) {
       const known = this.#current(key);
@@ -178,7 +178,7 @@ export class WrongTokens {
   }
 }
 
-/** A single client controls a whole network of IPv6 addresses. */
+/** Returns the network of an IPv6 address, because one client controls all of it. Other addresses are unchanged. */
 export function networkOf(address = 'unknown'): string {
   return isIPv6(address) && !address.startsWith('::ffff:') ? address.split(':').slice(0, 4).join(':') : address;
 }

@@ -9,14 +9,14 @@ import { messageOf } from '../messages.ts';
 import { type Admission, malformation, networkOf, refusal, WRONG_TOKEN, type WrongTokens } from './admission.ts';
 
 interface ListenerOptions extends Admission {
-  /** For `/healthz`; always alive if absent. */
+  /** Determines the response of `/healthz`. If absent, the process is always alive. */
   isAlive?(): boolean;
   isReady(): boolean;
   status(): Json | Promise<Json>;
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Requests a run; not available if absent. */
+  /** Requests a run. If absent, the path does not exist. */
   reconcile?(): void;
-  /** Receives an event about a source; false without a valid signature. Not available if absent. */
+  /** Receives an event about a source. Resolves to false if its signature is invalid. If absent, the path does not exist. */
   readonly events?: ((source: string, request: IncomingMessage) => Promise<boolean>) | undefined;
   redact(text: string): string;
   /** Limits attempts with wrong bearer tokens. */
@@ -38,10 +38,10 @@ const SIGN_IN =
   'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token';
 
 const UNSIGNED = 'the signature is missing or wrong, or this source has no webhook in the fleet file';
-/** Bytes. The largest event of GitHub. */
+/** The maximum size of an event from GitHub. */
 const MAX_EVENT = 25 * 1024 ** 2;
 
-/** The default timeout in milliseconds. Less than that of monitoring, because their database may not answer. */
+/** The default timeout of status and metrics, whose database may not respond. It is shorter than that of monitoring. */
 const LONGEST = 5000;
 
 /** Slow or numerous connections must not block others. */
@@ -53,7 +53,7 @@ const limits = {
 };
 const MAX_CONNECTIONS = 1000;
 const MAX_EACH = 250;
-/** The idle timeout in milliseconds; live updates send data more often. */
+/** The timeout of idle connections. Live updates send data more often. */
 const IDLE = 60_000;
 
 export interface Listener {
@@ -71,7 +71,7 @@ export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port } = options.listen;
   const answer = getRequestListener(appOf(options).fetch, { overrideGlobalObjects: false });
   const server = createServer(limits, (request, response) => {
-    // Probes use IP addresses, not names, from anywhere, and must not depend on other parts of the server.
+    // Probes come from any address, use an IP address as host name, and must not depend on other parts of the server.
     const plain = plainAnswer(request, options);
     if (plain === undefined) return void answer(request, response);
     request.resume();
@@ -98,7 +98,7 @@ interface PlainAnswer {
   readonly allow?: string;
 }
 
-/** The answer to a probe or to a malformed request. */
+/** Returns the response to a probe or to a malformed request; undefined for every other request. */
 function plainAnswer(
   request: IncomingMessage,
   { isAlive = () => true, isReady }: ListenerOptions,
@@ -117,7 +117,7 @@ function plainAnswer(
 type App = Hono<{ Bindings: HttpBindings }>;
 type AppContext = Context<{ Bindings: HttpBindings }>;
 
-/** Status, metrics, requests for a run, and the page for every other path. */
+/** Creates the routes of status, metrics, requests for a run and events. The page serves every other path. */
 function appOf(options: ListenerOptions): App {
   const { status, metrics, reconcile, events, redact, page, longest = LONGEST } = options;
   const app: App = new Hono();
@@ -194,7 +194,7 @@ async function inTime<T>(longest: number, work: () => Promise<T>): Promise<T> {
   return Promise.race([work(), late]).finally(() => clearTimeout(timer));
 }
 
-/** A proxy may send credentials of its own, such as Basic. */
+/** True if a request has a bearer token. Other credentials, such as Basic, may be those of a proxy. */
 function hasBearer({ headers }: IncomingMessage, { token }: ListenerOptions): boolean {
   return token !== undefined && /^bearer /i.test(headers.authorization ?? '');
 }

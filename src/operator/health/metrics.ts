@@ -8,10 +8,10 @@ import { type RunReport, runResults } from '../run-report.ts';
 /** The result of a notification; a delayed one has another result later. */
 export type DeliveryResult = 'delivered' | 'delayed' | 'failed' | 'dropped';
 
-/** The figures of a watch, for Prometheus. */
+/** The Prometheus metrics of a watch. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** A metrics registry with its factories. */
+/** Creates a metrics registry, with functions that add metrics to it. */
 export function instruments() {
   const registry = new Registry();
   const registers = [registry];
@@ -26,7 +26,7 @@ export function instruments() {
   };
 }
 
-/** Seconds. */
+/** The buckets of run durations, in seconds. */
 export const RUN_DURATIONS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
 /** The status of a resource: the remaining action of a plan, or the result of an attempt. */
@@ -40,7 +40,7 @@ const statuses = [
 
 type Status = (typeof statuses)[number];
 
-/** The statuses of the pull request for drift; `failing` if the host did not execute a request. */
+/** The statuses of the pull request for drift. `failing`: the last attempt to update it failed. */
 export const requestStatuses = [
   ...(['none', 'open', 'closed', 'rejected', 'foreign', 'behind'] satisfies RequestResult['is'][]),
   'failing',
@@ -129,7 +129,7 @@ export function violationsIn({ violations = [] }: Pick<PlanDocument, 'violations
   return { deny, warn: open.length - deny };
 }
 
-/** The number of resources by status after the run. */
+/** Returns the number of resources by status after the run. */
 export function countsOf(report: Pick<RunReport, 'plan' | 'applied'>): ReadonlyMap<Status, number> {
   const { plan, applied } = report;
   const counts = new Map<Status, number>(statuses.map((status) => [status, 0]));

@@ -9,7 +9,7 @@ import type { Receiver } from './receiver.ts';
 
 interface Delivery extends Pick<Receiver, 'url' | 'shown' | 'header'> {
   readonly body: string;
-  /** Called with each result, `delayed` before the final one. `problem` is the reason for a failure, without secrets. */
+  /** Called with the final result, and before it with `delayed` if many attempts failed. `problem` is the reason, without secrets. */
   onResult(result: DeliveryResult, problem: string): void;
   readonly network: Network;
 }
@@ -35,14 +35,14 @@ interface DeliveriesOptions {
 
 /** The maximum number of pending deliveries per receiver; later ones are dropped. */
 const MAX_WAITING = 32;
-/** Attempts after which a delivery is reported as delayed. */
+/** The number of attempts after which a delivery is reported as delayed. */
 const REPORTED_TRIES = 5;
 
 const LIMITS = { connections: 1, timeoutMilliseconds: 10_000, maxBodyBytes: 1024 * 1024 };
 
 /** Milliseconds. */
 const BACKOFF = { first: 1000, longest: 300_000 };
-/** The longest pause that a receiver may ask for. */
+/** The maximum pause that a receiver may request. */
 const LONGEST_ASKED = 3_600_000;
 
 /**
@@ -76,7 +76,7 @@ export class Deliveries {
     else delivery.onResult('dropped', 'too many notifications pending for this receiver');
   }
 
-  /** Waits for all deliveries, at most that many milliseconds, then cancels the rest. */
+  /** Waits for all deliveries, but at most this many milliseconds, and cancels the rest. */
   async flush(milliseconds: number): Promise<void> {
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(milliseconds, resolve);
@@ -97,7 +97,7 @@ export class Deliveries {
     this.#waiting.delete(receiver);
   }
 
-  /** The reason for a failed delivery; undefined if it was delivered. */
+  /** Sends a notification. Returns the reason if it failed; undefined if it was delivered. */
   async #send(delivery: Delivery): Promise<string | undefined> {
     const { signal } = this.#end;
     const { url, header, body, network } = delivery;

@@ -20,15 +20,15 @@ import { RepeatFilter, type ReportedConditions } from '../watch-log.ts';
 interface NotificationEvent {
   readonly event: NotifyEvent;
   readonly values: Readonly<Record<Placeholder, Json>>;
-  /** Present for drift: all drift that was reported so far. */
+  /** All drift reported so far, in an event about drift. */
   readonly reported?: NotifiedDrift;
 }
 
-/** By address: the digest of the reported drift. */
+/** The digest of the reported drift, by address. */
 export type NotifiedDrift = Readonly<Record<string, string>>;
 
 interface NotificationEventsOptions {
-  /** The drift of a workspace that an earlier watch reported. */
+  /** Returns the drift of a workspace that an earlier watch reported. */
   readonly reported?: ((workspaceId: string) => NotifiedDrift) | undefined;
   /** Conditions that earlier notifiers reported. */
   readonly remembered?: RememberedEvents | undefined;
@@ -49,7 +49,7 @@ interface Line {
 interface FoundEvents {
   readonly failures: readonly string[];
   readonly failed: readonly string[];
-  /** `isOverwritten`: a manifest change replaced it, and is a separate event. */
+  /** `isOverwritten`: a change of the manifest replaced the drift. That change is a separate event. */
   readonly drift: readonly (Line & { readonly isOverwritten: boolean })[];
   readonly reported: NotifiedDrift;
   /** Planned writes. `isCorrection`: the write only restores drift. */
@@ -58,7 +58,7 @@ interface FoundEvents {
   readonly added: readonly string[];
 }
 
-/** Turns run reports into notification events; an unchanged condition gives one event. */
+/** Derives notification events from run reports. A condition gives one event while it is unchanged. */
 export class NotificationEvents {
   readonly #reported: RepeatFilter;
   readonly #reportedEarlier: (workspaceId: string) => NotifiedDrift;
@@ -74,7 +74,7 @@ export class NotificationEvents {
     return { said: this.#reported.conditions, ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }) };
   }
 
-  /** The events of a run, for a receiver of these events. */
+  /** Returns a function that returns the events of a run for a receiver of these types of events. */
   in(report: RunReport): (on: readonly NotifyEvent[]) => readonly NotificationEvent[] {
     const drift = this.#drift(report);
     const planned = (report.plan?.resources ?? [])
@@ -145,7 +145,7 @@ export class NotificationEvents {
   }
 }
 
-/** Other holds end by themselves, or are failures. */
+/** True if changes wait for a person or for a window. Other holds end automatically, or are failures. */
 function isWaiting({ hold }: RunReport): boolean {
   return hold?.why === 'report' || hold?.why === 'window' || hold?.why === 'frozen' || hold?.why === 'approval';
 }
@@ -166,7 +166,7 @@ function eventsFor(on: readonly NotifyEvent[], found: FoundEvents, report: RunRe
   });
 }
 
-/** @param reported addresses whose drift is reported to the same receiver, together with a change of the manifest. */
+/** @param reported the addresses whose drift is reported to the same receiver. */
 function changesIn(
   { planned, added }: FoundEvents,
   {
@@ -219,7 +219,7 @@ interface EventText {
   readonly addresses: readonly string[];
 }
 
-/** The maximum number of lines of a text, for chats. */
+/** The maximum number of lines in a notification, which may appear in a chat. */
 const MAX_LINES = 20;
 
 function valuesOf(report: RunReport, { event, lines, addresses }: EventText): NotificationEvent['values'] {
@@ -251,8 +251,8 @@ function valuesOf(report: RunReport, { event, lines, addresses }: EventText): No
 }
 
 /**
- * The body of a notification: the template with its placeholders filled in, or all values. Texts for people contain no mentions; other
- * values are for programs and are unchanged, unless a template shows them.
+ * Returns the body of a notification: the template with its placeholders filled in, or all values. Strings for people contain no
+ * mentions. Other values are for programs and are unchanged, unless a template contains them.
  * @param redact redacts the text before any other change.
  */
 export function bodyOf(
@@ -266,7 +266,7 @@ export function bodyOf(
   return filled(template, shown as NotificationEvent['values']);
 }
 
-/** A template that is a single placeholder becomes the value itself. Inside other text, a value is converted to text. */
+/** Fills in placeholders. A string that is a single placeholder becomes the value itself. Inside a longer string, a value becomes text. */
 function filled(template: Json, values: NotificationEvent['values']): Json {
   if (typeof template === 'string') {
     const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];
@@ -284,16 +284,16 @@ function asText(value: Json): string {
 /** A zero-width space. */
 const NOTHING = '\u200b';
 
-/** `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>`, `<at>Ann</at>`, but not mathematics. */
+/** Matches the bracket of `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>` or `<at>Ann</at>`, but not of `a < b`. */
 const BRACKET = /<(?=[!@#:/&\p{L}])/gu;
-/** Discord recognizes these two anywhere; other mentions start a word. */
+/** Matches the start of a mention. Discord recognizes these two names anywhere; other mentions start a word. */
 const MENTION = /@(?=everyone|here)|(?<![\p{L}\p{N}_.+-])@(?=[\p{L}\p{N}_])/giu;
-/** `[text](address)`, which can show another address than its target. */
+/** Matches inside `[text](address)`, which can hide its target behind another address. */
 const LINK = /\](?=\()/gu;
 
 /**
- * The text without mentions and disguised links for Slack, Mattermost, Discord, Teams and similar services; it looks the same. Its parts
- * may come from anyone with access to the platform.
+ * Disables mentions and disguised links for Slack, Mattermost, Discord, Teams and similar services, without a visible change. Parts of the
+ * text may come from anyone with access to the platform.
  */
 export function withoutMentions(text: string): string {
   return text.replace(BRACKET, '‹').replace(MENTION, `@${NOTHING}`).replace(LINK, `]${NOTHING}`);

@@ -13,9 +13,9 @@ interface NotifierOptions {
   readonly deliveries: Pick<Deliveries, 'add'>;
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
-  /** Persists events across restarts; optional. */
+  /** Stores reported drift across restarts. */
   readonly memory?: NotifiedDriftStore | undefined;
-  /** Events that earlier notifiers of the workspace reported. */
+  /** The conditions that earlier notifiers of the workspace reported. */
   readonly remembered?: RememberedEvents | undefined;
 }
 
@@ -31,7 +31,7 @@ export class Notifier implements RunObserver {
     this.#events = new NotificationEvents({ reported: memory?.read, remembered });
   }
 
-  /** The events for the next notifier of the workspace. */
+  /** The reported conditions, for the next notifier of the workspace. */
   get remembered(): RememberedEvents {
     return this.#events.remembered;
   }
@@ -59,7 +59,7 @@ export class Notifier implements RunObserver {
   }
 }
 
-/** Persists across restarts of watch, so that no drift is reported twice. Losing it only repeats a message. */
+/** Stores reported drift across restarts of a watch, so that no drift is reported twice. Without the data, a message is repeated. */
 export interface NotifiedDriftStore {
   read(workspaceId: string): NotifiedDrift;
   write(workspaceId: string, reported: NotifiedDrift): void;
@@ -67,7 +67,7 @@ export interface NotifiedDriftStore {
 
 const written = z.record(z.string(), z.string());
 
-/** Keeps one file per workspace. A file that cannot be read or written only causes a repeated message. */
+/** Stores one file per workspace. A file that cannot be read or written only causes a repeated message. */
 export function notifiedDriftIn(folder: string): NotifiedDriftStore {
   const fileOf = (workspaceId: string) => path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
   return {

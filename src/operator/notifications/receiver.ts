@@ -5,11 +5,11 @@ import type { OpenWorkspace } from '../../runs/open-workspace.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { Secret } from '../../values/value.ts';
 
-/** A webhook with a known address. */
+/** A webhook whose URL and secrets are known. */
 export interface Receiver {
-  /** May be secret as a whole, so it is never shown. */
+  /** The URL. All of it may be secret, so it is never shown. */
   readonly url: Secret;
-  /** The server only, for messages. */
+  /** The scheme and host of the URL, for messages. */
   readonly shown: string;
   readonly header: { readonly name: string; readonly value: Secret } | undefined;
   readonly on: readonly NotifyEvent[];
@@ -23,7 +23,7 @@ export interface Receivers {
   readonly problems: readonly string[];
 }
 
-/** The webhooks of a project, with secrets as in manifests. */
+/** Returns the webhooks of a project, with their secrets resolved as in manifests. */
 export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   const { project, workspace } = opened;
   const { env, redactor } = opened.context;
@@ -68,7 +68,7 @@ export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   return { receivers, problems };
 }
 
-/** Undefined for an address that is no http or https URL. */
+/** Returns the scheme and host of a URL; undefined if it is not an http or https URL. */
 export function serverOf(url: Secret): string | undefined {
   const text = url.reveal();
   if (!URL.canParse(text)) return undefined;
