@@ -59,7 +59,7 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
   };
 
   const source = readFleet({ database: recorded }, { hasPulls: true });
-  await using page = await runningPage({ source, now: () => new Date(), every: 3_600_000 });
+  await using page = await runningPage({ source, now: () => new Date(), pollIntervalMs: 3_600_000 });
   for (const path of largeLists) await measured(path, () => firstByte(`${page.url}${path}`), 300);
 
   const control = fleetControl(recorded);

@@ -16,7 +16,7 @@ export async function pageLists({ emit }: Pick<Bench, 'emit'>): Promise<void> {
   try {
     await enterMany(database, WORKSPACES);
     const source = readFleet({ database });
-    await using page = await runningPage({ source, now: () => new Date(), every: 3000 });
+    await using page = await runningPage({ source, now: () => new Date(), pollIntervalMs: 3000 });
     for (const path of listPaths) {
       const times: number[] = [];
       for (let request = 0; request < REQUESTS; request++) times.push(await firstByte(`${page.url}${path}`));

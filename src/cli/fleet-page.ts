@@ -8,10 +8,16 @@ import { WrongTokens } from '../operator/health/admission.ts';
 import { messageOf } from '../operator/messages.ts';
 import type { Tokens } from '../page/access/access.ts';
 import { OpenIdProvider } from '../page/access/openid-provider.ts';
-import { digestOfId, MOST_EACH, newSessionId, SESSION_MILLISECONDS, type Sessions } from '../page/access/sessions.ts';
+import {
+  digestOfId,
+  MAX_SESSIONS_PER_PERSON,
+  newSessionId,
+  SESSION_MILLISECONDS,
+  type Sessions,
+} from '../page/access/sessions.ts';
 import { SingleSignOn } from '../page/access/single-sign-on.ts';
 import type { FleetComparisons } from '../page/fleet-comparisons.ts';
-import { closingOrphans } from '../page/fleet-orphans.ts';
+import { orphanCloser } from '../page/fleet-orphans.ts';
 import { FleetSource } from '../page/fleet-source.ts';
 import { createPage, type Page } from '../page/page-app.ts';
 import { userName } from '../runs/local-user.ts';
@@ -53,7 +59,7 @@ export function fleetPage(
       hasPulls: fleet.sources.some((source) => 'git' in source && source.pullRequests !== undefined),
       control,
       comparisons,
-      closeOrphan: closingOrphans({ fleet, user: userName(env), now, log: logMessage }),
+      closeOrphan: orphanCloser({ fleet, user: userName(env), now, log: logMessage }),
       now,
       log: logMessage,
     }),
@@ -63,7 +69,7 @@ export function fleetPage(
       const level = error instanceof FleetStarting ? 'info' : 'error';
       log.entry(level, messageOf(error), { event: 'page-failed' });
     },
-    every: POLL_INTERVAL_MS,
+    pollIntervalMs: POLL_INTERVAL_MS,
   });
 }
 
@@ -80,7 +86,11 @@ export function sessionsIn(database: FleetDatabase): Sessions {
   return {
     async begin({ name }) {
       const id = newSessionId();
-      await addSession(database, { digest: digestOfId(id), name, milliseconds: SESSION_MILLISECONDS }, MOST_EACH);
+      await addSession(
+        database,
+        { digest: digestOfId(id), name, milliseconds: SESSION_MILLISECONDS },
+        MAX_SESSIONS_PER_PERSON,
+      );
       return id;
     },
     person: (id) => personOfSession(database, digestOfId(id)),
@@ -107,7 +117,7 @@ export function singleSignOn(
     provider: new OpenIdProvider({ issuer, clientId, clientSecret, redirect: redirectUri, env, redact }),
     sessions: {
       begin: (digest, identity, idToken) =>
-        addIdentitySession(database, { ...identity, digest, issuer, idToken, milliseconds }, MOST_EACH),
+        addIdentitySession(database, { ...identity, digest, issuer, idToken, milliseconds }, MAX_SESSIONS_PER_PERSON),
       identity: (digest) => identityOfSession(database, { digest, issuer }),
       end: (digest) => removeIdentitySession(database, digest),
     },

@@ -51,7 +51,7 @@ export function watchPage(context: Context, { address, source, flags, watch }: W
     now,
     redact,
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
-    every: POLL_INTERVAL_MS,
+    pollIntervalMs: POLL_INTERVAL_MS,
   });
   return {
     metrics,

@@ -32,13 +32,13 @@ export function addressPlaces(text: string, role: FileRole): readonly PlacedAddr
   });
 }
 
-interface Surroundings extends ReadDocument {
+interface PlaceContext extends ReadDocument {
   readonly role: FileRole;
 }
 
-function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddress[] {
+function placesOf(placed: PlacedNode, context: PlaceContext): readonly PlacedAddress[] {
   const { node, path, at } = placed;
-  const { text, role, value, document } = around;
+  const { text, role, value, document } = context;
   if (path.includes('$literal')) return [];
   const [first, second, third] = path;
   const last = path.at(-1);
@@ -54,7 +54,7 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
   if (!isScalar(resolved) || typeof resolved.value !== 'string') return [];
   const word = resolved.value;
   const stretch = (part: string): TextRange | undefined =>
-    isShared ? undefined : stretchOf(resolved, text, { part, offset: word.length - part.length });
+    isShared ? undefined : partRange(resolved, text, { part, offset: word.length - part.length });
   const range = stretch(word) ?? rangeIn(node);
   const named = (is: PlacedAddress['is'], kind: string): PlacedAddress[] => [
     { is, kind, name: word, range, nameRange: stretch(word), isShared },
@@ -73,7 +73,9 @@ function placesOf(placed: PlacedNode, around: Surroundings): readonly PlacedAddr
   if (role === 'project' && first === 'workspaces' && third === 'skip' && path.length === 4)
     return isGlob(word) ? [] : asAddress('skip');
   const isRule = role !== 'manifest' && first === 'policies' && path.length === 3;
-  return isRule && (last === 'deny' || last === 'warn') && node === resolved ? inRule(resolved, path, around) : [];
+  return isRule && (last === 'deny' || last === 'warn') && node === resolved
+    ? placesInRule(resolved, path, context)
+    : [];
 }
 
 /** True if the keys at this path of the project file are addresses. */
@@ -82,7 +84,7 @@ export function isKeyedByAddress([first, , third]: DocumentPath): boolean {
 }
 
 /** Returns the range of a part of a scalar's value; undefined if the text does not contain it literally. */
-function stretchOf(
+function partRange(
   node: Scalar,
   text: string,
   { part, offset }: { readonly part: string; readonly offset: number },
@@ -92,19 +94,19 @@ function stretchOf(
 }
 
 /** Returns the string literals in the condition of a rule as possible names or addresses. */
-function inRule(node: Scalar, path: DocumentPath, { text, value }: Surroundings): PlacedAddress[] {
+function placesInRule(node: Scalar, path: DocumentPath, { text, value }: PlaceContext): PlacedAddress[] {
   const rules = isObject(value) && Array.isArray(value.policies) ? value.policies : [];
   const rule: unknown = rules[Number(path[1])];
   const { kind, name: ruleName } = isObject(rule) ? rule : {};
   return literalsIn(String(node.value)).map(({ value: word, offset, comparedWith }): PlacedAddress => {
     const stretch = (part: string): TextRange | undefined =>
-      offset === undefined ? undefined : stretchOf(node, text, { part, offset: offset + word.length - part.length });
+      offset === undefined ? undefined : partRange(node, text, { part, offset: offset + word.length - part.length });
     const address = parseAddress(word);
-    const { name = word, kind: of } = address ?? { kind: typeof kind === 'string' ? kind : undefined };
+    const { name = word, kind: literalKind } = address ?? { kind: typeof kind === 'string' ? kind : undefined };
     const isCompared = comparedWith !== undefined || address !== undefined;
     return {
       is: 'rule',
-      kind: of,
+      kind: literalKind,
       name,
       range: stretch(word) ?? rangeIn(node),
       nameRange: stretch(name),
@@ -136,7 +138,7 @@ export function literalsIn(condition: string): readonly RuleLiteral[] {
         const { constantKind } = exprKind.value;
         if (constantKind.case !== 'stringValue') return;
         const text = constantKind.value;
-        const offset = contentOf(condition, syntax.offsetOf(value), text);
+        const offset = contentOffset(condition, syntax.offsetOf(value), text);
         found.push({ value: text, offset, comparedWith });
       } else if (exprKind.case === 'listExpr') visit(exprKind.value.elements, comparedWith);
       else if (exprKind.case === 'callExpr') {
@@ -177,7 +179,7 @@ function subjectOf({ exprKind }: Expression): RuleLiteral['comparedWith'] {
 }
 
 /** Returns the offset after the opening quote; undefined if the literal contains escapes. */
-function contentOf(condition: string, offset: number, text: string): number | undefined {
+function contentOffset(condition: string, offset: number, text: string): number | undefined {
   const [quote] = /^[rR]?(?:"""|'''|"|')/.exec(condition.slice(offset)) ?? [];
   if (quote === undefined) return undefined;
   const at = offset + quote.length;

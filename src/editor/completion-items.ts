@@ -123,14 +123,14 @@ function valuesFor(context: CompletionContext): Suggestion[] {
   const { cursor, place } = context;
   const { range, style, flow, json } = cursor;
   const named = namesAt(context);
-  const written = (value: ScalarValue): string => scalarText(value, { flow, json, style });
+  const scalar = (value: ScalarValue): string => scalarText(value, { flow, json, style });
   if (named !== undefined) {
     return named.map(({ name, detail, is }) => ({
       label: name,
       is,
       detail,
       description: '',
-      newText: written(name),
+      newText: scalar(name),
       range,
     }));
   }
@@ -142,8 +142,8 @@ function valuesFor(context: CompletionContext): Suggestion[] {
         label: String(value),
         is: 'value',
         detail: '',
-        description: describedIn(place.takes, value),
-        newText: written(value),
+        description: valueDescription(place.takes, value),
+        newText: scalar(value),
         range,
       }),
     );
@@ -160,7 +160,7 @@ function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): re
     case '$ref':
       return as(
         'reference',
-        referableNames(snapshot, { kind: wantedKind(place.takes), own: ownAddress(cursor.value) }),
+        referableNames(snapshot, { kind: requiredKind(place.takes), own: ownAddress(cursor.value) }),
       );
     case '$secret':
       return as('value', secretNames(snapshot));
@@ -197,13 +197,13 @@ function plainName(name: string): NameChoice {
 }
 
 /** Returns the kind in an address pattern, such as `Agent` for `^Agent/.+`. */
-function wantedKind(takes: readonly JsonObject[]): string | undefined {
+function requiredKind(takes: readonly JsonObject[]): string | undefined {
   const names = takes.map(({ pattern }) => /^\^(\w+)\//.exec(String(pattern))?.[1]);
   return names.find((each) => each !== undefined);
 }
 
 /** The maximum number of characters of a suggested value. Longer strings do not help in a list. */
-const LONGEST_USED = 60;
+const MAX_VALUE_LENGTH = 60;
 /** Above this number of distinct values, only repeated ones are suggested, because values used once are usually names. */
 const MAX_SINGLE_VALUES = 8;
 
@@ -236,13 +236,13 @@ function usedValues(
   const isItem = typeof spec.path.at(-1) === 'number';
   const field = spec.path.filter((part) => typeof part === 'string').join('.');
   const specs = declarations.filter(({ kind }) => kind.name === spec.kind).map(({ home }) => home.value);
-  const unique = kinds.get(spec.kind)?.naturalKey?.({ [field]: 'x' })?.field === field;
-  if (unique) return [];
+  const isUnique = kinds.get(spec.kind)?.naturalKey?.({ [field]: 'x' })?.field === field;
+  if (isUnique) return [];
   const counts = new Map<ScalarValue, number>();
   for (const each of [...specs, project?.defaults[spec.kind]]) {
     const found = valueAt(each, field);
     for (const one of isItem && Array.isArray(found) ? found : [found]) {
-      if (isScalar(one) && one !== null && !(typeof one === 'string' && one.length > LONGEST_USED))
+      if (isScalar(one) && one !== null && !(typeof one === 'string' && one.length > MAX_VALUE_LENGTH))
         counts.set(one, (counts.get(one) ?? 0) + 1);
     }
   }
@@ -256,7 +256,7 @@ function isScalar(value: unknown): value is ScalarValue {
   return value !== undefined && (typeof value !== 'object' || value === null);
 }
 
-function describedIn(takes: readonly JsonObject[], value: ScalarValue): string {
+function valueDescription(takes: readonly JsonObject[], value: ScalarValue): string {
   return String(takes.find((schema) => schema.const === value)?.description ?? '');
 }
 
@@ -270,14 +270,14 @@ function formsFor(context: CompletionContext): Suggestion[] {
   });
   const takesText = place.takes.some((schema) => typesOf(schema).includes('string'));
   const examples = place.examples.flatMap((each) => (isObject(each) ? Object.keys(each) : []));
-  const wanted = forms.filter(
+  const suggested = forms.filter(
     ({ form }) => form === '$ref' || form === '$var' || examples.includes(form) || (form === '$secret' && !takesText),
   );
-  return wanted.flatMap(({ form, description }): Suggestion[] => {
-    const inside = { ...cursor, path: [...cursor.path, form], typed: '' };
-    const within = new SchemaPlace(role, cursor.value, inside.path);
-    const names = namesAt({ snapshot, file, role, cursor: inside, place: within }) ?? [];
-    const of = (argument: string, detail: string, is: Suggestion['is']): Suggestion => ({
+  return suggested.flatMap(({ form, description }): Suggestion[] => {
+    const innerCursor = { ...cursor, path: [...cursor.path, form], typed: '' };
+    const innerPlace = new SchemaPlace(role, cursor.value, innerCursor.path);
+    const names = namesAt({ snapshot, file, role, cursor: innerCursor, place: innerPlace }) ?? [];
+    const suggestion = (argument: string, detail: string, is: Suggestion['is']): Suggestion => ({
       label: `${form}: ${argument}`,
       is,
       detail,
@@ -285,7 +285,7 @@ function formsFor(context: CompletionContext): Suggestion[] {
       newText: flowValue({ [form]: argument }, { json }),
       range,
     });
-    return names.filter(({ is }) => is !== 'folder').map(({ name, detail, is }) => of(name, detail, is));
+    return names.filter(({ is }) => is !== 'folder').map(({ name, detail, is }) => suggestion(name, detail, is));
   });
 }
 

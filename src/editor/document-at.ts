@@ -40,11 +40,11 @@ export function documentAround(text: string, offset: number): OpenDocument {
 }
 
 /** The maximum number of characters. Larger files are never read as manifests. */
-const LONGEST = 1024 * 1024;
+const MAX_TEXT_LENGTH = 1024 * 1024;
 
 /** Parses the documents of a text, which may have errors. Returns none if the text exceeds a limit. */
 export function documentsIn(text: string): readonly Document.Parsed[] {
-  if (text.length > LONGEST || overLimit(text) !== undefined) return [];
+  if (text.length > MAX_TEXT_LENGTH || overLimit(text) !== undefined) return [];
   try {
     return parseYaml(text);
   } catch (error) {

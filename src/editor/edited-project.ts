@@ -38,9 +38,9 @@ export interface EditedProjectOptions {
 export class EditedProject {
   readonly #options: EditedProjectOptions;
   readonly #view = new FileView();
-  readonly #lastGood = new LastGood();
+  readonly #lastValid = new LastValid();
   #memory = new LoadMemory();
-  readonly #learnt = new WeakSet<Resource>();
+  readonly #redacted = new WeakSet<Resource>();
   #env: Environment | undefined;
   #isFirst = true;
 
@@ -74,20 +74,20 @@ export class EditedProject {
       const { project, read, workspaces } = validated;
       const [{ workspace, ...desired } = { workspace: undefined, resources: [], diagnostics: [] }] = workspaces;
       const { diagnostics } = desired;
-      this.#learn(desired.resources);
-      const good = this.#lastGood.after({ project, workspace, read, desired });
+      this.#redactSecrets(desired.resources);
+      const valid = this.#lastValid.after({ project, workspace, read, desired });
       const textOf = (file: string): string | undefined => this.#textOf(path.resolve(folder, file));
       const checkedWith = (other: ReadonlyMap<string, string>) => this.#checkedWith(other, env);
       const namesOnPlatform = (lookup: string): readonly string[] =>
-        good.workspace === undefined ? [] : knownNames({ cacheFolder, workspace: good.workspace, lookup });
-      return { folder, ...good, diagnostics, textOf, namesOnPlatform, checkedWith };
+        valid.workspace === undefined ? [] : knownNames({ cacheFolder, workspace: valid.workspace, lookup });
+      return { folder, ...valid, diagnostics, textOf, namesOnPlatform, checkedWith };
     });
   }
 
   async #validated(env: Environment, signal: AbortSignal): Promise<CheckedTexts> {
-    const { folder: cwd, workspace, policies, cacheFolder: kept, onNotice } = this.#options;
+    const { folder: cwd, workspace, policies, cacheFolder: folderOfCache, onNotice } = this.#options;
     const mode = this.#mode;
-    const cacheFolder = this.#isFirst ? kept : undefined;
+    const cacheFolder = this.#isFirst ? folderOfCache : undefined;
     const known = { cwd, env, cacheFolder, kinds, lookups, policies, signal, memory: this.#memory };
     const validate = (name: string | undefined) =>
       validateProject({ ...known, names: [name], mode, withSources: true });
@@ -122,10 +122,10 @@ export class EditedProject {
     return this.#options.readsSecrets ? 'offline' : 'without-secrets';
   }
 
-  #learn(resources: readonly Resource[]): void {
+  #redactSecrets(resources: readonly Resource[]): void {
     for (const resource of resources) {
-      if (this.#learnt.has(resource)) continue;
-      this.#learnt.add(resource);
+      if (this.#redacted.has(resource)) continue;
+      this.#redacted.add(resource);
       for (const special of specials(resource.spec)) {
         if (special instanceof Secret && special.isSet) this.#options.redactor.add(special.reveal());
       }
@@ -156,10 +156,10 @@ interface Loaded {
   readonly desired: Desired;
 }
 
-type Good = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf' | 'namesOnPlatform' | 'checkedWith'>;
+type ValidParts = Omit<ProjectSnapshot, 'folder' | 'diagnostics' | 'textOf' | 'namesOnPlatform' | 'checkedWith'>;
 
 /** A project before its first load. */
-export const NOT_LOADED: Good = {
+export const NOT_LOADED: ValidParts = {
   project: undefined,
   workspace: undefined,
   files: [],
@@ -169,19 +169,19 @@ export const NOT_LOADED: Good = {
 };
 
 /** Keeps the last valid load of a project. */
-class LastGood {
-  #good = NOT_LOADED;
+class LastValid {
+  #valid = NOT_LOADED;
 
   /** Returns the result of a load, with invalid parts replaced by their last valid form. */
-  after({ project, workspace, read, desired }: Loaded): Good {
-    if (project === undefined || read === undefined) return this.#good;
+  after({ project, workspace, read, desired }: Loaded): ValidParts {
+    if (project === undefined || read === undefined) return this.#valid;
     const broken = new Set(read.findings.flatMap(({ severity, file }) => (severity === 'error' ? [file] : [])));
     const declared = new Set(read.declarations.map(({ address }) => address));
-    const lost = this.#good.declarations.filter(
+    const lost = this.#valid.declarations.filter(
       ({ address, source }) => broken.has(source.file) && !declared.has(address),
     );
     const { resources, sources } = this.#withLost(lost, desired);
-    this.#good = {
+    this.#valid = {
       project,
       workspace,
       files: [...new Set([...read.declarations.map(({ source }) => source.file), ...broken])],
@@ -189,7 +189,7 @@ class LastGood {
       resources,
       sources,
     };
-    return this.#good;
+    return this.#valid;
   }
 
   #withLost(
@@ -198,12 +198,12 @@ class LastGood {
   ): { resources: readonly Resource[]; sources: ReadonlyMap<Address, SpecSources> } {
     if (lost.length === 0) return { resources, sources };
     const addresses = new Set(lost.map(({ address }) => address));
-    const kept = this.#good.resources.filter(({ address }) => addresses.has(address));
-    const places = new Map(sources);
-    for (const { address } of kept) {
-      const known = this.#good.sources.get(address);
-      if (known !== undefined) places.set(address, known);
+    const lastResources = this.#valid.resources.filter(({ address }) => addresses.has(address));
+    const allSources = new Map(sources);
+    for (const { address } of lastResources) {
+      const known = this.#valid.sources.get(address);
+      if (known !== undefined) allSources.set(address, known);
     }
-    return { resources: [...resources, ...kept], sources: places };
+    return { resources: [...resources, ...lastResources], sources: allSources };
   }
 }

@@ -25,7 +25,7 @@ export interface EditorSessionOptions extends Omit<EditedProjectOptions, 'folder
   readonly user: number | undefined;
 }
 
-interface EditorFacts {
+interface EditorSettings {
   /** The requested workspace. It applies to every project that has it. */
   readonly workspace: string | undefined;
   /** True if the editor reports changes of the files in its folders. */
@@ -47,7 +47,7 @@ interface EditorNotifications {
 /** The open files of an editor and their projects. */
 export class EditorSession {
   readonly files = new OpenFiles();
-  #facts: EditorFacts | undefined;
+  #editor: EditorSettings | undefined;
   readonly #options: EditorSessionOptions;
   readonly #notifications: EditorNotifications;
   #lastNotice = '';
@@ -63,12 +63,12 @@ export class EditorSession {
   }
 
   get showLocations(): string {
-    return this.#facts?.showLocations ?? '';
+    return this.#editor?.showLocations ?? '';
   }
 
   /** Must be called once, before all other methods. */
-  begin(facts: EditorFacts): void {
-    this.#facts = facts;
+  begin(facts: EditorSettings): void {
+    this.#editor = facts;
   }
 
   /** Returns the project of a file, if any. */
@@ -80,7 +80,7 @@ export class EditorSession {
       const folder = findProjectFolder({ from: path.dirname(file), home, user });
       return folder === undefined ? undefined : this.#project(folder);
     } catch (error) {
-      this.#notice(error);
+      this.#reportError(error);
       return undefined;
     }
   }
@@ -134,9 +134,10 @@ export class EditorSession {
   /** Must be called when files on disk may have changed. @param files real paths. */
   changedOnDisk(files: readonly string[] | 'all'): void {
     for (const [folder, loads] of this.#projects) {
-      const below = files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
-      for (const file of below) loads.project.forget(file);
-      if (below.some((file) => file === undefined || belongsToProject(path.relative(folder, file)))) loads.changed();
+      const projectFiles = files === 'all' ? [undefined] : files.filter((file) => file.startsWith(folder + path.sep));
+      for (const file of projectFiles) loads.project.forget(file);
+      if (projectFiles.some((file) => file === undefined || belongsToProject(path.relative(folder, file))))
+        loads.changed();
     }
     for (const opened of this.files.all()) {
       // The change may have created a project for this file.
@@ -154,11 +155,11 @@ export class EditorSession {
   #project(folder: string): ProjectLoads {
     const known = this.#projects.get(folder);
     if (known !== undefined) return known;
-    if (this.#facts === undefined) throw new Error('the session has not begun');
-    const { workspace, reportsFileChanges } = this.#facts;
+    if (this.#editor === undefined) throw new Error('the session has not begun');
+    const { workspace, reportsFileChanges } = this.#editor;
     const { files } = this;
     const { policies } = this.#options;
-    const onNotice = (text: string) => this.#noticeOnce(text);
+    const onNotice = (text: string) => this.#sendNotice(text);
     let watch: DiskWatch | undefined;
     const loads = new ProjectLoads({
       project: new EditedProject({ ...this.#options, folder, workspace, onNotice }),
@@ -170,7 +171,7 @@ export class EditorSession {
         watch?.loaded(snapshot);
       },
       onError: (error) => {
-        this.#notice(error);
+        this.#reportError(error);
         // Remove the diagnostics of the last load.
         this.#publish(folder, new Map());
       },
@@ -185,19 +186,19 @@ export class EditorSession {
       policies: this.#options.policies,
       changed: () => this.changedOnDisk('all'),
       ready: () => this.#notifications.log(`Watching the files of ${folder}`),
-      failed: (error) => this.#notice(error),
+      failed: (error) => this.#reportError(error),
     });
     this.#watches.push(watch);
     return watch;
   }
 
-  #notice(error: unknown): void {
+  #reportError(error: unknown): void {
     if (!(error instanceof UserError)) this.#notifications.failure(error);
-    else this.#noticeOnce([error.message, error.hint].filter(Boolean).join('. '));
+    else this.#sendNotice([error.message, error.hint].filter(Boolean).join('. '));
   }
 
   /** Omits a repeated message, because each keystroke would send it again. */
-  #noticeOnce(text: string): void {
+  #sendNotice(text: string): void {
     if (text !== this.#lastNotice) this.#notifications.notice(text);
     this.#lastNotice = text;
   }
@@ -232,7 +233,7 @@ export class EditorSession {
         return [];
       } catch (error) {
         if (error instanceof InvalidProject) return error.diagnostics;
-        this.#notice(error);
+        this.#reportError(error);
         return [];
       }
     });

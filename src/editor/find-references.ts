@@ -23,20 +23,20 @@ export function addressAt(snapshot: ProjectSnapshot, file: string, offset: numbe
     ({ range, kind }) => kind !== undefined && range.start <= here && here <= range.end,
   );
   if (found === undefined) return undefined;
-  const moved = (range: TextRange): TextRange => ({ start: start + range.start, end: start + range.end });
-  return { ...found, file, range: moved(found.range), nameRange: found.nameRange && moved(found.nameRange) };
+  const shift = (range: TextRange): TextRange => ({ start: start + range.start, end: start + range.end });
+  return { ...found, file, range: shift(found.range), nameRange: found.nameRange && shift(found.nameRange) };
 }
 
 /** Returns all places of an address in the project, in the order of the files. In rules, also names that may be of another kind. */
 export function placesOf(snapshot: ProjectSnapshot, address: Address): readonly FoundAddress[] {
-  const wanted = parseAddress(address);
-  if (wanted === undefined) return [];
+  const target = parseAddress(address);
+  if (target === undefined) return [];
   return filesOf(snapshot).flatMap((file) => {
     // A file with escapes may contain the name in another notation.
     const text = snapshot.textOf(file) ?? '';
-    if (!text.includes(wanted.name) && !text.includes('\\')) return [];
+    if (!text.includes(target.name) && !text.includes('\\')) return [];
     return placesIn(snapshot, file)
-      .filter(({ name, kind }) => name === wanted.name && (kind === undefined || kind === wanted.kind))
+      .filter(({ name, kind }) => name === target.name && (kind === undefined || kind === target.kind))
       .map((place) => ({ ...place, file }));
   });
 }

@@ -10,7 +10,7 @@ import { attempt } from '../problems/attempt.ts';
 import { skipMatcher } from '../project/overlays.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { toForms } from '../values/value.ts';
-import { mayBeShown, type ProjectSnapshot, withoutSecrets } from './snapshot.ts';
+import { isVisible, type ProjectSnapshot, withoutSecrets } from './snapshot.ts';
 
 /** A possible name, with a description. */
 export interface NameChoice {
@@ -78,17 +78,17 @@ export function fileNames(
   { folder, typed }: { readonly folder: string; readonly typed: string },
 ): readonly NameChoice[] {
   const root = snapshot.folder;
-  const lead = typed.slice(0, typed.lastIndexOf('/') + 1);
-  const within = path.resolve(folder, lead);
-  const entries = isInside(within, root) ? (attempt(() => entriesOf(within)) ?? []) : [];
-  const isBelow = /^(?:\.\.\/)*$/.test(lead) && within !== root;
-  const above = isBelow ? [{ name: `${lead}../`, detail: 'folder' }] : [];
+  const typedFolder = typed.slice(0, typed.lastIndexOf('/') + 1);
+  const searchedFolder = path.resolve(folder, typedFolder);
+  const entries = isInside(searchedFolder, root) ? (attempt(() => entriesOf(searchedFolder)) ?? []) : [];
+  const canGoUp = /^(?:\.\.\/)*$/.test(typedFolder) && searchedFolder !== root;
+  const above = canGoUp ? [{ name: `${typedFolder}../`, detail: 'folder' }] : [];
   const found = entries
     .filter(({ name }) => !name.startsWith('.') && name !== 'node_modules' && !/\.ya?ml$/.test(name))
-    .filter(({ name }) => mayBeShown(snapshot, realPath(path.join(within, name))))
+    .filter(({ name }) => isVisible(snapshot, realPath(path.join(searchedFolder, name))))
     .map((entry): NameChoice => {
       const isFolder = entry.isDirectory();
-      return { name: `${lead}${entry.name}${isFolder ? '/' : ''}`, detail: isFolder ? 'folder' : 'file' };
+      return { name: `${typedFolder}${entry.name}${isFolder ? '/' : ''}`, detail: isFolder ? 'folder' : 'file' };
     });
   const used = snapshot.declarations.flatMap(({ home, source }) =>
     [...formNamesIn(home.value)].flatMap(([form, name]) =>
@@ -96,7 +96,7 @@ export function fileNames(
     ),
   );
   const others = [...new Set(used)]
-    .filter((file) => mayBeShown(snapshot, realPath(file)))
+    .filter((file) => isVisible(snapshot, realPath(file)))
     .map((file) => path.relative(folder, file).replaceAll(path.sep, '/'));
   const known = new Set(found.map(({ name }) => name));
   return [
@@ -113,11 +113,11 @@ function filesIn(folder: string): readonly string[] {
 
 type FormNames = ReadonlyMap<string, ReadonlySet<string>>;
 
-const usedIn = new WeakMap<ProjectSnapshot['declarations'], FormNames>();
+const namesByDeclarations = new WeakMap<ProjectSnapshot['declarations'], FormNames>();
 
 /** Returns the names that value forms use in manifests and in the project file, by form. */
 function usedNames(snapshot: ProjectSnapshot): FormNames {
-  const known = usedIn.get(snapshot.declarations);
+  const known = namesByDeclarations.get(snapshot.declarations);
   if (known !== undefined) return known;
   const names = new Map<string, Set<string>>();
   const add = (form: string, name: string): void => {
@@ -133,22 +133,22 @@ function usedNames(snapshot: ProjectSnapshot): FormNames {
   for (const { apiKey } of Object.values(workspaces)) {
     if (apiKey.name !== '' && apiKey.name !== 'VOXFORM_API_KEY') add('$secret', apiKey.name);
   }
-  usedIn.set(snapshot.declarations, names);
+  namesByDeclarations.set(snapshot.declarations, names);
   return names;
 }
 
-const inValue = new WeakMap<object, readonly (readonly [form: string, name: string])[]>();
+const namesByValue = new WeakMap<object, readonly (readonly [form: string, name: string])[]>();
 
 /** Cached, because a keystroke in one manifest queries all others again. */
 function formNamesIn(value: Json): readonly (readonly [form: string, name: string])[] {
   if (!isObject(value) && !Array.isArray(value)) return [];
-  const known = inValue.get(value);
+  const known = namesByValue.get(value);
   if (known !== undefined) return known;
   const found = [...formsIn(value)].flatMap(({ form }) =>
     Object.entries(form).flatMap(([key, name]) =>
       key.startsWith('$') && typeof name === 'string' ? [[key, name] as const] : [],
     ),
   );
-  inValue.set(value, found);
+  namesByValue.set(value, found);
   return found;
 }

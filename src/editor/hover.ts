@@ -32,7 +32,7 @@ export function hoverAt(snapshot: ProjectSnapshot, file: string, offset: number)
   const found = subjectAt(snapshot, file, offset);
   if (found === undefined) return undefined;
   const { subject, range } = found;
-  const paragraphs = [...ofAddress(snapshot, file, offset), ...ofForm(subject), ...ofField(subject)].map((each) =>
+  const paragraphs = [...addressText(snapshot, file, offset), ...formText(subject), ...fieldText(subject)].map((each) =>
     withoutSecrets(snapshot, each),
   );
   return paragraphs.length === 0 ? undefined : { range, paragraphs };
@@ -52,15 +52,15 @@ function subjectAt(
   const known = knownFile(snapshot, file);
   if (known === undefined) return undefined;
   const { text, role } = known;
-  const { start, text: whole } = documentAround(text, offset);
-  const document = documentsIn(whole).at(-1);
-  const found = [...placedNodes(document?.contents)].find(({ node }) => {
+  const { start, text: documentText } = documentAround(text, offset);
+  const document = documentsIn(documentText).at(-1);
+  const placed = [...placedNodes(document?.contents)].find(({ node }) => {
     const range = rangeIn(node);
     return range.start <= offset - start && offset - start < Math.max(range.end, range.start + 1);
   });
-  if (found === undefined || !isScalar(found.node)) return undefined;
-  const at = found.at === 'key' ? [...found.path, String(found.node.value)] : found.path;
-  const range = rangeIn(found.node);
+  if (placed === undefined || !isScalar(placed.node)) return undefined;
+  const at = placed.at === 'key' ? [...placed.path, String(placed.node.value)] : placed.path;
+  const range = rangeIn(placed.node);
   return {
     subject: { snapshot, file, role, value: readableValue(document), path: at },
     range: { start: start + range.start, end: start + range.end },
@@ -68,7 +68,7 @@ function subjectAt(
 }
 
 /** Returns the location of the declaration of the resource that the text at the offset refers to. */
-function ofAddress(snapshot: ProjectSnapshot, file: string, offset: number): string[] {
+function addressText(snapshot: ProjectSnapshot, file: string, offset: number): string[] {
   const place = addressAt(snapshot, file, offset);
   const found = snapshot.declarations.find(({ address }) => address === `${place?.kind}/${place?.name}`);
   return found === undefined || place?.is === 'declaration'
@@ -113,27 +113,27 @@ function topicFor({ role, value, path: at }: HoverSubject): Topic | undefined {
   return topic;
 }
 
-function ofField(subject: HoverSubject): string[] {
+function fieldText(subject: HoverSubject): string[] {
   const topic = topicFor(subject);
-  if (topic === undefined) return described(subject);
+  if (topic === undefined) return schemaDescription(subject);
   const { path: name, type, required, description, limits, treatment } = explain(topic, topics().all);
   const head = `\`${name}\`: ${required ? `${type}, required` : type}`;
   const more = [...limits.map((limit) => `Limits: ${limit}.`), ...treatment].join(' ');
-  return [head, description, more, ...asApplied(subject)].filter((each) => each !== '');
+  return [head, description, more, ...valueInWorkspace(subject)].filter((each) => each !== '');
 }
 
 /** Returns the description in the JSON Schema of the file, for fields without a topic. */
-function described({ role, value, path: at }: HoverSubject): string[] {
+function schemaDescription({ role, value, path: at }: HoverSubject): string[] {
   const name = fieldPath(at).at(-1);
-  const holder = new SchemaPlace(role, value, at.slice(0, -1));
-  const field = holder.fields.find((each) => each.name === name);
+  const parent = new SchemaPlace(role, value, at.slice(0, -1));
+  const field = parent.fields.find((each) => each.name === name);
   return field === undefined || field.description === '' || name === undefined
     ? []
     : [`\`${name}\``, field.description];
 }
 
 /** Returns the value in the workspace, if it differs from the value in the file. */
-function asApplied({ snapshot, role, value, path: at }: HoverSubject): string[] {
+function valueInWorkspace({ snapshot, role, value, path: at }: HoverSubject): string[] {
   const spec = specPlace(role, value, at);
   const address = ownAddress(value);
   if (role !== 'manifest' || spec === undefined || address === undefined || snapshot.workspace === undefined) return [];
@@ -144,7 +144,7 @@ function asApplied({ snapshot, role, value, path: at }: HoverSubject): string[] 
   const written = follow(isObject(value) ? value.spec : undefined, field);
   if (applied.depth < field.length || isComposite(applied.value) || isForm(written.value)) return [];
   if (jsonEqual(applied.value, written.value)) return [];
-  return [`In ${snapshot.workspace.name}: ${shown(applied.value as Value)}`];
+  return [`In ${snapshot.workspace.name}: ${formatValue(applied.value as Value)}`];
 }
 
 function isComposite(value: unknown): boolean {
@@ -152,7 +152,7 @@ function isComposite(value: unknown): boolean {
 }
 
 /** Returns the value of the value form that contains the place. */
-function ofForm(subject: HoverSubject): string[] {
+function formText(subject: HoverSubject): string[] {
   const { snapshot, file, role, value, path: at } = subject;
   const last = at.findLastIndex((part) => typeof part === 'string' && Object.hasOwn(FORMS, part));
   if (last === -1) return [];
@@ -175,7 +175,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     );
     const lines = all.flatMap(({ name, vars }) =>
       typeof argument === 'string' && Object.hasOwn(vars, argument)
-        ? [`In ${name}: ${shown(vars[argument] as Value)}`]
+        ? [`In ${name}: ${formatValue(vars[argument] as Value)}`]
         : [],
     );
     return lines.length === 0 ? undefined : lines.join('\n\n');
@@ -184,7 +184,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     if (typeof argument !== 'string') return undefined;
     const named = namedFile(snapshot, { file, role, name: argument });
     const text = named === undefined ? undefined : snapshot.textOf(named);
-    return text === undefined ? undefined : block(text);
+    return text === undefined ? undefined : formatBlock(text);
   },
   $join: ({ snapshot, role, value, path: at }) => {
     // Skip patches of other workspaces.
@@ -194,7 +194,7 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
     const resource = snapshot.resources.find((each) => each.address === address);
     if (spec === undefined || resource === undefined) return undefined;
     const { depth, value: joined } = follow(resource.spec, spec.path);
-    return depth === spec.path.length ? `In ${snapshot.workspace?.name}: ${shown(joined as Value)}` : undefined;
+    return depth === spec.path.length ? `In ${snapshot.workspace?.name}: ${formatValue(joined as Value)}` : undefined;
   },
   $secret: ({ argument }) => `The secret ${codeSpan(String(argument))}. Its value is never shown.`,
 };
@@ -202,21 +202,21 @@ const FORMS: Readonly<Record<string, (subject: FormSubject) => string | undefine
 const MAX_LINES = 12;
 
 /** Formats a value as Markdown without secrets. */
-function shown(value: Value): string {
+function formatValue(value: Value): string {
   if (value instanceof Join) {
     const text = mapSpecials(value, (special) => {
       if (special instanceof Secret) return '(secret)';
       return special instanceof Reference ? `(id of ${special.address})` : `(${special.name})`;
     });
-    return typeof text === 'string' ? shown(text) : valueText(toForms(value));
+    return typeof text === 'string' ? formatValue(text) : valueText(toForms(value));
   }
-  if (typeof value === 'string' && value.includes('\n')) return `\n\n${block(value)}`;
+  if (typeof value === 'string' && value.includes('\n')) return `\n\n${formatBlock(value)}`;
   return codeSpan(valueText(toForms(value)));
 }
 
-function block(text: string): string {
+function formatBlock(text: string): string {
   const lines = text.split(/\r?\n/);
-  const left = lines.length - MAX_LINES;
-  const more = left > 0 ? [`… ${left} more lines`] : [];
+  const omitted = lines.length - MAX_LINES;
+  const more = omitted > 0 ? [`… ${omitted} more lines`] : [];
   return fenced('', [...lines.slice(0, MAX_LINES), ...more].map(escapeControls));
 }

@@ -12,7 +12,7 @@ const HEADERS = /^([\w-]+:[^\r\n]*\r\n)*[^\n]*$/;
 const LENGTH = /^content-length: *(\d+) *\r?$/im;
 /** Matches the start of a message. JSON cannot contain it, because line breaks in JSON strings are escaped. */
 const NEXT_MESSAGE = /content-length: *\d+ *\r\n/i;
-const LONGEST_BEGINNING = 64;
+const MAX_START_LENGTH = 64;
 
 /**
  * Reads the messages of an editor. After a message with a wrong length, the start of the next one is unknown, so reading ends with the
@@ -30,17 +30,17 @@ export class MessageReader extends AbstractMessageReader {
   }
 
   listen(callback: DataCallback): Disposable {
-    const take = (chunk: Buffer): void => {
+    const onData = (chunk: Buffer): void => {
       this.#rest = Buffer.concat([this.#rest, chunk]);
       try {
         for (let message = this.#next(); message !== undefined; message = this.#next()) callback(message);
       } catch (error) {
-        this.#input.off('data', take);
+        this.#input.off('data', onData);
         this.fireError(error);
       }
     };
-    this.#input.on('data', take).once('close', () => this.fireClose());
-    return { dispose: () => this.#input.off('data', take) };
+    this.#input.on('data', onData).once('close', () => this.fireClose());
+    return { dispose: () => this.#input.off('data', onData) };
   }
 
   #next(): Message | undefined {
@@ -54,7 +54,7 @@ export class MessageReader extends AbstractMessageReader {
     const begin = end + END_OF_HEADERS.length;
     const after = begin + Number(length);
     if (rest.length < after) {
-      const unsearched = rest.toString('latin1', Math.max(begin, this.#searched - LONGEST_BEGINNING));
+      const unsearched = rest.toString('latin1', Math.max(begin, this.#searched - MAX_START_LENGTH));
       this.#searched = rest.length;
       if (!NEXT_MESSAGE.test(unsearched)) return undefined;
       throw new Error(`the editor sent a message that is shorter than its Content-Length, ${length}`);

@@ -66,19 +66,19 @@ export async function renameAt(
     const to = target?.name ?? newName.trim();
     if (to === name) return { edits: [], notes: [] };
     if (!NAME_PATTERN.test(to)) throw new CannotEdit(`${JSON.stringify(to)} is not a valid name: ${NAME_RULE}`);
-    return await renamed(snapshot, { kind, from: name, to });
+    return await renameEdits(snapshot, { kind, from: name, to });
   } catch (error) {
     if (error instanceof CannotEdit) return { refused: error.message };
     throw error;
   }
 }
 
-async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<Renaming> {
+async function renameEdits(snapshot: ProjectSnapshot, change: NameChange): Promise<Renaming> {
   const before = await snapshot.checkedWith(new Map());
-  const { project, declarations, declaration } = renamable(before, change);
+  const { project, declarations, declaration } = readDeclaration(before, change);
   const { metadata, home } = declaration;
-  const previous = previousNames(metadata.previous_names ?? [], change, await heldAddresses(project));
-  const { changed, notes } = chosen(placesOf(snapshot, declaration.address), {
+  const previous = previousNames(metadata.previous_names ?? [], change, await localAddresses(project));
+  const { changed, notes } = choosePlaces(placesOf(snapshot, declaration.address), {
     snapshot,
     kind: change.kind,
     declared: declarations.map(({ address }) => address),
@@ -90,7 +90,7 @@ async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<R
   }
   const edits: readonly PlacedText[] = [
     ...changed.map((place) => changedName(snapshot.textOf(place.file) ?? '', place, change)),
-    ...listing(snapshot.textOf(home.file) ?? '', home, previous),
+    ...previousNamesEdit(snapshot.textOf(home.file) ?? '', home, previous),
   ];
   const texts = [...Map.groupBy(edits, ({ file }) => file)].map(([file, ofFile]) => {
     const real = realPath(path.resolve(snapshot.folder, file));
@@ -100,7 +100,7 @@ async function renamed(snapshot: ProjectSnapshot, change: NameChange): Promise<R
   return { edits, notes };
 }
 
-type ChangedPlace = Chosen['changed'][number];
+type ChangedPlace = ChosenPlaces['changed'][number];
 
 /** Returns the edit that replaces the old name with the new one, with quotes if YAML requires them. */
 function changedName(text: string, { file, is, nameRange }: ChangedPlace, { from, to }: NameChange): PlacedText {
@@ -108,16 +108,16 @@ function changedName(text: string, { file, is, nameRange }: ChangedPlace, { from
   const plain = { file, start, end, text: to };
   if (is !== 'declaration' || isJson(text)) return plain;
   const isQuoted = /^(["'])[^"']*\1$/.test(text.slice(start - 1, end + 1));
-  if (!isQuoted) return { ...plain, text: written(to) };
-  return written(from) !== from && written(to) === to ? { ...plain, start: start - 1, end: end + 1 } : plain;
+  if (!isQuoted) return { ...plain, text: yamlName(to) };
+  return yamlName(from) !== from && yamlName(to) === to ? { ...plain, start: start - 1, end: end + 1 } : plain;
 }
 
-function written(name: string): string {
+function yamlName(name: string): string {
   return scalarText(name, { flow: true, json: false });
 }
 
 /** Returns the only manifest of the resource. @throws CannotEdit if the new name is taken, or if a file cannot be read. */
-function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChange) {
+function readDeclaration({ read, project }: CheckedTexts, { kind, from, to }: NameChange) {
   if (project === undefined || read === undefined) {
     throw new CannotEdit('the project file has errors; fix them first');
   }
@@ -127,17 +127,18 @@ function renamable({ read, project }: CheckedTexts, { kind, from, to }: NameChan
     throw new CannotEdit(`${unread.file}${line} cannot be read; fix it first`);
   }
   const declared = (name: string) => read.declarations.filter(({ address }) => address === `${kind}/${name}`);
-  const [declaration, again] = declared(from);
+  const [declaration, duplicate] = declared(from);
   if (declaration === undefined) throw new CannotEdit(`no manifest declares ${kind}/${from}`);
   const { address } = declaration;
-  if (again !== undefined) throw new CannotEdit(`${address} is declared twice, again at ${sourceText(again.source)}`);
+  if (duplicate !== undefined)
+    throw new CannotEdit(`${address} is declared twice, again at ${sourceText(duplicate.source)}`);
   const [taken] = declared(to);
   if (taken !== undefined) throw new CannotEdit(`${taken.address} is already declared at ${sourceText(taken.source)}`);
   return { project, declarations: read.declarations, declaration };
 }
 
 /** Returns the edit of `previous_names`, if any. @throws CannotEdit */
-function listing(
+function previousNamesEdit(
   text: string,
   { file, document }: Pick<Layer, 'file' | 'document'>,
   previous: readonly string[],
@@ -157,17 +158,17 @@ function listing(
 function previousNames(
   listed: readonly string[],
   { kind, from, to }: NameChange,
-  held: HeldAddresses,
+  known: StateAddresses,
 ): readonly string[] {
-  const { workspaces, isComplete } = held;
+  const { workspaces, isComplete } = known;
   const isRestored = listed.includes(to);
-  const holder = workspaces.get(`${kind}/${to}`);
-  if (holder !== undefined && !isRestored) {
-    throw new CannotEdit(`the state of ${holder} has another record under ${kind}/${to}; choose another name`);
+  const workspace = workspaces.get(`${kind}/${to}`);
+  if (workspace !== undefined && !isRestored) {
+    throw new CannotEdit(`the state of ${workspace} has another record under ${kind}/${to}; choose another name`);
   }
-  const kept = listed.filter((name) => name !== to);
+  const others = listed.filter((name) => name !== to);
   const isKnown = !isRestored || !isComplete || workspaces.has(`${kind}/${from}`);
-  return isKnown ? [...new Set([...kept, from])] : kept;
+  return isKnown ? [...new Set([...others, from])] : others;
 }
 
 interface ChooseOptions {
@@ -176,13 +177,13 @@ interface ChooseOptions {
   readonly declared: readonly Address[];
 }
 
-interface Chosen {
+interface ChosenPlaces {
   readonly changed: readonly (FoundAddress & { readonly nameRange: TextRange })[];
   readonly notes: readonly string[];
 }
 
 /** Returns the places to change. In rules, these are the literals that can only stand for the resource. */
-function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: ChooseOptions): Chosen {
+function choosePlaces(places: readonly FoundAddress[], { snapshot, kind, declared }: ChooseOptions): ChosenPlaces {
   const notes: string[] = [];
   const changed = places.flatMap((place) => {
     const { file, is, name, nameRange, range, rule, isShared } = place;
@@ -204,12 +205,13 @@ function chosen(places: readonly FoundAddress[], { snapshot, kind, declared }: C
 /** Returns the smallest splice that turns one text into the other; undefined if they are equal. */
 function differenceOf(before: string, after: string): Splice | undefined {
   if (before === after) return undefined;
-  const most = Math.min(before.length, after.length);
+  const maxLength = Math.min(before.length, after.length);
   let start = 0;
-  while (start < most && before[start] === after[start]) start++;
-  let same = 0;
-  while (same < most - start && before[before.length - 1 - same] === after[after.length - 1 - same]) same++;
-  return { start, end: before.length - same, text: after.slice(start, after.length - same) };
+  while (start < maxLength && before[start] === after[start]) start++;
+  let commonEnd = 0;
+  while (commonEnd < maxLength - start && before[before.length - 1 - commonEnd] === after[after.length - 1 - commonEnd])
+    commonEnd++;
+  return { start, end: before.length - commonEnd, text: after.slice(start, after.length - commonEnd) };
 }
 
 interface NameChange {
@@ -218,7 +220,7 @@ interface NameChange {
   readonly to: string;
 }
 
-interface Renamed {
+interface RenameCheck {
   readonly before: CheckedTexts;
   readonly after: CheckedTexts;
   readonly change: NameChange;
@@ -230,26 +232,28 @@ interface Renamed {
  * Refuses an edit after which a workspace has other resources, other values except for the name, or new problems.
  * @throws CannotEdit
  */
-function refuseOtherChanges({ before, after, change, previous }: Renamed): void {
+function refuseOtherChanges({ before, after, change, previous }: RenameCheck): void {
   const { kind, from, to } = change;
   const known = new Set(
     before.workspaces.flatMap(({ diagnostics }) => diagnostics.map((each) => problemKey(each, change))),
   );
   for (const { name, resources, diagnostics } of after.workspaces) {
     const old = before.workspaces.find((each) => each.name === name)?.resources ?? [];
-    const isThere = resources.some(({ address }) => address === `${kind}/${to}`);
-    if (isThere !== old.some(({ address }) => address === `${kind}/${from}`)) {
-      const words = isThere ? 'matches the old name and not the new one' : 'matches the new name and not the old one';
+    const isPresent = resources.some(({ address }) => address === `${kind}/${to}`);
+    if (isPresent !== old.some(({ address }) => address === `${kind}/${from}`)) {
+      const words = isPresent ? 'matches the old name and not the new one' : 'matches the new name and not the old one';
       throw new CannotEdit(`workspaces.${name}.skip ${words}; change it first`);
     }
-    const fresh = diagnostics.find((each) => !known.has(problemKey(each, change)));
-    if (fresh !== undefined)
-      throw new CannotEdit(`${fresh.file}${fresh.line === undefined ? '' : `:${fresh.line}`}: ${fresh.message}`);
-    const wanted = new Set(old.map((each) => shapeOf(withName(each, { change, previous }))));
-    const odd = resources.find((each) => !wanted.has(shapeOf(each)));
-    if (odd !== undefined)
+    const newProblem = diagnostics.find((each) => !known.has(problemKey(each, change)));
+    if (newProblem !== undefined)
       throw new CannotEdit(
-        `${odd.address} at ${odd.source.file}:${odd.source.line} shares the name by an anchor or by $var; write it out first`,
+        `${newProblem.file}${newProblem.line === undefined ? '' : `:${newProblem.line}`}: ${newProblem.message}`,
+      );
+    const expected = new Set(old.map((each) => contentKey(withName(each, { change, previous }))));
+    const unexpected = resources.find((each) => !expected.has(contentKey(each)));
+    if (unexpected !== undefined)
+      throw new CannotEdit(
+        `${unexpected.address} at ${unexpected.source.file}:${unexpected.source.line} shares the name by an anchor or by $var; write it out first`,
       );
   }
 }
@@ -258,7 +262,7 @@ function problemKey({ severity, code, file, path = '' }: Diagnostic, { kind, fro
   return JSON.stringify([severity, code, file, path.replaceAll(`${kind}/${from}`, `${kind}/${to}`)]);
 }
 
-function withName(resource: Resource, { change, previous }: Pick<Renamed, 'change' | 'previous'>): Resource {
+function withName(resource: Resource, { change, previous }: Pick<RenameCheck, 'change' | 'previous'>): Resource {
   const [from, to] = [`${change.kind}/${change.from}`, `${change.kind}/${change.to}`];
   const spec = mapSpecials(resource.spec, (special) =>
     special instanceof Reference && special.address === from ? new Reference(change.kind, change.to) : special,
@@ -268,37 +272,37 @@ function withName(resource: Resource, { change, previous }: Pick<Renamed, 'chang
 }
 
 /** Returns a string that is equal for resources with equal contents. */
-function shapeOf({ source: _, spec, ...resource }: Resource): string {
+function contentKey({ source: _, spec, ...resource }: Resource): string {
   return canonicalJson(JSON.parse(JSON.stringify({ ...resource, spec: toForms(spec) })) as Json);
 }
 
 /** The addresses in local states. */
-interface HeldAddresses {
+interface StateAddresses {
   /** Maps each address to a workspace whose state contains it. */
   readonly workspaces: ReadonlyMap<Address, string>;
   /** False if a state is not local or cannot be read. */
   readonly isComplete: boolean;
 }
 
-async function heldAddresses({ root, workspaces }: ProjectConfig): Promise<HeldAddresses> {
-  const held = new Map<Address, string>();
+async function localAddresses({ root, workspaces }: ProjectConfig): Promise<StateAddresses> {
+  const found = new Map<Address, string>();
   let isComplete = true;
-  for (const { name, state: place, workspaceId } of Object.values(workspaces)) {
-    if (backendOf(place).fileOf === undefined) {
+  for (const { name, state: location, workspaceId } of Object.values(workspaces)) {
+    if (backendOf(location).fileOf === undefined) {
       isComplete = false;
       continue;
     }
     const now = () => new Date();
-    const user = { root, host: '', user: '', pid: process.pid, version: VERSION, now, failPoint: undefined };
+    const holder = { root, host: '', user: '', pid: process.pid, version: VERSION, now, failPoint: undefined };
     try {
-      const state = await readState(createStore(place, user), {
+      const state = await readState(createStore(location, holder), {
         workspaceId,
         fresh: { lineage: '', salt: '' },
       });
-      for (const address of [...state.resources.keys(), ...state.pending.keys()]) held.set(address, name);
+      for (const address of [...state.resources.keys(), ...state.pending.keys()]) found.set(address, name);
     } catch {
       isComplete = false;
     }
   }
-  return { workspaces: held, isComplete };
+  return { workspaces: found, isComplete };
 }

@@ -63,7 +63,7 @@ export const REQUEST_CAPABILITIES: ServerCapabilities = {
 const REQUEST_FAILED = -32803;
 const CONTENT_MODIFIED = -32801;
 const MAX_SYMBOLS = 200;
-const MOST_NAMED = 3;
+const MAX_NAMED_USERS = 3;
 
 interface EditorRequests {
   readonly connection: ProtocolConnection;
@@ -145,7 +145,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
       if (found === undefined || uses === undefined || uses.users.length === 0) return [];
       const { users, places } = uses;
       const start = { line: 0, character: 0 };
-      const title = `Used by ${users.length > MOST_NAMED ? `${users.length} resources` : users.join(', ')}`;
+      const title = `Used by ${users.length > MAX_NAMED_USERS ? `${users.length} resources` : users.join(', ')}`;
       const locations = places.map((place) => locationOf(found.snapshot, place));
       const command = { title, command: session.showLocations, arguments: [uri, start, locations] };
       return [{ range: { start, end: start }, command }];

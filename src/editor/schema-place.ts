@@ -50,7 +50,7 @@ export class SchemaPlace {
     this.#root = spec === undefined ? schemaOf(role, value) : projectSchema();
     this.#path = spec === undefined ? at : ['defaults', spec.kind, ...spec.path];
     // The existing value is needed too, because one key of an object can restrict the others.
-    this.#value = spec === undefined ? value : within(value, at.slice(0, at.length - spec.path.length), this.#path);
+    this.#value = spec === undefined ? value : movePart(value, at.slice(0, at.length - spec.path.length), this.#path);
   }
 
   /** The alternative schemas of the value. */
@@ -67,7 +67,7 @@ export class SchemaPlace {
   get fields(): readonly SchemaField[] {
     const found = new Map<string, SchemaField>();
     const { depth, value } = follow(this.#value, this.#path);
-    for (const { properties } of narrowed(this.takes, depth === this.#path.length ? value : undefined)) {
+    for (const { properties } of matchingAlternatives(this.takes, depth === this.#path.length ? value : undefined)) {
       if (!isObject(properties)) continue;
       const form = Object.keys(properties).find((key) => key.startsWith('$'));
       const isForm = form !== undefined && isObject(value) && Object.hasOwn(value, form);
@@ -87,7 +87,7 @@ export class SchemaPlace {
     let schemas: readonly Json[] = [this.#root];
     for (const [depth, part] of this.#path.entries()) {
       const all = schemas.flatMap((schema) => this.#alternatives(schema));
-      const here = narrowed(all, follow(this.#value, this.#path.slice(0, depth)).value);
+      const here = matchingAlternatives(all, follow(this.#value, this.#path.slice(0, depth)).value);
       schemas = here.flatMap((schema) => inside(schema, part) ?? []);
     }
     return schemas;
@@ -113,10 +113,10 @@ function inside(schema: JsonObject, part: string | number): Json | undefined {
 }
 
 /** Returns the alternatives that match the existing keys: those of a value form, or those of git if it contains `backend: git`. */
-function narrowed(schemas: readonly JsonObject[], written: unknown): readonly JsonObject[] {
+function matchingAlternatives(schemas: readonly JsonObject[], written: unknown): readonly JsonObject[] {
   if (!isObject(written)) return schemas;
   const keys = Object.keys(written);
-  const left = schemas.filter(({ properties }) => {
+  const matching = schemas.filter(({ properties }) => {
     if (!isObject(properties)) return true;
     const form = Object.keys(properties).find((key) => key.startsWith('$'));
     if (form !== undefined) return keys.every((key) => Object.hasOwn(properties, key) || written[key] === null);
@@ -126,11 +126,11 @@ function narrowed(schemas: readonly JsonObject[], written: unknown): readonly Js
       return only === undefined || written[key] === null || only === written[key];
     });
   });
-  return left.length > 0 ? left : schemas;
+  return matching.length > 0 ? matching : schemas;
 }
 
 /** Returns a value that has the part at `from` at the first two keys of `to`. */
-function within(value: Json, from: DocumentPath, to: DocumentPath): Json {
+function movePart(value: Json, from: DocumentPath, to: DocumentPath): Json {
   const { depth, value: part } = follow(value, from);
   const found = depth === from.length ? (part as Json) : null;
   return to.slice(0, 2).reduceRight<Json>((inner, key) => ({ [key]: inner }), found);
@@ -146,7 +146,7 @@ const anyManifest = lazily((): JsonObject => {
     properties: { ...(schema.properties as JsonObject), metadata: plainSchema(metadataSchema) },
   };
 });
-const ofKinds = new Map<string, JsonObject>();
+const schemasByKind = new Map<string, JsonObject>();
 
 function schemaOf(role: FileRole, value: Json): JsonObject {
   switch (role) {
@@ -166,7 +166,7 @@ function schemaOf(role: FileRole, value: Json): JsonObject {
 function manifestSchemaOf(name: unknown): JsonObject {
   const kind = typeof name === 'string' ? kinds.get(name) : undefined;
   if (kind === undefined) return anyManifest();
-  const known = ofKinds.get(kind.name) ?? { ...manifestJsonSchema(kind) };
-  ofKinds.set(kind.name, known);
+  const known = schemasByKind.get(kind.name) ?? { ...manifestJsonSchema(kind) };
+  schemasByKind.set(kind.name, known);
   return known;
 }

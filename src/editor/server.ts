@@ -92,12 +92,12 @@ class EditorServer {
         ),
       loaded: (snapshot) => this.#offerFormatting(snapshot),
       notice: (text) => {
-        const message = withoutLinks(this.#redacted(text));
+        const message = withoutLinks(this.#redact(text));
         const type = MessageType.Warning;
         void this.#send(() => this.#connection.sendNotification(ShowMessageNotification.type, { type, message }));
       },
       log: (text) => void this.#log(MessageType.Log, text),
-      failure: (error) => this.#failed(error),
+      failure: (error) => this.#logError(error),
     });
     this.#listen();
   }
@@ -106,14 +106,14 @@ class EditorServer {
     const { signal, input } = this.#options;
     const connection = this.#connection;
     return new Promise((resolve) => {
-      const end = () => resolve(this.#state === 'shut down');
-      connection.onNotification(ExitNotification.type, end);
-      connection.onClose(end);
+      const finish = () => resolve(this.#state === 'shut down');
+      connection.onNotification(ExitNotification.type, finish);
+      connection.onClose(finish);
       // The rest of the stream cannot be parsed, so end. The editor then restarts the server.
-      connection.onError(([error]) => void this.#log(MessageType.Error, error.message).finally(end));
-      input.once('end', end).once('error', end);
-      signal.addEventListener('abort', end, { once: true });
-      if (signal.aborted) end();
+      connection.onError(([error]) => void this.#log(MessageType.Error, error.message).finally(finish));
+      input.once('end', finish).once('error', finish);
+      signal.addEventListener('abort', finish, { once: true });
+      if (signal.aborted) finish();
       connection.listen();
     });
   }
@@ -136,7 +136,7 @@ class EditorServer {
       connection,
       session: this.#session,
       answer: this.#answer.bind(this),
-      redact: (text: string) => this.#redacted(text),
+      redact: (text: string) => this.#redact(text),
     });
   }
 
@@ -206,7 +206,7 @@ class EditorServer {
     const { method } = DidChangeWatchedFilesNotification.type;
     this.#connection
       .sendRequest(RegistrationRequest.type, { registrations: [{ id: method, method, registerOptions }] })
-      .catch((error: unknown) => this.#failed(error));
+      .catch((error: unknown) => this.#logError(error));
   }
 
   /** Offers formatting only for the files of a project, because other files have other formatters. */
@@ -221,12 +221,12 @@ class EditorServer {
     const documentSelector = patterns.flatMap((pattern) =>
       ['yaml', 'json'].map((language) => ({ scheme: 'file', language, pattern: { baseUri, pattern } })),
     );
-    const ended =
+    const unregistration =
       before && this.#connection.sendRequest(UnregistrationRequest.type, { unregisterations: [{ id, method }] });
-    const begun = this.#connection.sendRequest(RegistrationRequest.type, {
+    const registration = this.#connection.sendRequest(RegistrationRequest.type, {
       registrations: [{ id, method, registerOptions: { documentSelector } }],
     });
-    Promise.all([ended, begun]).catch((error: unknown) => this.#failed(error));
+    Promise.all([unregistration, registration]).catch((error: unknown) => this.#logError(error));
   }
 
   /** Validates and answers a request. Rejects it outside of the session, and reports bugs without secrets. */
@@ -238,8 +238,8 @@ class EditorServer {
     try {
       return await work();
     } catch (error) {
-      this.#failed(error);
-      return new ResponseError(INTERNAL_ERROR, this.#redacted(errorMessage(error)));
+      this.#logError(error);
+      return new ResponseError(INTERNAL_ERROR, this.#redact(errorMessage(error)));
     }
   }
 
@@ -249,7 +249,7 @@ class EditorServer {
       try {
         handler(params);
       } catch (error) {
-        this.#failed(error);
+        this.#logError(error);
       }
     });
   }
@@ -259,16 +259,16 @@ class EditorServer {
     if (!this.#isClosed) await send().catch(() => undefined);
   }
 
-  #failed(error: unknown): void {
+  #logError(error: unknown): void {
     void this.#log(MessageType.Error, error instanceof Error ? (error.stack ?? error.message) : String(error));
   }
 
   #log(type: MessageType, text: string): Promise<void> {
-    const message = this.#redacted(text);
+    const message = this.#redact(text);
     return this.#send(() => this.#connection.sendNotification(LogMessageNotification.type, { type, message }));
   }
 
-  #redacted(text: string): string {
+  #redact(text: string): string {
     return this.#options.redactor.redact(text);
   }
 }

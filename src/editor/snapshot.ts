@@ -74,21 +74,21 @@ export function roleOf(
   if (PROJECT_FILES.includes(name)) return 'project';
   if (name === FLEET_FILE) return 'fleet';
   if (!/\.(?:ya?ml|json)$/i.test(name)) return undefined;
-  if (namedBy(project?.manifests ?? defaultManifests)(file) || /\bvoxform\/v1\b/.test(text)) return 'manifest';
+  if (manifestMatcher(project?.manifests ?? defaultManifests)(file) || /\bvoxform\/v1\b/.test(text)) return 'manifest';
   return /^policies[ \t]*:/m.test(text) ? 'policies' : undefined;
 }
 
 const matchers = new WeakMap<readonly string[], (file: string) => boolean>();
 
 /** Returns a function that matches files against the manifest patterns, because a new file declares nothing yet. */
-function namedBy(patterns: readonly string[]): (file: string) => boolean {
+function manifestMatcher(patterns: readonly string[]): (file: string) => boolean {
   const known = matchers.get(patterns);
   if (known !== undefined) return known;
   const plain = patterns.map((pattern) => pattern.replace(/^(!?)(?:\.\/+)+/, '$1'));
-  const taken = picomatch(plain.filter((pattern) => !pattern.startsWith('!')));
-  const left = plain.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
-  const excluded = left.length === 0 ? () => false : picomatch(left);
-  const matches = (file: string): boolean => taken(file) && !excluded(file);
+  const isIncluded = picomatch(plain.filter((pattern) => !pattern.startsWith('!')));
+  const exclusions = plain.filter((pattern) => pattern.startsWith('!')).map((pattern) => pattern.slice(1));
+  const isExcluded = exclusions.length === 0 ? () => false : picomatch(exclusions);
+  const matches = (file: string): boolean => isIncluded(file) && !isExcluded(file);
   matchers.set(patterns, matches);
   return matches;
 }
@@ -118,13 +118,13 @@ export function namedFile(
 ): string | undefined {
   const { folder } = snapshot;
   const real = realPath(path.resolve(folder, role === 'manifest' ? path.dirname(file) : '', name));
-  return mayBeShown(snapshot, real) ? path.relative(folder, real).replaceAll(path.sep, '/') : undefined;
+  return isVisible(snapshot, real) ? path.relative(folder, real).replaceAll(path.sep, '/') : undefined;
 }
 
 const secretFilesOf = new WeakMap<ProjectSnapshot, (real: string) => boolean>();
 
 /** True if `$file` may name this file or folder: it is in the project and no secret. @param real a real path. */
-export function mayBeShown(snapshot: ProjectSnapshot, real: string): boolean {
+export function isVisible(snapshot: ProjectSnapshot, real: string): boolean {
   const { folder, project } = snapshot;
   const readers = Object.values(project?.workspaces ?? {}).map(({ secrets }) => secrets);
   const isSecret = secretFilesOf.get(snapshot) ?? secretFiles(folder, readers);

@@ -65,10 +65,12 @@ function rangeEnd(node: unknown): number {
 export function resourcesNamed(
   snapshot: ProjectSnapshot,
   query: string,
-  most: number,
+  max: number,
 ): readonly (PlaceInFile & { readonly name: string })[] {
-  const fits = snapshot.declarations.filter(({ address }) => hasLetters(address.toLowerCase(), query.toLowerCase()));
-  const files = Map.groupBy(fits.slice(0, most), ({ source }) => source.file);
+  const matching = snapshot.declarations.filter(({ address }) =>
+    hasLetters(address.toLowerCase(), query.toLowerCase()),
+  );
+  const files = Map.groupBy(matching.slice(0, max), ({ source }) => source.file);
   return [...files].flatMap(([file, declared]) => {
     const names = new Set(declared.map(({ address }) => address));
     return placesIn(snapshot, file).flatMap(({ is, kind, name, range }) =>

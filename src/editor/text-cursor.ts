@@ -45,21 +45,21 @@ export function cursorAt(text: string, offset: number): TextCursor | undefined {
   const isBlock = node.type?.startsWith('BLOCK') ?? false;
   const style = isBlock ? 'PLAIN' : (node.type ?? 'PLAIN');
   if (style !== 'PLAIN' && style !== 'QUOTE_DOUBLE' && style !== 'QUOTE_SINGLE') return undefined;
-  const from = rangeIn(node).start;
-  const token = whole.slice(from, here);
+  const wordStart = rangeIn(node).start;
+  const token = whole.slice(wordStart, here);
   if (token.includes('\n') && !isBlock) return undefined;
 
   const rest = restOf(whole.slice(here), style, { flow, isEmpty: token === '' });
   const value = readableValue(documentsIn(whole).at(-1));
   const isAlone =
-    !flow && style === 'PLAIN' && (key === undefined || whole.slice(rangeIn(key).end, from).includes('\n'));
+    !flow && style === 'PLAIN' && (key === undefined || whole.slice(rangeIn(key).end, wordStart).includes('\n'));
   const siblings = new Set([...keysAt(readableValue(before), path), ...keysAt(value, path)]);
   siblings.delete(unquoted(token + rest));
   siblings.delete(unquoted(token + LETTER));
   return {
     path,
     at: at === 'value' && isAlone ? 'either' : at,
-    range: { start: start + from, end: start + here + rest.length },
+    range: { start: start + wordStart, end: start + here + rest.length },
     typed: style === 'PLAIN' ? token : token.slice(1),
     style,
     isBlock,

@@ -29,12 +29,12 @@ export function fixesOf(diagnostic: Diagnostic, document: TextDocument): readonl
 
 const TITLES = { add: 'Add quotes', remove: 'Remove the quotes' } as const;
 
-interface Written {
+interface WrittenValue {
   readonly written: string;
   readonly json: boolean;
 }
 
-function textsFor(fix: Fix, { written, json }: Written): readonly string[] {
+function textsFor(fix: Fix, { written, json }: WrittenValue): readonly string[] {
   const [quote = ''] = /^["']/.exec(written) ?? [];
   if ('instead' in fix) {
     return fix.instead.map((instead) => {

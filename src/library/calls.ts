@@ -37,19 +37,19 @@ export interface Project {
   readonly workspace: { readonly name: string; readonly id: string; readonly baseUrl: string };
 }
 
-const loadedWith = new WeakMap<Project, LoadOptions>();
+const loadOptions = new WeakMap<Project, LoadOptions>();
 
 /**
  * Opens the project in a folder. Does not need the API key.
  * @throws UserError, InvalidProject
  */
 export function loadProject(options: LoadOptions): Promise<Project> {
-  const { context, shielded } = contextOf(options, undefined);
-  return shielded(async () => {
+  const { context, run } = contextOf(options, undefined);
+  return run(async () => {
     const opened = await openWorkspace(context, { requireKey: false });
     const { name, workspaceId: id, baseUrl } = opened.workspace;
     const project = { root: opened.project.root, workspace: { name, id, baseUrl } };
-    loadedWith.set(project, options);
+    loadOptions.set(project, options);
     return project;
   });
 }
@@ -64,15 +64,15 @@ interface LibraryCall {
  * Runs work in a project. Errors contain no secrets. Rejects with the reason of the signal if aborted.
  * @internal
  */
-export function calling<T>(
+export function runInProject<T>(
   project: Project,
   { signal, concurrency = 'auto' }: CallOptions & Pick<PlatformOptions, 'concurrency'>,
   work: (call: LibraryCall) => Promise<T>,
 ): Promise<T> {
-  const options = loadedWith.get(project);
+  const options = loadOptions.get(project);
   if (options === undefined) throw new TypeError('not a project of loadProject');
-  const { context, shielded, beginWriting } = contextOf(options, signal);
-  return shielded(async () => {
+  const { context, run, beginWriting } = contextOf(options, signal);
+  return run(async () => {
     if (!isConcurrency(concurrency)) {
       const expected = `"auto" or a whole number between 1 and ${MAX_CONCURRENCY}`;
       throw new UserError(`concurrency must be ${expected}, is ${inspect(concurrency)}`);
@@ -98,7 +98,7 @@ function contextOf({ cwd, env = {}, workspace, log }: LoadOptions, signal: Abort
       failPoint: undefined,
     } satisfies RunContext,
     beginWriting: () => signal?.removeEventListener('abort', abortRequests),
-    async shielded<T>(work: () => Promise<T>): Promise<T> {
+    async run<T>(work: () => Promise<T>): Promise<T> {
       signal?.throwIfAborted();
       signal?.addEventListener('abort', abortRequests, { once: true });
       try {
@@ -119,9 +119,9 @@ function redactedError(error: unknown, redact: (text: string) => string): unknow
     const diagnostics = error.diagnostics.map((each) => ({ ...each, message: redact(each.message) }));
     return error instanceof InvalidProject ? new InvalidProject(diagnostics) : new InvalidManifests(diagnostics);
   }
-  const seen = new Set<unknown>();
-  for (let next = error; next instanceof Error && !seen.has(next); next = next.cause) {
-    seen.add(next);
+  const visited = new Set<unknown>();
+  for (let next = error; next instanceof Error && !visited.has(next); next = next.cause) {
+    visited.add(next);
     next.message = redact(next.message);
     if (next.stack !== undefined) next.stack = redact(next.stack);
   }

@@ -21,7 +21,7 @@ import type {
 } from '../runs/run-context.ts';
 import { versionedRecord } from '../runs/versioned-record.ts';
 import { VERSION } from '../version.ts';
-import { type CallOptions, calling, type Project } from './calls.ts';
+import { type CallOptions, type Project, runInProject } from './calls.ts';
 
 export interface ReadOptions extends CallOptions, SelectionOptions, PlatformOptions {
   onProgress?(progress: ReadProgress): void;
@@ -65,7 +65,7 @@ export interface Drift {
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function plan(project: Project, options: PlanOptions = {}): Promise<Planned> {
-  const document = withDigest((await planned(project, options, planWithViolations)).plan.document);
+  const document = withDigest((await makePlan(project, options, planWithViolations)).plan.document);
   return { project, document, changes: changesIn(document) };
 }
 
@@ -89,10 +89,10 @@ export async function apply(
 ): Promise<Applied> {
   // Reading the plan again refuses a document that the program changed.
   const { document: saved } = readPlan(project, JSON.stringify(given));
-  return calling(project, options, ({ opened, beginWriting }) => {
+  return runInProject(project, options, ({ opened, beginWriting }) => {
     refuseTrippedGuards(saved, options);
-    const wanted = { operation: 'apply', options: { ...options, lockTimeout }, fresh: saved.state };
-    return withSession(opened, wanted, async ({ session, client }) => {
+    const sessionOptions = { operation: 'apply', options: { ...options, lockTimeout }, fresh: saved.state };
+    return withSession(opened, sessionOptions, async ({ session, client }) => {
       const { onProgress } = options;
       const planning = { opened, state: session.state, client, options, onProgress };
       const revalidated = await revalidatedPlan(planning, saved);
@@ -115,17 +115,17 @@ export async function apply(
  * @throws UserError, InvalidProject, InvalidManifests, PlatformError
  */
 export async function drift(project: Project, options: ReadOptions = {}): Promise<Drift> {
-  const { plan } = await planned(project, { ...options, evenIfAll: true }, planWorkspace);
+  const { plan } = await makePlan(project, { ...options, evenIfAll: true }, planWorkspace);
   const document = driftOf(plan);
   return { document, drifted: hasDrift(document) };
 }
 
-function planned(
+function makePlan(
   project: Project,
   options: PlanOptions,
   make: (planning: Planning) => Promise<PlanResult>,
 ): Promise<PlanResult> {
-  return calling(project, options, ({ opened }) =>
+  return runInProject(project, options, ({ opened }) =>
     preparedToPlan(opened, options, (prepared) => {
       const { onProgress } = options;
       return make({ ...prepared, opened, options: { refresh: true, ...options }, onProgress });
@@ -144,11 +144,11 @@ export interface ImpactOptions extends CallOptions, PlatformOptions, ImpactSelec
  * @throws UserError, InvalidProject, PlatformError
  */
 export function impact(project: Project, address: string, options: ImpactOptions = {}): Promise<ImpactDocument> {
-  return calling(project, options, async ({ opened }) => {
+  return runInProject(project, options, async ({ opened }) => {
     const { id, versions } = versionedRecord(address, await stateToRead(opened));
     const { workspace } = opened;
     const { since, direction, channel, compare, onProgress } = options;
-    const asked = { address, id, versions, workspace, onProgress, since, direction, channel, compare };
-    return (await opened.withClient(options, (client) => measureImpact({ ...asked, client }))).document;
+    const selection = { address, id, versions, workspace, onProgress, since, direction, channel, compare };
+    return (await opened.withClient(options, (client) => measureImpact({ ...selection, client }))).document;
   });
 }

@@ -9,17 +9,17 @@ import { type OpenWorkspace, openWorkspace } from '../runs/open-workspace.ts';
 import { versionedRecord } from '../runs/versioned-record.ts';
 import { Redactor } from '../values/redactor.ts';
 import { callsHtml } from './call-comparisons.ts';
-import { lasting } from './views/parts.ts';
+import { durationText } from './views/parts.ts';
 
 interface ComparisonOptions extends Pick<MemberRuns, 'sources' | 'context' | 'shared'> {
   readonly database: FleetDatabase;
   readonly control: Pick<FleetControl, 'project'>;
   /** The maximum duration of a comparison in milliseconds. */
   readonly longest: number;
-  onTrouble(error: unknown): void;
+  onError(error: unknown): void;
 }
 
-interface AskedComparison {
+interface ComparisonRequest {
   readonly address: string;
   readonly resource: string;
   readonly by: string;
@@ -42,33 +42,33 @@ export class FleetComparisons {
    * Starts a comparison.
    * @throws UserError if it cannot start now.
    */
-  async begin(asked: AskedComparison): Promise<void> {
-    const { database, context, longest, onTrouble } = this.#options;
+  async begin(request: ComparisonRequest): Promise<void> {
+    const { database, context, longest, onError } = this.#options;
     const redactor = new Redactor();
-    const textOf = (error: unknown): string => redactor.redact(messageOf(error, { member: asked.address }));
-    const tooLate = AbortSignal.timeout(longest);
+    const textOfError = (error: unknown): string => redactor.redact(messageOf(error, { member: request.address }));
+    const timeout = AbortSignal.timeout(longest);
     try {
-      const opened = await this.#open(asked.address, redactor, AbortSignal.any([this.#stop.signal, tooLate]));
-      const record = versionedRecord(asked.resource, await opened.stateWithoutWarnings());
+      const opened = await this.#open(request.address, redactor, AbortSignal.any([this.#stop.signal, timeout]));
+      const record = versionedRecord(request.resource, await opened.stateWithoutWarnings());
       const baseUrl = originOf(opened.workspace.baseUrl);
-      const claim = await claimComparison(database, { ...asked, baseUrl, longest });
+      const claim = await claimComparison(database, { ...request, baseUrl, longest });
       const redact = (text: string): string => redactor.redact(text);
       const reading = callsHtml(opened, record, { now: context.now(), redact }).then(
         (html) => ({ html }),
         (error: unknown) => ({
           problem: this.#stop.signal.aborted
             ? 'The process that read the calls was stopped.'
-            : tooLate.aborted
-              ? `Reading the calls took longer than ${lasting(longest / 1000)}.`
-              : textOf(error),
+            : timeout.aborted
+              ? `Reading the calls took longer than ${durationText(longest / 1000)}.`
+              : textOfError(error),
         }),
       );
-      const done = reading.then((result) => enterCompared(database, { ...asked, claim }, result));
-      const running = done.catch(onTrouble).finally(() => this.#running.delete(running));
+      const done = reading.then((result) => enterCompared(database, { ...request, claim }, result));
+      const running = done.catch(onError).finally(() => this.#running.delete(running));
       this.#running.add(running);
     } catch (error) {
       if (!isExpected(error)) throw error;
-      throw new UserError(textOf(error), { cause: error });
+      throw new UserError(textOfError(error), { cause: error });
     }
   }
 
@@ -80,19 +80,19 @@ export class FleetComparisons {
   /** Opens the workspace with its own redactor, so that its secrets are not shared with other workspaces. */
   async #open(address: string, redactor: Redactor, signal: AbortSignal): Promise<OpenWorkspace> {
     const { control, sources, context, shared } = this.#options;
-    const wanted = await control.project(address);
-    const { folder } = await sources.checkout(wanted, signal);
-    const ofWorkspace = {
+    const project = await control.project(address);
+    const { folder } = await sources.checkout(project, signal);
+    const options = {
       ...context,
       shared,
       redactor,
       selection: { member: address },
       projectFolder: folder,
-      local: sources.local(wanted.source, wanted.project),
-      workspace: wanted.workspace,
+      local: sources.local(project.source, project.project),
+      workspace: project.workspace,
       interrupts: { stop: signal, requests: signal },
     };
-    const opened = await openWorkspace(ofWorkspace, { requireKey: true });
+    const opened = await openWorkspace(options, { requireKey: true });
     // Load the secrets of the project, so that they are redacted from transcripts and error messages.
     await opened.declared('lenient');
     return opened;

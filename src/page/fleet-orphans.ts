@@ -9,9 +9,9 @@ import { createStore } from '../state/state-location.ts';
 import { VERSION } from '../version.ts';
 
 /** The number of seconds to wait for the lock. */
-const LOCK_TIMEOUT = 20;
+const LOCK_TIMEOUT_SECONDS = 20;
 
-interface Closing {
+interface CloseRequest {
   readonly address: string;
   readonly workspaceId: string;
   /** The orphan, including the reason for closing it. */
@@ -20,9 +20,9 @@ interface Closing {
 }
 
 /** Closes an orphan in a state that is in the database of the fleet. Returns false if the record is no longer an open orphan. */
-export type CloseOrphan = (closing: Closing) => Promise<boolean>;
+export type CloseOrphan = (closing: CloseRequest) => Promise<boolean>;
 
-export function closingOrphans({
+export function orphanCloser({
   fleet,
   user,
   now,
@@ -37,12 +37,12 @@ export function closingOrphans({
   return async ({ address, workspaceId, orphan, by }) => {
     const holder = { host: hostname(), user, pid: process.pid, version: VERSION, now };
     const store = createStore(fleetStateAt(fleet, address), { root: '/', ...holder });
-    const lock = { operation: 'orphans close', timeoutSeconds: LOCK_TIMEOUT, notice: log, warn: log };
+    const lock = { operation: 'orphans close', timeoutSeconds: LOCK_TIMEOUT_SECONDS, notice: log, warn: log };
     const options = { lock, workspaceId, fresh: freshState(), version: VERSION, now };
-    const done = await closeInState({ inSession: (_, work) => inSession(store, options, work) }, [orphan], {
-      lockTimeout: LOCK_TIMEOUT,
+    const closed = await closeInState({ inSession: (_, work) => inSession(store, options, work) }, [orphan], {
+      lockTimeout: LOCK_TIMEOUT_SECONDS,
       askedBy: by,
     });
-    return done.length > 0;
+    return closed.length > 0;
   };
 }

@@ -25,85 +25,85 @@ import { plural } from '../output/plural.ts';
 import { UserError } from '../problems/user-error.ts';
 import { openOrphans } from '../state/state.ts';
 import { closingReasons } from '../state/state-document.ts';
+import { cacheSlowQuery } from './cache-slow-query.ts';
 import type { FleetComparisons } from './fleet-comparisons.ts';
 import type { CloseOrphan } from './fleet-orphans.ts';
 import {
   type ActionRequest,
-  type Attention,
-  closingOutside,
+  type AttentionList,
+  closeElsewhereHint,
   type Fact,
   type Freezing,
+  freezeConflicts,
   type ListQuery,
-  needless,
   ORPHAN_GONE,
   type Overview,
   type PageSource,
   type PullPages,
   type RunDetail,
   type SearchResult,
-  type ShownImpact,
+  type ShownComparison,
   trendNames,
   type WorkspaceDetail,
   type WorkspaceList,
 } from './page-data.ts';
 import { detailOfKeptRun, detailOfPastRun } from './run-details.ts';
-import { spared } from './spared.ts';
-import { lasting } from './views/parts.ts';
-import { detailOf, MOST_RUNS, rowOf } from './workspace-detail.ts';
+import { durationText } from './views/parts.ts';
+import { detailOf, MAX_RUNS, rowOf } from './workspace-detail.ts';
 
 /** The maximum number of rows in each list of the overview. */
-const MOST_SHOWN = 10;
+const MAX_ROWS = 10;
 /** The maximum number of search terms that one search reads. */
-const MOST_FOUND = 1000;
+const MAX_SEARCH_TERMS = 1000;
 
 /** The reasons why a workspace needs attention, most urgent first. A possible duplicate costs money until it is resolved. */
-const reasons: readonly (Attention['by'] & { readonly most: number })[] = [
-  { needs: 'records', most: 50 },
-  { status: 'failed', most: MOST_SHOWN },
-  { status: 'invalid', most: MOST_SHOWN },
-  { needs: 'refused', most: MOST_SHOWN },
-  { status: 'waiting', most: MOST_SHOWN },
-  { status: 'vanished', most: MOST_SHOWN },
-  { status: 'drifted', most: MOST_SHOWN },
-  { needs: 'steps', most: MOST_SHOWN },
+const attentionReasons: readonly { readonly filter: AttentionList['filter']; readonly max: number }[] = [
+  { filter: { needs: 'records' }, max: 50 },
+  { filter: { status: 'failed' }, max: MAX_ROWS },
+  { filter: { status: 'invalid' }, max: MAX_ROWS },
+  { filter: { needs: 'refused' }, max: MAX_ROWS },
+  { filter: { status: 'waiting' }, max: MAX_ROWS },
+  { filter: { status: 'vanished' }, max: MAX_ROWS },
+  { filter: { status: 'drifted' }, max: MAX_ROWS },
+  { filter: { needs: 'steps' }, max: MAX_ROWS },
 ];
 
 async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overview> {
-  const most = reasons.map((reason) => [keyOf(reason), reason.most] as const);
+  const limits = attentionReasons.map(({ filter, max }) => [filterKey(filter), max] as const);
   const [figures, day, freezes, needy] = await Promise.all([
     fleetFigures(database),
     lastDay(database),
-    latestFreezes(database, MOST_SHOWN),
-    needyWorkspaces(database, { ...Object.fromEntries(most), stale: MOST_SHOWN }),
+    latestFreezes(database, MAX_ROWS),
+    needyWorkspaces(database, { ...Object.fromEntries(limits), stale: MAX_ROWS }),
   ]);
-  const listed = (by: Attention['by']): Attention => {
-    const { found, rows: all } = needy.get(keyOf(by)) ?? { found: 0, rows: [] };
+  const listFor = (filter: AttentionList['filter']): AttentionList => {
+    const { found, rows: all } = needy.get(filterKey(filter)) ?? { found: 0, rows: [] };
     // A fleet with many manual steps always has them, so only their number is shown.
-    const rows = by.needs === 'steps' && all.length < found ? [] : all;
-    return { by, rows: rows.map(rowOf), found, isCut: rows.length < found };
+    const rows = filter.needs === 'steps' && all.length < found ? [] : all;
+    return { filter, rows: rows.map(rowOf), found, isCut: rows.length < found };
   };
   return {
     counts: new Map(workspaceStatuses.map((status) => [status, figures.counts[status]])),
-    attention: eachOnce(reasons.map(listed)),
-    stale: eachOnce([listed({ status: 'stale' })]),
-    broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MOST_SHOWN),
+    attention: withoutRepetitions(attentionReasons.map(({ filter }) => listFor(filter))),
+    stale: withoutRepetitions([listFor({ status: 'stale' })]),
+    broken: figures.sources.flatMap(({ broken }) => broken).slice(0, MAX_ROWS),
     trends: trendNames.map((name) => ({ name, counts: day.map((hour) => hour[name]) })),
     freezes,
     facts: factsOf(figures, now),
   };
 }
 
-function keyOf({ status, needs }: Attention['by']): string {
+function filterKey({ status, needs }: AttentionList['filter']): string {
   return needs ?? status;
 }
 
 /** Lists each workspace only under its most urgent reason, and removes empty lists. */
-function eachOnce(lists: readonly Attention[]): Attention[] {
-  const seen = new Set<string>();
+function withoutRepetitions(lists: readonly AttentionList[]): AttentionList[] {
+  const addresses = new Set<string>();
   return lists
     .map((list) => {
-      const rows = list.rows.filter(({ address }) => !seen.has(address));
-      for (const { address } of rows) seen.add(address);
+      const rows = list.rows.filter(({ address }) => !addresses.has(address));
+      for (const { address } of rows) addresses.add(address);
       return { ...list, rows };
     })
     .filter(({ rows, isCut }) => rows.length > 0 || isCut);
@@ -132,7 +132,7 @@ export class FleetSource implements PageSource {
   constructor(options: FleetSourceOptions) {
     this.#options = options;
     const { database, now } = options;
-    this.#overview = spared(
+    this.#overview = cacheSlowQuery(
       () => fleetOverview(database, now()),
       () => performance.now(),
     );
@@ -150,7 +150,7 @@ export class FleetSource implements PageSource {
   }
 
   search(text: string): Promise<SearchResult> {
-    return searchTerms(this.#options.database, text, MOST_FOUND);
+    return searchTerms(this.#options.database, text, MAX_SEARCH_TERMS);
   }
 
   overview(): Promise<Overview> {
@@ -168,62 +168,63 @@ export class FleetSource implements PageSource {
     return { rows: rows.map(rowOf), found, total, sources };
   }
 
-  async workspace(address: string, wanted?: string): Promise<WorkspaceDetail | undefined> {
+  async workspace(address: string, requestedResource?: string): Promise<WorkspaceDetail | undefined> {
     const [shown] = await shownWorkspaces(this.#options.database, { address });
     if (shown === undefined) return undefined;
     const { database } = this.#options;
-    const [plans, state, kept, running, compared] = await Promise.all([
+    const [plans, state, storedRuns, running, comparisons] = await Promise.all([
       shownPlans(database, address),
       storedState(this.#options.database, address),
-      keptRuns(database, address, { limit: MOST_RUNS }),
+      keptRuns(database, address, { limit: MAX_RUNS }),
       isRunning(database, address),
       comparisonsOf(database, address),
     ]);
     const { saved } = plans;
-    const merged = saved && this.pulls && (await outcomeFor(database, address));
+    const mergedPull = saved && this.pulls && (await outcomeFor(database, address));
     const detail = detailOf({
       shown,
       state: state.outside ?? state.document,
       running,
-      left: plans.left === undefined ? undefined : planDocument.parse(plans.left),
+      remaining: plans.left === undefined ? undefined : planDocument.parse(plans.left),
       saved: saved && { ...saved, plan: planDocument.parse(saved.plan) },
       selection: { member: address },
-      kept,
-      past: state.runs,
-      wanted,
+      storedRuns,
+      pastRuns: state.runs,
+      requestedResource,
       stateProblem: undefined,
-      impacts: new Map(compared.map((each) => [each.resource, impactOf(each)])),
+      impacts: new Map(comparisons.map((each) => [each.resource, impactOf(each)])),
     });
-    const why = merged && ([`Pull request ${merged.source}#${merged.number}`, merged.outcome] as const);
+    const pullFact =
+      mergedPull && ([`Pull request ${mergedPull.source}#${mergedPull.number}`, mergedPull.outcome] as const);
     return {
       ...detail,
-      facts: why === undefined ? detail.facts : [...detail.facts, why],
+      facts: pullFact === undefined ? detail.facts : [...detail.facts, pullFact],
       isUnread: detail.isUnread === true || state.isMoved,
     };
   }
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
     const state = await storedState(this.#options.database, address);
-    const past = state.runs.find(({ run }) => run === id);
-    if (past !== undefined) return detailOfPastRun(past);
+    const pastRun = state.runs.find(({ run }) => run === id);
+    if (pastRun !== undefined) return detailOfPastRun(pastRun);
     if (!/^\d{1,18}$/.test(id)) return undefined;
-    const [kept] = await keptRuns(this.#options.database, address, { id, limit: 1 });
-    if (kept === undefined) return undefined;
-    const plan = kept.plan ? await keptPlan(this.#options.database, address, kept.plan) : undefined;
-    return detailOfKeptRun(kept, {
+    const [storedRun] = await keptRuns(this.#options.database, address, { id, limit: 1 });
+    if (storedRun === undefined) return undefined;
+    const plan = storedRun.plan ? await keptPlan(this.#options.database, address, storedRun.plan) : undefined;
+    return detailOfKeptRun(storedRun, {
       past: state.runs,
       plan: plan && { ...plan, plan: planDocument.parse(plan.plan) },
     });
   }
 
-  async act({ action, address, of = '', because, by }: ActionRequest): Promise<void> {
+  async act({ action, address, subject = '', reason, by }: ActionRequest): Promise<void> {
     const { control, log } = this.#options;
     switch (action) {
       case 'run':
         await control.run([address], by);
         break;
       case 'pause':
-        if ((await control.pause([address], { by, because })).changed.length === 0)
+        if ((await control.pause([address], { by, because: reason })).changed.length === 0)
           throw new UserError('The workspace is already paused.');
         break;
       case 'resume':
@@ -231,32 +232,33 @@ export class FleetSource implements PageSource {
           throw new UserError('The workspace is not paused.');
         break;
       case 'approve':
-        await control.approve(address, of, by);
+        await control.approve(address, subject, by);
         break;
       case 'reject':
-        await control.reject(address, of, { by, because });
+        await control.reject(address, subject, { by, because: reason });
         break;
       case 'close-orphan':
-        await this.#closeOrphan({ address, of, because, by });
+        await this.#closeOrphan({ address, subject, reason, by });
         break;
       case 'compare-calls':
-        await this.#options.comparisons.begin({ address, resource: of, by });
+        await this.#options.comparisons.begin({ address, resource: subject, by });
         break;
       default:
         action satisfies never;
     }
-    log(`${by}: ${action} ${address}${of === '' ? '' : ` ${of}`}`);
+    log(`${by}: ${action} ${address}${subject === '' ? '' : ` ${subject}`}`);
   }
 
-  async #closeOrphan({ address, of, because, by }: Omit<ActionRequest, 'action'>): Promise<void> {
+  async #closeOrphan({ address, subject, reason, by }: Omit<ActionRequest, 'action'>): Promise<void> {
     const { document, outside } = await storedState(this.#options.database, address);
-    if (outside !== undefined) throw new UserError(closingOutside(outside.location, of ?? 'ID', { member: address }));
+    if (outside !== undefined)
+      throw new UserError(closeElsewhereHint(outside.location, subject ?? 'ID', { member: address }));
     const open = document === undefined ? [] : openOrphans(document);
-    const orphan = open.find(({ id }) => id === of);
-    const reason = closingReasons.find((each) => each === because);
-    if (document !== undefined && orphan !== undefined && reason !== undefined) {
+    const orphan = open.find(({ id }) => id === subject);
+    const closingReason = closingReasons.find((each) => each === reason);
+    if (document !== undefined && orphan !== undefined && closingReason !== undefined) {
       const { now, closeOrphan } = this.#options;
-      const closed = { because: reason, since: now().toISOString() };
+      const closed = { because: closingReason, since: now().toISOString() };
       const workspaceId = document.workspace_id;
       if (await closeOrphan({ address, workspaceId, orphan: { ...orphan, closed }, by }))
         return enterOrphans(this.#options.database, address, open.length - 1);
@@ -270,20 +272,20 @@ function freezingOf({ control, log }: FleetSourceOptions): Freezing {
     current: () => control.frozen(),
     async act(action, decision) {
       const isDone = action === 'freeze' ? await control.freeze(decision) : await control.unfreeze(decision.by);
-      if (!isDone) throw new UserError(needless[action]);
+      if (!isDone) throw new UserError(freezeConflicts[action]);
       log(`${decision.by}: ${action} the fleet`);
     },
   };
 }
 
 /** The maximum number of pull requests on the page. */
-const MOST_PULLS = 200;
+const MAX_PULLS = 200;
 
 function pullPages(database: FleetDatabase): PullPages {
   return {
     async list() {
       const [pulls, problems] = await Promise.all([
-        listedPulls(database, { limit: MOST_PULLS }),
+        listedPulls(database, { limit: MAX_PULLS }),
         pullProblems(database),
       ]);
       return { pulls, problems };
@@ -295,7 +297,7 @@ function pullPages(database: FleetDatabase): PullPages {
   };
 }
 
-function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): ShownImpact {
+function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): ShownComparison {
   const isLost = !isRunning && html === undefined && problem === undefined;
   return { askedAt, askedBy, html, problem: isLost ? 'The process that read the calls is gone.' : problem };
 }
@@ -304,13 +306,13 @@ export function factsOf(
   { lateness, oldestCheckAge, neverChecked, orphans, processes, sources }: FleetFigures,
   now: Date,
 ): Fact[] {
-  const count = (wanted: string) => processes.filter(({ status }) => status === wanted).length;
+  const count = (expected: string) => processes.filter(({ status }) => status === expected).length;
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
     ['Longest unchecked since', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
     ...(neverChecked === 0 ? [] : [['Never checked', plural(neverChecked, 'workspace')] as const]),
     ...(orphans === 0 ? [] : [['Orphans', String(orphans)] as const]),
-    ['Lateness', lasting(Math.round(lateness))],
+    ['Lateness', durationText(Math.round(lateness))],
     ['Processes', `${count('alive')} alive${count('dead') === 0 ? '' : `, ${count('dead')} dead`}`],
     ...sources.map(({ name, problem, fetchedAge, removed }): Fact => {
       if (removed || problem !== null) return [`Source ${name}`, problem ?? 'no longer in the fleet file'];

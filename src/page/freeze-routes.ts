@@ -2,17 +2,17 @@ import type { Hono } from 'hono';
 import { UserError } from '../problems/user-error.ts';
 import { may } from './access/person.ts';
 import { typedText } from './list-query.ts';
-import { formOf, type PageAnswers, type PageEnv } from './page-answers.ts';
-import { type FreezeAction, freezeActions, needless, type PageSource } from './page-data.ts';
+import { type FreezeAction, freezeActions, freezeConflicts, type PageSource } from './page-data.ts';
+import { type PageEnv, type PageResponses, readForm } from './page-responses.ts';
 import { freezeView, pageActionWords } from './views/small-views.ts';
 
 interface FreezeRoutes {
   readonly source: PageSource;
-  readonly answers: PageAnswers;
+  readonly responses: PageResponses;
 }
 
 /** Adds the pages that freeze and resume a fleet. */
-export function addFreezeRoutes(app: Hono<PageEnv>, { source, answers }: FreezeRoutes): void {
+export function addFreezeRoutes(app: Hono<PageEnv>, { source, responses }: FreezeRoutes): void {
   const { freezing } = source;
   if (freezing === undefined) return;
   for (const action of freezeActions) {
@@ -20,25 +20,28 @@ export function addFreezeRoutes(app: Hono<PageEnv>, { source, answers }: FreezeR
     const path = `/${action}`;
     app.get(path, (c) => {
       const { person } = c.var.visitor;
-      if (person === undefined) return answers.signIn(c, path, 401);
-      if (!may(person, action)) return answers.forbidden(c, action, '/');
+      if (person === undefined) return responses.showSignIn(c, path, 401);
+      if (!may(person, action)) return responses.showForbidden(c, action, '/');
       if ((action === 'freeze') === (c.var.freeze !== undefined))
-        return answers.note(c, 409, { heading: 'Not possible', text: needless[action] });
-      return answers.show(c, freezeView(action, answers.context(c)), { title: heading, follows: answers.follow() });
+        return responses.showNote(c, 409, { heading: 'Not possible', text: freezeConflicts[action] });
+      return responses.show(c, freezeView(action, responses.context(c)), {
+        title: heading,
+        live: responses.liveSubject(),
+      });
     });
     app.post(path, async (c) => {
-      const form = await formOf(c);
-      const by = await answers.sender(c, { action, form, to: path, back: '/' });
+      const form = await readForm(c);
+      const by = await responses.checkSender(c, { action, form, to: path, back: '/' });
       if (by instanceof Response) return by;
-      const because = typedText(form.get('because'));
-      if (action === 'freeze' && because === undefined)
-        return answers.note(c, 400, { heading: 'Not done', text: 'Give a reason.', back: path });
+      const reason = typedText(form.get('because'));
+      if (action === 'freeze' && reason === undefined)
+        return responses.showNote(c, 400, { heading: 'Not done', text: 'Give a reason.', back: path });
       try {
-        await freezing.act(action, { by, because: because ?? '' });
+        await freezing.act(action, { by, because: reason ?? '' });
         return c.redirect('/', 303);
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
-        return answers.failed(c, 409, error);
+        return responses.showFailure(c, 409, error);
       }
     });
   }

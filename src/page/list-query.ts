@@ -1,7 +1,7 @@
 import { needs, workspaceStatuses } from '../operator/workspace-status.ts';
 import { type ListQuery, listOrders, type ResourceQuery, ROWS_PER_PAGE } from './page-data.ts';
 
-export function listQuery(parameters: URLSearchParams, limit = ROWS_PER_PAGE): ListQuery {
+export function parseListQuery(parameters: URLSearchParams, limit = ROWS_PER_PAGE): ListQuery {
   const text = textIn(parameters);
   return {
     status: workspaceStatuses.find((each) => each === parameters.get('status')),
@@ -15,7 +15,7 @@ export function listQuery(parameters: URLSearchParams, limit = ROWS_PER_PAGE): L
   };
 }
 
-export function resourceQuery(parameters: URLSearchParams): ResourceQuery {
+export function parseResourceQuery(parameters: URLSearchParams): ResourceQuery {
   const text = textIn(parameters);
   return { q: text('q'), kind: text('kind'), status: text('status'), page: pageNumber(parameters.get('page')) };
 }
@@ -30,32 +30,32 @@ function textIn(parameters: URLSearchParams) {
 }
 
 /** Returns a message for each invalid value of a parameter. */
-export function unknownIn(parameters: URLSearchParams, sources: readonly string[]): string[] {
-  const { source } = listQuery(parameters);
+export function queryProblems(parameters: URLSearchParams, sources: readonly string[]): string[] {
+  const { source } = parseListQuery(parameters);
   const known = { status: workspaceStatuses, needs, sort: listOrders } as const;
   const page = parameters.get('page') || '1';
   const label = parameters.get('label')?.trim() || '=';
   const malformed = [
-    ...(source === undefined || sources.includes(source) ? [] : [`There is no source ${quoted(source)}.`]),
-    ...(PAGE.test(page) ? [] : [`Unknown page ${quoted(page)}.`]),
+    ...(source === undefined || sources.includes(source) ? [] : [`There is no source ${quote(source)}.`]),
+    ...(PAGE.test(page) ? [] : [`Unknown page ${quote(page)}.`]),
     ...(label.includes('=') ? [] : ['A label is key=value, such as team=sales.']),
   ];
   const unknown = Object.entries(known).flatMap(([key, values]) => {
     const given = parameters.get(key) ?? '';
     const isKnown = given === '' || values.some((each) => each === given);
-    return isKnown ? [] : [`Unknown ${key} ${quoted(given)}. Known: ${values.join(', ')}.`];
+    return isKnown ? [] : [`Unknown ${key} ${quote(given)}. Known: ${values.join(', ')}.`];
   });
   return [...unknown, ...malformed];
 }
 
 /** The maximum number of rows that one request to the API returns. */
-const MOST_ROWS = 200;
+const MAX_ROWS = 200;
 
 /**
  * Parses the paging parameters of the API. Unknown parameters are errors, because ignoring a misspelt filter would return too many rows.
  * Repeated parameters are errors too, because only the first value would be used.
  */
-export function pagingOf(
+export function parsePaging(
   parameters: URLSearchParams,
   filters: readonly string[] = [],
 ): { readonly page: number; readonly limit: number; readonly problems: readonly string[] } {
@@ -67,10 +67,10 @@ export function pagingOf(
     page: pageNumber(page),
     limit: pageNumber(limit),
     problems: [
-      ...unknown.map((key) => `Unknown parameter ${quoted(key)}. Known: ${known.join(', ')}.`),
+      ...unknown.map((key) => `Unknown parameter ${quote(key)}. Known: ${known.join(', ')}.`),
       ...repeated.map((key) => `Give ${key} only once.`),
-      ...(PAGE.test(page) ? [] : [`Unknown page ${quoted(page)}.`]),
-      ...(PAGE.test(limit) && Number(limit) <= MOST_ROWS ? [] : [`The limit is a number from 1 to ${MOST_ROWS}.`]),
+      ...(PAGE.test(page) ? [] : [`Unknown page ${quote(page)}.`]),
+      ...(PAGE.test(limit) && Number(limit) <= MAX_ROWS ? [] : [`The limit is a number from 1 to ${MAX_ROWS}.`]),
     ],
   };
 }
@@ -81,6 +81,6 @@ function pageNumber(text: string | null | undefined): number {
   return PAGE.test(text ?? '') ? Number(text) : 1;
 }
 
-function quoted(text: string): string {
+function quote(text: string): string {
   return JSON.stringify(text.slice(0, 255));
 }

@@ -5,16 +5,16 @@ import { streamSSE } from 'hono/streaming';
 interface LiveOptions {
   version(address: string | undefined): Promise<string>;
   /** Milliseconds between two queries for changes. */
-  readonly every: number;
+  readonly pollIntervalMs: number;
 }
 
 /** The maximum number of open pages in total, and per visitor. Further pages must retry later. */
-const MOST_STREAMS = 200;
-const MOST_EACH = 50;
+const MAX_STREAMS = 200;
+const MAX_STREAMS_PER_VISITOR = 50;
 /** Milliseconds between two pings. Without them, the page reports a lost connection. */
-const PING = 15_000;
+const PING_INTERVAL_MS = 15_000;
 /** Milliseconds after which a stream ends. The page then opens another. */
-const LONGEST = 30 * 60_000;
+const MAX_STREAM_MS = 30 * 60_000;
 
 /** Notifies open pages of changes. A new stream first sends the current version, so that the page misses no change. */
 export class LiveUpdates {
@@ -28,17 +28,20 @@ export class LiveUpdates {
     this.#options = options;
   }
 
-  /** @param whose the name of a person, or a network address. */
-  isFull(whose: string): boolean {
-    return this.#streams.length >= MOST_STREAMS || this.#streams.filter((each) => each === whose).length >= MOST_EACH;
+  /** @param visitorKey the name of a person, or a network address. */
+  isFull(visitorKey: string): boolean {
+    return (
+      this.#streams.length >= MAX_STREAMS ||
+      this.#streams.filter((each) => each === visitorKey).length >= MAX_STREAMS_PER_VISITOR
+    );
   }
 
   close(): void {
     this.#closing.abort();
   }
 
-  stream(c: Context, address: string | undefined, { whose, isAllowed }: Following): Response {
-    this.#streams.push(whose);
+  stream(c: Context, address: string | undefined, { visitorKey, isAllowed }: StreamOptions): Response {
+    this.#streams.push(visitorKey);
     return streamSSE(c, async (stream) => {
       const ended = new AbortController();
       const end = (): void => ended.abort();
@@ -53,32 +56,32 @@ export class LiveUpdates {
       } catch {
         // For example, the database is unreachable. The page reports the lost connection, and its next request returns the error.
       } finally {
-        this.#streams.splice(this.#streams.indexOf(whose), 1);
+        this.#streams.splice(this.#streams.indexOf(visitorKey), 1);
         this.#closing.signal.removeEventListener('abort', end);
       }
     });
   }
 
-  async #follow(address: string | undefined, { signal, isAllowed, write }: Follower): Promise<void> {
-    const began = performance.now();
-    let said: string | undefined;
-    let heardAt = began;
+  async #follow(address: string | undefined, { signal, isAllowed, write }: FollowOptions): Promise<void> {
+    const startedAt = performance.now();
+    let sentVersion: string | undefined;
+    let sentAt = startedAt;
     let isWritten = true;
-    while (!signal.aborted && performance.now() - began < LONGEST) {
+    while (!signal.aborted && performance.now() - startedAt < MAX_STREAM_MS) {
       const version = await this.version(address);
-      const isPingDue = performance.now() - heardAt >= PING;
+      const isPingDue = performance.now() - sentAt >= PING_INTERVAL_MS;
       // End the stream if the client has not received the last event, or may no longer read the page.
       if (isPingDue && !(isWritten && (await isAllowed()))) return;
-      if (isWritten && (version !== said || isPingDue)) {
-        const event = version === said ? { event: 'ping', data: '' } : { event: 'version', data: version };
+      if (isWritten && (version !== sentVersion || isPingDue)) {
+        const event = version === sentVersion ? { event: 'ping', data: '' } : { event: 'version', data: version };
         isWritten = false;
         void write(event).then(() => {
           isWritten = true;
         });
-        said = version;
-        heardAt = performance.now();
+        sentVersion = version;
+        sentAt = performance.now();
       }
-      await delay(this.#options.every, undefined, { signal }).catch(() => undefined);
+      await delay(this.#options.pollIntervalMs, undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -86,23 +89,23 @@ export class LiveUpdates {
   version(address: string | undefined): Promise<string> {
     const now = performance.now();
     for (const [key, { until }] of this.#versions) if (until <= now) this.#versions.delete(key);
-    const known = this.#versions.get(address ?? '');
-    if (known !== undefined) return known.version;
+    const cached = this.#versions.get(address ?? '');
+    if (cached !== undefined) return cached.version;
     const version = this.#options.version(address);
     // Do not cache a failure.
     version.catch(() => this.#versions.delete(address ?? ''));
-    this.#versions.set(address ?? '', { until: now + this.#options.every * 0.9, version });
+    this.#versions.set(address ?? '', { until: now + this.#options.pollIntervalMs * 0.9, version });
     return version;
   }
 }
 
-interface Following {
-  readonly whose: string;
+interface StreamOptions {
+  readonly visitorKey: string;
   /** True if the visitor may still read the page. Called before each ping. */
   isAllowed(): Promise<boolean>;
 }
 
-interface Follower extends Pick<Following, 'isAllowed'> {
+interface FollowOptions extends Pick<StreamOptions, 'isAllowed'> {
   readonly signal: AbortSignal;
   write(event: { readonly event: string; readonly data: string }): Promise<void>;
 }

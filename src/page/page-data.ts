@@ -59,16 +59,16 @@ export interface ResourceQuery {
 export const ROWS_PER_PAGE = 50;
 export const ORPHAN_GONE = 'This orphan is no longer on the list.';
 
-export const UNREAD = 'The resources are not known until a run has read the platform.';
+export const RESOURCES_UNKNOWN = 'The resources are not known until a run has read the platform.';
 
 /** Explains how to close an orphan whose state the page cannot change. @param id the id of the orphan. */
-export function closingOutside(location: string, id: string, selection: WorkspaceSelection): string {
+export function closeElsewhereHint(location: string, id: string, selection: WorkspaceSelection): string {
   const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, selection);
   return `The page cannot change the state ${location}. Close with: ${command}`;
 }
 
 /** The minimum number of characters in a search. */
-export const LEAST_SEARCHED = 2;
+export const MIN_SEARCH_LENGTH = 2;
 
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
@@ -89,9 +89,9 @@ export interface WorkspaceList {
 export type Fact = readonly [name: string, value: string | Date | URL];
 
 /** The workspaces that need attention for one reason. */
-export interface Attention {
+export interface AttentionList {
   /** The filter that selects all of these workspaces. */
-  readonly by:
+  readonly filter:
     | { readonly status: WorkspaceStatus; readonly needs?: undefined }
     | { readonly needs: Need; readonly status?: undefined };
   /** The first workspaces, without those that have a more urgent reason. */
@@ -104,9 +104,9 @@ export interface Overview {
   /** The number of workspaces by status. A missing status means zero. */
   readonly counts: ReadonlyMap<WorkspaceStatus, number>;
   /** Most urgent reason first. */
-  readonly attention: readonly Attention[];
+  readonly attention: readonly AttentionList[];
   /** The first stale workspaces, the longest unchecked first. */
-  readonly stale: readonly Attention[];
+  readonly stale: readonly AttentionList[];
   /** Projects whose workspaces cannot be determined, and the reasons. */
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
   /** Figures of the last day; empty outside of a fleet. */
@@ -175,17 +175,17 @@ export interface ComparedField {
   /** Undefined if it equals the declared value. */
   readonly live: FieldSide | undefined;
   /** The side that changed since the last apply; undefined for a field in sync. */
-  readonly moved: PlannedChange['cause'] | undefined;
+  readonly changedBy: PlannedChange['cause'] | undefined;
   /** The value last applied, if both sides changed. */
-  readonly applied: FieldSide | undefined;
+  readonly lastApplied: FieldSide | undefined;
   readonly notes: readonly string[];
 }
 
 /** The data that only the page of a resource shows. */
-export interface ResourceParts {
+export interface ResourceDetail {
   readonly fields: readonly ComparedField[];
   /** False if only the fields that differ are known. */
-  readonly isWhole: boolean;
+  readonly isComplete: boolean;
   /** The runs that changed the resource, newest first. The result and the summary are those of the resource. */
   readonly runs: readonly ListedRun[];
 }
@@ -200,7 +200,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
   readonly held: string | undefined;
   readonly resources: readonly ResourceRow[];
   /** The actions that remained after the last run, as of `checkedAt`; undefined if the platform was never read. */
-  readonly left: PlanDocument | undefined;
+  readonly remaining: PlanDocument | undefined;
   /** The pending, approved or most recently rejected plan. */
   readonly saved: SavedPlan | undefined;
   /** How commands select this workspace, such as with `-w staging`. */
@@ -211,7 +211,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
   /** The URL template of a manifest on the host of its repository, with `{file}` and `{line}`. */
   readonly files?: string | undefined;
   /** The requested resource, if it exists. */
-  readonly resource?: ResourceParts | undefined;
+  readonly resource?: ResourceDetail | undefined;
   /** The location of a state that the page cannot read or change. All other data is then from the last run. */
   readonly outside?: string | undefined;
   /** True if no run has reported the resources yet. */
@@ -221,7 +221,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
   /** The reason why history and orphans are missing, if they are. */
   readonly stateProblem: string | undefined;
   /** The requested comparisons of calls by resource address. */
-  readonly impacts?: ReadonlyMap<string, ShownImpact>;
+  readonly impacts?: ReadonlyMap<string, ShownComparison>;
   readonly actions: readonly ActionName[];
 }
 
@@ -231,7 +231,7 @@ interface SavedPlan {
   readonly plan: PlanDocument;
 }
 
-export interface ShownImpact {
+export interface ShownComparison {
   readonly askedAt: Date;
   readonly askedBy: string;
   /** The result as HTML; undefined while calls are being read, and after a failure. */
@@ -249,7 +249,7 @@ export const freezeActions = ['freeze', 'unfreeze'] as const;
 export type FreezeAction = (typeof freezeActions)[number];
 
 /** The error messages for an action that the current status of the fleet makes impossible. */
-export const needless: Readonly<Record<FreezeAction, string>> = {
+export const freezeConflicts: Readonly<Record<FreezeAction, string>> = {
   freeze: 'The fleet is frozen already.',
   unfreeze: 'The fleet is not frozen.',
 };
@@ -258,9 +258,9 @@ export interface ActionRequest {
   readonly action: ActionName;
   readonly address: string;
   /** The id of the plan or of the orphan, or the address of the resource. */
-  readonly of: string | undefined;
+  readonly subject: string | undefined;
   /** The reason: one of `closingReasons` for a closed orphan, otherwise free text. */
-  readonly because: string | undefined;
+  readonly reason: string | undefined;
   readonly by: string;
 }
 

@@ -12,7 +12,7 @@ import type { JsonObject } from '../values/json.ts';
 import type { Fact, RunDetail } from './page-data.ts';
 
 /** Converts a run of `watch` to the form in which a fleet stores runs. Only the shown resources of the plan are kept. */
-export function keptReport(report: RunReport, redact: (text: string) => string): KeptRun {
+export function runOfReport(report: RunReport, redact: (text: string) => string): KeptRun {
   const { startedAt, number, seconds, mode, triggers, askedBy, commit, id } = report;
   const { hold, selection, fetchProblem } = report;
   const resources = resourcesIn(report, redact);
@@ -39,7 +39,7 @@ export function keptReport(report: RunReport, redact: (text: string) => string):
 }
 
 /** Converts a person's decision in `watch` to a run without writes. */
-export function keptDecision({ startedAt, result, ...decision }: Decision): KeptRun {
+export function runOfDecision({ startedAt, result, ...decision }: Decision): KeptRun {
   const id = `${timeId(startedAt)}-${result}`;
   return { ...decision, id, startedAt, result, command: 'watch', run: '', seconds: 0, process: '' };
 }
@@ -80,14 +80,14 @@ export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'
   }));
 }
 
-interface RunParts {
+interface RunData {
   /** The runs in the history of the state. */
   readonly past?: readonly PastRun[];
   /** The plan of the run, if it is still stored. */
   readonly plan?: { readonly plan: PlanDocument; readonly state: string } | undefined;
 }
 
-export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunParts = {}): RunDetail {
+export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunData = {}): RunDetail {
   const { id, command, startedAt, seconds, result, mode, why, askedBy, commit, plan, process, summary } = run;
   const known = lastRunOf(summary);
   const written = past.find((each) => isWriteOf(each, run));
@@ -189,12 +189,12 @@ export function detailOfPastRun(run: PastRun): RunDetail {
 
 function resourcesOfPastRun({ resources = [], more = 0 }: PastRun): Pick<RunDetail, 'resources' | 'more'> {
   return {
-    resources: resources.map(({ address, action, result, id, paths, error: why }) => ({
+    resources: resources.map(({ address, action, result, id, paths, error }) => ({
       address,
       action,
       result,
       id,
-      detail: why ?? paths.join(', '),
+      detail: error ?? paths.join(', '),
     })),
     more,
   };

@@ -25,18 +25,18 @@ import {
   type WorkspaceList,
   type WorkspaceRow,
 } from './page-data.ts';
-import { detailOfKeptRun, detailOfPastRun, keptDecision, keptReport } from './run-details.ts';
-import { detailOf, MOST_RUNS, rowOf, type ShownState } from './workspace-detail.ts';
+import { detailOfKeptRun, detailOfPastRun, runOfDecision, runOfReport } from './run-details.ts';
+import { detailOf, MAX_RUNS, rowOf, type ShownState } from './workspace-detail.ts';
 
 interface StateParts extends ShownState {
   readonly runs: readonly PastRun[];
 }
 
 /** Milliseconds for which the parts are cached. Changes by other processes are visible after that time. */
-const KEPT = 60_000;
+const CACHE_MS = 60_000;
 
 /** Reads the shown parts of the state on request, and caches them. */
-class KeptStateParts {
+class CachedState {
   readonly #opened: () => OpenWorkspace | undefined;
   #parts: Promise<StateParts | undefined> | undefined;
   #readAt = 0;
@@ -55,7 +55,7 @@ class KeptStateParts {
    */
   read(): Promise<StateParts | undefined> {
     const now = performance.now();
-    if (now - this.#readAt > KEPT) this.#parts = undefined;
+    if (now - this.#readAt > CACHE_MS) this.#parts = undefined;
     if (this.#parts === undefined) this.#readAt = now;
     this.#parts ??= this.#read();
     this.#parts.catch(() => this.forget());
@@ -87,13 +87,13 @@ export class WatchSource implements PageSource, RunObserver {
   readonly title = 'watch';
   readonly #options: WatchSourceOptions;
   /** The latest runs and decisions in this process, newest first. */
-  readonly #kept: KeptRun[] = [];
-  readonly #state: KeptStateParts;
+  readonly #runs: KeptRun[] = [];
+  readonly #state: CachedState;
   #status: RunStatus | 'never-run' = 'never-run';
   #since: Date;
   #checkedAt: Date | undefined;
   /** The actions that remained after the last check. */
-  #left: PlanDocument | undefined;
+  #remaining: PlanDocument | undefined;
   /** The results of the last run. A run that did not read the platform keeps those of the last check. */
   #last: JsonObject = {};
   readonly #comparisons: CallComparisons;
@@ -102,12 +102,12 @@ export class WatchSource implements PageSource, RunObserver {
   constructor(options: WatchSourceOptions) {
     this.#options = options;
     this.#since = options.now();
-    this.#state = new KeptStateParts(() => options.watch().opened);
+    this.#state = new CachedState(() => options.watch().opened);
     this.#comparisons = new CallComparisons({
       now: () => options.now(),
       redact: (text) => options.redact(text),
       textOf: (error) => this.#textOf(error),
-      changed: () => {
+      onChange: () => {
         this.#version += 1;
       },
     });
@@ -119,17 +119,17 @@ export class WatchSource implements PageSource, RunObserver {
 
   finished(report: RunReport): void {
     this.#state.forget();
-    const run = keptReport(report, (text) => this.#options.redact(text));
+    const run = runOfReport(report, (text) => this.#options.redact(text));
     const isChecked = report.plan !== undefined;
     this.#last = isChecked ? run.summary : { ...this.#last, ...run.summary };
     if (isChecked) {
       this.#checkedAt = report.startedAt;
-      this.#left = planAfter(report);
+      this.#remaining = planAfter(report);
     }
     const status = statusAfter(report);
     if (status !== undefined && status !== this.#status) this.#since = report.startedAt;
     this.#status = status ?? this.#status;
-    this.#keep(run);
+    this.#addRun(run);
   }
 
   only(): string | undefined {
@@ -147,7 +147,7 @@ export class WatchSource implements PageSource, RunObserver {
       attention:
         row.status === 'in-sync' || row.status === 'never-run'
           ? []
-          : [{ by: { status: row.status }, rows: [row], found: 1, isCut: false }],
+          : [{ filter: { status: row.status }, rows: [row], found: 1, isCut: false }],
       stale: [],
       broken: [],
       trends: [],
@@ -170,7 +170,7 @@ export class WatchSource implements PageSource, RunObserver {
     return { rows, found: rows.length, total: 1, sources: [row.source] };
   }
 
-  async workspace(address: string, wanted?: string): Promise<WorkspaceDetail | undefined> {
+  async workspace(address: string, requestedResource?: string): Promise<WorkspaceDetail | undefined> {
     if (!this.#isOwn(address)) return undefined;
     const { watch, source } = this.#options;
     const { status, opened } = watch();
@@ -180,14 +180,14 @@ export class WatchSource implements PageSource, RunObserver {
       shown: { ...this.#shown(), address },
       state: isRead ? state : undefined,
       running: status.running,
-      left: this.#left,
+      remaining: this.#remaining,
       saved: undefined,
       selection: opened?.selection,
-      kept: this.#kept,
-      past: isRead ? state.runs : [],
-      wanted,
+      storedRuns: this.#runs,
+      pastRuns: isRead ? state.runs : [],
+      requestedResource,
       stateProblem: typeof state === 'string' ? state : undefined,
-      impacts: this.#comparisons.shown,
+      impacts: this.#comparisons.comparisons,
     });
     const { lastOk } = status;
     return {
@@ -203,39 +203,39 @@ export class WatchSource implements PageSource, RunObserver {
 
   async run(address: string, id: string): Promise<RunDetail | undefined> {
     if (!this.#isOwn(address)) return undefined;
-    const own = this.#kept.find((run) => run.id === id);
+    const storedRun = this.#runs.find((run) => run.id === id);
     const reading = this.#state.read();
-    const { runs: past = [] } = (await (own === undefined ? reading : reading.catch(() => undefined))) ?? {};
-    if (own !== undefined) return detailOfKeptRun(own, { past });
+    const { runs: past = [] } = (await (storedRun === undefined ? reading : reading.catch(() => undefined))) ?? {};
+    if (storedRun !== undefined) return detailOfKeptRun(storedRun, { past });
     const found = past.find(({ run }) => run === id);
     return found && detailOfPastRun(found);
   }
 
-  async act({ action, of, because, by }: ActionRequest): Promise<void> {
+  async act({ action, subject, reason, by }: ActionRequest): Promise<void> {
     const { watch, log, now, mode } = this.#options;
-    if (action === 'close-orphan') return this.#closeOrphan({ of, because, by });
-    if (action === 'compare-calls') return this.#compareCalls(of ?? '', by);
+    if (action === 'close-orphan') return this.#closeOrphan({ subject, reason, by });
+    if (action === 'compare-calls') return this.#compareCalls(subject ?? '', by);
     const { paused } = watch().status;
     if ((paused === undefined) === (action === 'resume'))
       throw new UserError(paused === undefined ? 'Runs are not paused.' : `Runs are paused by ${paused.by}.`);
-    const summary: JsonObject = action === 'pause' && because !== undefined ? { because } : {};
+    const summary: JsonObject = action === 'pause' && reason !== undefined ? { because: reason } : {};
     const decision = { startedAt: now(), askedBy: by, mode, summary };
     switch (action) {
       case 'run':
         watch().trigger('request', by);
         break;
       case 'pause':
-        watch().pause(by, because ?? null);
-        this.#keep(keptDecision({ ...decision, result: 'paused' }));
+        watch().pause(by, reason ?? null);
+        this.#addRun(runOfDecision({ ...decision, result: 'paused' }));
         break;
       case 'resume':
         watch().resume(by);
-        this.#keep(keptDecision({ ...decision, result: 'resumed' }));
+        this.#addRun(runOfDecision({ ...decision, result: 'resumed' }));
         break;
       default:
         throw new UserError('watch cannot do this');
     }
-    log(`${by}: ${action}${because === undefined ? '' : ` (${because})`}`);
+    log(`${by}: ${action}${reason === undefined ? '' : ` (${reason})`}`);
   }
 
   /** Accepts any address until the manifests are loaded, because the name of the workspace is unknown until then. */
@@ -243,18 +243,18 @@ export class WatchSource implements PageSource, RunObserver {
     return address === (this.only() ?? address);
   }
 
-  async #closeOrphan({ of, because, by }: Omit<ActionRequest, 'action' | 'address'>): Promise<void> {
+  async #closeOrphan({ subject, reason, by }: Omit<ActionRequest, 'action' | 'address'>): Promise<void> {
     const { watch, log, lockTimeout, now } = this.#options;
-    const reason = closingReasons.find((each) => each === because);
+    const closingReason = closingReasons.find((each) => each === reason);
     const { opened } = watch();
-    const orphan = openOrphans((await this.#state.read()) ?? { orphans: [] }).find(({ id }) => id === of);
-    if (opened === undefined || orphan === undefined || reason === undefined) throw gone();
-    const closed = { because: reason, since: now().toISOString() };
-    const done = await closeInState(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });
+    const orphan = openOrphans((await this.#state.read()) ?? { orphans: [] }).find(({ id }) => id === subject);
+    if (opened === undefined || orphan === undefined || closingReason === undefined) throw orphanGone();
+    const closed = { because: closingReason, since: now().toISOString() };
+    const closedOrphans = await closeInState(opened, [{ ...orphan, closed }], { lockTimeout, askedBy: by });
     this.#state.forget();
     this.#version += 1;
-    if (done.length === 0) throw gone();
-    log(`${by}: close-orphan ${orphan.address} ${orphan.id} (${reason})`);
+    if (closedOrphans.length === 0) throw orphanGone();
+    log(`${by}: close-orphan ${orphan.address} ${orphan.id} (${closingReason})`);
   }
 
   async #compareCalls(address: string, by: string): Promise<void> {
@@ -265,10 +265,10 @@ export class WatchSource implements PageSource, RunObserver {
     log(`${by}: compare-calls ${address}`);
   }
 
-  #keep(run: KeptRun): void {
+  #addRun(run: KeptRun): void {
     this.#version += 1;
-    this.#kept.unshift(run);
-    this.#kept.length = Math.min(this.#kept.length, MOST_RUNS);
+    this.#runs.unshift(run);
+    this.#runs.length = Math.min(this.#runs.length, MAX_RUNS);
   }
 
   #row(): WorkspaceRow {
@@ -308,6 +308,6 @@ export class WatchSource implements PageSource, RunObserver {
   }
 }
 
-function gone(): UserError {
+function orphanGone(): UserError {
   return new UserError(ORPHAN_GONE);
 }

@@ -9,15 +9,15 @@ import type { Orphan, ResourceEntry } from '../state/state-document.ts';
 import type {
   ActionName,
   Fact,
-  ResourceParts,
+  ResourceDetail,
   ResourceRow,
   ShownProblem,
   WorkspaceDetail,
   WorkspaceRow,
 } from './page-data.ts';
-import { resourceParts } from './resource-parts.ts';
+import { resourceDetail } from './resource-detail.ts';
 import { detailOfKeptRun, detailOfPastRun, isWriteOf, requestFacts } from './run-details.ts';
-import { lasting } from './views/parts.ts';
+import { durationText } from './views/parts.ts';
 
 /** Returns the row of a workspace for lists. */
 export function rowOf(shown: ShownWorkspace): WorkspaceRow {
@@ -46,34 +46,41 @@ export interface ShownState {
 }
 
 /** The data of a workspace, from memory or from the database of a fleet. */
-interface KnownWorkspace
-  extends Pick<WorkspaceDetail, 'running' | 'left' | 'saved' | 'selection' | 'stateProblem' | 'impacts'> {
+interface WorkspaceData
+  extends Pick<WorkspaceDetail, 'running' | 'remaining' | 'saved' | 'selection' | 'stateProblem' | 'impacts'> {
   readonly shown: ShownWorkspace;
   readonly state: ShownState | undefined;
   /** Runs and decisions, newest first. */
-  readonly kept: readonly KeptRun[];
+  readonly storedRuns: readonly KeptRun[];
   /** The runs in the history of the state. */
-  readonly past: readonly PastRun[];
+  readonly pastRuns: readonly PastRun[];
   /** The address of the resource to include in full, if any. */
-  readonly wanted?: string | undefined;
+  readonly requestedResource?: string | undefined;
 }
 
 /** The maximum number of runs listed for a workspace. */
-export const MOST_RUNS = 50;
+export const MAX_RUNS = 50;
 const REJECTED = 'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
 
-export function detailOf({ shown, state, kept, past: all, wanted, ...known }: KnownWorkspace): WorkspaceDetail {
+export function detailOf({
+  shown,
+  state,
+  storedRuns,
+  pastRuns: all,
+  requestedResource,
+  ...known
+}: WorkspaceData): WorkspaceDetail {
   const { paused, vanishedAt, rejected, checkedAt } = shown;
   const last = lastRunOf(shown.last);
   const held = heldText(shown);
   const outside = state?.location;
-  // The runs of a fleet are also in `kept`.
+  // The runs of a fleet are also in `storedRuns`.
   const isMember = known.selection !== undefined && 'member' in known.selection;
   const past = !isMember ? all : all.filter(({ command }) => command !== 'fleet');
-  const resources = resourcesOf(state, known.left, shown);
+  const resources = resourcesOf(state, known.remaining, shown);
   const runs = [
-    ...kept.map((run) => detailOfKeptRun(run)),
-    ...past.filter((run) => !kept.some((each) => isWriteOf(run, each))).map(detailOfPastRun),
+    ...storedRuns.map((run) => detailOfKeptRun(run)),
+    ...past.filter((run) => !storedRuns.some((each) => isWriteOf(run, each))).map(detailOfPastRun),
   ];
   return {
     ...rowOf(shown),
@@ -91,15 +98,20 @@ export function detailOf({ shown, state, kept, past: all, wanted, ...known }: Kn
         ? last.held
         : held && `Not applied: ${held}.${rejected === null ? '' : ` ${REJECTED}`}`,
     resources,
-    ...(resources.some(({ address }) => address === wanted) && {
-      resource: partsOf(wanted ?? '', { state, left: known.left, kept, past: all }),
+    ...(resources.some(({ address }) => address === requestedResource) && {
+      resource: requestedDetail(requestedResource ?? '', {
+        state,
+        remaining: known.remaining,
+        storedRuns,
+        pastRuns: all,
+      }),
     }),
     orphans: state === undefined ? [] : openOrphans(state),
     dashboard: last.dashboard,
     files: last.files,
     outside,
     isUnread: checkedAt === null,
-    runs: runs.sort((a, b) => b.began.getTime() - a.began.getTime()).slice(0, MOST_RUNS),
+    runs: runs.sort((a, b) => b.began.getTime() - a.began.getTime()).slice(0, MAX_RUNS),
     actions: [
       ...actionsFor(shown),
       ...(state === undefined || outside !== undefined ? [] : (['close-orphan'] as const)),
@@ -108,21 +120,21 @@ export function detailOf({ shown, state, kept, past: all, wanted, ...known }: Kn
   };
 }
 
-function partsOf(
+function requestedDetail(
   address: string,
-  { state, left, kept, past }: Pick<KnownWorkspace, 'state' | 'left' | 'kept' | 'past'>,
-): ResourceParts {
-  const planned = left?.resources.find((each) => each.address === address);
+  { state, remaining, storedRuns, pastRuns }: Pick<WorkspaceData, 'state' | 'remaining' | 'storedRuns' | 'pastRuns'>,
+): ResourceDetail {
+  const planned = remaining?.resources.find((each) => each.address === address);
   const entries = state?.resources ?? {};
   const entry = entries[address] ?? entries[planned?.previous_address ?? address];
   const names = Object.entries(entries).flatMap(([name, { id }]) => (id === null ? [] : [[id, name] as const]));
-  return resourceParts({
+  return resourceDetail({
     address,
     entry: entry?.recorded === undefined ? undefined : entry,
     planned,
     names: Object.fromEntries(names),
-    kept,
-    past,
+    storedRuns,
+    pastRuns,
   });
 }
 
@@ -135,7 +147,7 @@ function actionsFor({ plan, rejected, paused, vanishedAt }: ShownWorkspace): Act
   ];
 }
 
-const MOST_LABELS = 20;
+const MAX_LABELS = 20;
 
 function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
   const { failures, paused, vanishedAt, asked, plan, rejected } = shown;
@@ -143,8 +155,8 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
     ['Workspace', shown.workspaceId],
     ['Platform', shown.baseUrl],
     ['Commit', shown.commit],
-    ['Interval', lasting(shown.intervalSeconds)],
-    ['Labels', listed(labels, MOST_LABELS) || null],
+    ['Interval', durationText(shown.intervalSeconds)],
+    ['Labels', listed(labels, MAX_LABELS) || null],
     ['Failed runs in a row', failures === 0 ? null : String(failures)],
     ['Paused', paused && new Date(paused.at)],
     ['Paused by', paused && pauseText(paused)],
@@ -159,23 +171,23 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
 }
 
 export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace): ShownProblem[] {
-  const { result, error, lock, fetch_problem: fetching, problems, pull_request: request } = lastRunOf(last);
+  const { result, error, lock, fetch_problem: fetchProblem, problems, pull_request: request } = lastRunOf(last);
   const isBusy = result === 'busy';
   const isStopped = result === 'interrupted';
   const isFailed = status === 'failed' && !isStopped;
-  const lines = (...all: (string | false | null | undefined)[]) => all.filter((each) => typeof each === 'string');
-  const inForce = checkedAt === null ? '' : '; the last valid ones stay in force';
+  const stringsIn = (...all: (string | false | null | undefined)[]) => all.filter((each) => typeof each === 'string');
+  const fallback = checkedAt === null ? '' : '; the last valid ones stay in force';
   const known: ShownProblem[] = [
-    { heading: 'The project cannot be read', lines: lines(problem) },
-    { heading: 'Another run holds the lock', lines: lines(isBusy && lock) },
-    { heading: 'The last run was stopped', lines: lines(...(isStopped ? [error, ...problems] : [])) },
+    { heading: 'The project cannot be read', lines: stringsIn(problem) },
+    { heading: 'Another run holds the lock', lines: stringsIn(isBusy && lock) },
+    { heading: 'The last run was stopped', lines: stringsIn(...(isStopped ? [error, ...problems] : [])) },
     {
       heading: 'The last run failed',
-      lines: lines(!isStopped && status !== 'in-sync' && error, ...(isFailed ? problems : [])),
+      lines: stringsIn(!isStopped && status !== 'in-sync' && error, ...(isFailed ? problems : [])),
     },
-    { heading: 'The manifests cannot be fetched', lines: lines(fetching) },
-    { heading: `The newest manifests are invalid${inForce}`, lines: isFailed || isStopped ? [] : problems },
-    { heading: 'There is no pull request for the drift', lines: lines(request?.problem) },
+    { heading: 'The manifests cannot be fetched', lines: stringsIn(fetchProblem) },
+    { heading: `The newest manifests are invalid${fallback}`, lines: isFailed || isStopped ? [] : problems },
+    { heading: 'There is no pull request for the drift', lines: stringsIn(request?.problem) },
   ];
   return known.filter((each) => each.lines.length > 0);
 }
@@ -200,8 +212,8 @@ export function resourcesOf(
   return rows
     .map(({ address, id, status, detail }): ResourceRow => {
       const row = { address, id, status, detail };
-      const { result, detail: why = '' } = results.get(address) ?? {};
-      if (result === 'failed' || result === 'skipped') return { ...row, status: result, detail: why };
+      const { result, detail: error = '' } = results.get(address) ?? {};
+      if (result === 'failed' || result === 'skipped') return { ...row, status: result, detail: error };
       if (!isFine(row)) return row;
       if (missing.some((each) => each.address === address))
         return { ...row, status: 'blocked', detail: 'missing from the platform' };

@@ -12,8 +12,8 @@ export type WorkspacePath =
   | { readonly view: 'action'; readonly address: string; readonly action: ActionName };
 
 /** Parses the path of a page. The address may contain slashes, but then its last part contains a colon, so no word here matches it. */
-export function workspacePath(path: string): WorkspacePath | undefined {
-  const parts = decoded(path.replace(/^\/workspaces\//, ''));
+export function parseWorkspacePath(path: string): WorkspacePath | undefined {
+  const parts = decode(path.replace(/^\/workspaces\//, ''));
   if (parts === undefined || parts.some((part) => part === '')) return undefined;
   const [last = '', word, ...before] = parts.toReversed();
   const address = before.toReversed().join('/');
@@ -31,7 +31,7 @@ export function workspacePath(path: string): WorkspacePath | undefined {
   return { view: 'workspace', address: parts.join('/') };
 }
 
-function decoded(path: string): string[] | undefined {
+function decode(path: string): string[] | undefined {
   try {
     return path.split('/').map(decodeURIComponent);
   } catch {

@@ -38,7 +38,7 @@ const reads = (most: number) => expect.toSatisfy((rows) => rows <= most);
 it('reads a bounded part of many workspaces for each list, and all of them only for the overview', async () => {
   await using page = await runningPage({
     source: readFleet({ database: recorded }, { hasPulls: true }),
-    every: 3_600_000,
+    pollIntervalMs: 3_600_000,
   });
   for (const path of largeLists.filter((each) => !/page=(50|200)/.test(each))) {
     const rows = await rowsRead(async () => expect((await page.ask(path)).status, path).toBeLessThan(400));
@@ -84,7 +84,7 @@ it.each(['status', 'since', 'address', 'due'] as const)(
 );
 
 it('gives programs all workspaces in the order of addresses, and says where a number is not counted to its end', async () => {
-  await using page = await runningPage({ source: readFleet({ database }), every: 3_600_000 });
+  await using page = await runningPage({ source: readFleet({ database }), pollIntervalMs: 3_600_000 });
   const get = async (path: string) =>
     JSON.parse((await page.ask(path, { headers: { accept: 'application/json' } })).text);
   const addresses = await database.ask(

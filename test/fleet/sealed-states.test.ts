@@ -75,7 +75,7 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
     const comparisons = new FleetComparisons({
       ...{ database, control, sources, context, shared },
       longest: 60_000,
-      onTrouble: (error) => troubles.push(error),
+      onError: (error) => troubles.push(error),
     });
     const resource = 'Agent/agent-of-acme';
     await comparisons.begin({ address: ADDRESS, resource, by: 'ann' });

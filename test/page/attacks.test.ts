@@ -722,8 +722,10 @@ describe('slow and many connections', () => {
 
   it('ends a stream that nobody reads', async () => {
     let version = 0;
-    const live = new LiveUpdates({ version: async () => String(version++), every: 5 });
-    const app = new Hono().get('/', (c) => live.stream(c, undefined, { whose: 'ann', isAllowed: async () => true }));
+    const live = new LiveUpdates({ version: async () => String(version++), pollIntervalMs: 5 });
+    const app = new Hono().get('/', (c) =>
+      live.stream(c, undefined, { visitorKey: 'ann', isAllowed: async () => true }),
+    );
     const answers = await Promise.all(Array.from({ length: 50 }, () => app.request('/')));
     expect(live.isFull('ann')).toBe(true);
     const now = performance.now.bind(performance);

@@ -33,7 +33,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     new FleetComparisons({
       ...{ database, control, sources, context, shared },
       longest: 60_000,
-      onTrouble: (error) => troubles.push(error),
+      onError: (error) => troubles.push(error),
     });
   const made = { comparisons: newComparisons() };
   const said: string[] = [];

@@ -4,7 +4,7 @@ import { fleetStatusText } from '../../src/cli/fleet-status-text.ts';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { shownWorkspaces } from '../../src/fleet/rows/status-rows.ts';
 import { addToken, listTokens, removeToken } from '../../src/fleet/rows/token-rows.ts';
-import { closingOrphans } from '../../src/page/fleet-orphans.ts';
+import { orphanCloser } from '../../src/page/fleet-orphans.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import { problemsOf, resourcesOf } from '../../src/page/workspace-detail.ts';
 import { Secret } from '../../src/values/value.ts';
@@ -31,7 +31,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     rules: RULES,
   });
   const said: string[] = [];
-  const closeOrphan = closingOrphans({
+  const closeOrphan = orphanCloser({
     fleet: { database: new Secret('FLEET_DATABASE_URL', pg.url) },
     user: 'test',
     now: () => new Date(),

@@ -49,7 +49,7 @@ it('keeps nothing of hundreds of streams that came, heard of changes and went', 
 });
 
 it('keeps nothing of a stream that tells of hundreds of changes', { timeout }, async () => {
-  await using page = await runningPage({ every: 0 });
+  await using page = await runningPage({ pollIntervalMs: 0 });
   const [stream] = (await once(get(`${page.url}/events`), 'response')) as [IncomingMessage];
   const heard = async () => {
     page.source.revision += 1;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fileOnHost, filesOnHost } from '../../src/hosting/index.ts';
 import type { ComparedField } from '../../src/page/page-data.ts';
-import { resourceParts } from '../../src/page/resource-parts.ts';
+import { resourceDetail } from '../../src/page/resource-detail.ts';
 import { pathOf } from '../../src/page/views/parts.ts';
 import type { ResourceEntry } from '../../src/state/state-document.ts';
 import { change, plan, resource } from '../output/sample-plan.ts';
@@ -29,17 +29,27 @@ describe('declared and live values', () => {
       change('speed', { before: 1, after: 2, verified: false }),
     ],
   });
-  const known = { address: 'PhoneNumber/main', entry, planned, names: { '01JAGENT': 'Agent/a' }, kept: [], past: [] };
+  const known = {
+    address: 'PhoneNumber/main',
+    entry,
+    planned,
+    names: { '01JAGENT': 'Agent/a' },
+    storedRuns: [],
+    pastRuns: [],
+  };
   const fieldsOf = (fields: readonly ComparedField[]) => new Map(fields.map((each) => [each.path, each]));
-  const fields = fieldsOf(resourceParts(known).fields);
+  const fields = fieldsOf(resourceDetail(known).fields);
 
   it.each<[string, Partial<ComparedField>]>([
-    ['nickname', { declared: { value: 'Lobby' }, live: { value: 'Desk' }, moved: 'both', applied: { value: 'Main' } }],
-    ['number', { declared: { value: '+2' }, live: { value: '+1' }, moved: 'drift', applied: undefined }],
+    [
+      'nickname',
+      { declared: { value: 'Lobby' }, live: { value: 'Desk' }, changedBy: 'both', lastApplied: { value: 'Main' } },
+    ],
+    ['number', { declared: { value: '+2' }, live: { value: '+1' }, changedBy: 'drift', lastApplied: undefined }],
     ['api_key', { declared: { words: '(secret)' }, live: { words: '(secret)' } }],
     ['prompt', { declared: { words: expect.stringContaining('sealed') }, live: { words: expect.anything() } }],
     ['speed', { live: { value: 1 }, notes: [expect.stringContaining('not shown by the platform')] }],
-    ['inbound_agent_id', { declared: { value: 'Agent/a (01JAGENT)' }, live: undefined, moved: undefined }],
+    ['inbound_agent_id', { declared: { value: 'Agent/a (01JAGENT)' }, live: undefined, changedBy: undefined }],
     ['hidden', { declared: { value: 'x' }, live: { words: expect.stringContaining('not shown') } }],
     ['other', { live: { words: expect.stringContaining('ignore_drift') } }],
   ])('of %s', (path, expected) => {
@@ -47,10 +57,10 @@ describe('declared and live values', () => {
   });
 
   it('are those that differ where the state cannot be read, and a new resource has none', () => {
-    const outside = resourceParts({ ...known, entry: undefined });
-    expect([outside.isWhole, outside.fields.length]).toEqual([false, 5]);
+    const outside = resourceDetail({ ...known, entry: undefined });
+    expect([outside.isComplete, outside.fields.length]).toEqual([false, 5]);
     const created = { ...planned, id: null, changes: [change('name', { after: 'a' })] };
-    const [field] = resourceParts({ ...known, entry: undefined, planned: created }).fields;
+    const [field] = resourceDetail({ ...known, entry: undefined, planned: created }).fields;
     expect(field).toMatchObject({ declared: { value: 'a' }, live: { words: 'not created yet' } });
   });
 });

@@ -6,8 +6,8 @@ import type { AccessOptions } from '../../src/page/access/access.ts';
 import type { Person } from '../../src/page/access/person.ts';
 import { sessionsInMemory } from '../../src/page/access/sessions.ts';
 import { TrustedProxy } from '../../src/page/access/trusted-proxy.ts';
-import type { SiteOptions } from '../../src/page/page-answers.ts';
 import { createPage } from '../../src/page/page-app.ts';
+import type { SiteOptions } from '../../src/page/page-responses.ts';
 import { NOW, SampleSource } from './sample-source.ts';
 
 export interface Answer {
@@ -62,7 +62,7 @@ export async function runningPage(more: Partial<SiteOptions> = {}, token?: strin
     now: () => made.time,
     redact: (text) => text.replaceAll('hunter2', '(secret)'),
     onError: (error) => errors.push(error),
-    every: 5,
+    pollIntervalMs: 5,
     reconciles: true,
     ...more,
     source,

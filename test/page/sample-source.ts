@@ -14,7 +14,7 @@ import type {
   WorkspaceDetail,
   WorkspaceRow,
 } from '../../src/page/page-data.ts';
-import { resourceParts } from '../../src/page/resource-parts.ts';
+import { resourceDetail } from '../../src/page/resource-detail.ts';
 import { detailOfPastRun, plannedIn } from '../../src/page/run-details.ts';
 import { resourcesOf } from '../../src/page/workspace-detail.ts';
 import { UserError } from '../../src/problems/user-error.ts';
@@ -145,7 +145,7 @@ const differing: Partial<Record<WorkspaceStatus, Partial<WorkspaceDetail>>> = {
     actions: ['resume', 'close-orphan'],
   },
   'never-run': {
-    left: undefined,
+    remaining: undefined,
     saved: undefined,
     nextRun: undefined,
     resources: [],
@@ -258,7 +258,9 @@ export class SampleSource implements PageSource {
       wanted.flatMap((status) => {
         const all = this.rows.filter((row) => row.status === status);
         const rows = all.slice(0, 5);
-        return all.length === 0 ? [] : [{ by: { status }, rows, found: all.length, isCut: rows.length < all.length }];
+        return all.length === 0
+          ? []
+          : [{ filter: { status }, rows, found: all.length, isCut: rows.length < all.length }];
       });
     return {
       counts,
@@ -303,12 +305,12 @@ export class SampleSource implements PageSource {
     const row = this.rows.find((each) => each.address === address);
     if (row === undefined) return undefined;
     const detail = { ...this.#detail(row), ...differing[row.status] };
-    const planned = detail.left?.resources.find((each) => each.address === wanted);
+    const planned = detail.remaining?.resources.find((each) => each.address === wanted);
     if (wanted === undefined || planned === undefined) return detail;
     const [entry, names] = [planned.id === null ? undefined : sampleEntry, { '01JAGENT': 'Agent/support-line' }];
     return {
       ...detail,
-      resource: resourceParts({ address: wanted, entry, planned, names, kept: [], past: [pastRun] }),
+      resource: resourceDetail({ address: wanted, entry, planned, names, storedRuns: [], pastRuns: [pastRun] }),
     };
   }
 
@@ -325,7 +327,7 @@ export class SampleSource implements PageSource {
       problems: row.status === 'failed' ? [{ heading: 'The last run failed', lines: [row.summary] }] : [],
       held: undefined,
       resources: resourcesOf(undefined, this.plan, { status: row.status, last: {} }),
-      left: this.plan,
+      remaining: this.plan,
       saved: { id: this.waiting, madeAt: at(30), plan: this.plan },
       selection: undefined,
       dashboard: { Webhook: 'https://app.example.com/webhooks/{id}', Agent: 'https://app.example.com/agents/{id}' },
@@ -357,7 +359,7 @@ export class SampleSource implements PageSource {
   }
 
   async act(request: ActionRequest): Promise<void> {
-    if (request.action === 'approve' && request.of !== this.waiting) {
+    if (request.action === 'approve' && request.subject !== this.waiting) {
       throw new UserError('This plan no longer waits.');
     }
     this.acted.push(request);

@@ -9,9 +9,9 @@ export function commandEnvironment(
   { isTrusted }: { readonly isTrusted: boolean },
 ): Record<string, string> {
   const names = isTrusted ? Object.keys(own) : HARMLESS;
-  const taken = names.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
+  const variables = names.flatMap((name) => (own[name] === undefined ? [] : [[name, own[name]] as const]));
   return {
-    ...Object.fromEntries(taken),
+    ...Object.fromEntries(variables),
     ELECTRON_RUN_AS_NODE: '1',
   };
 }

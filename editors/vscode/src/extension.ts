@@ -28,13 +28,13 @@ export async function deactivate(): Promise<void> {
 }
 
 /** A workspace that the user picked. */
-interface Picked extends KeyOwner {
+interface PickedWorkspace extends KeyOwner {
   readonly lacksKey: boolean;
   /** The URIs of the open files of the project. */
   readonly openFiles: readonly string[];
 }
 
-interface Chosen extends Picked {
+interface WorkspaceWithKey extends PickedWorkspace {
   /** The key that the user typed, if any. */
   readonly apiKey: string | undefined;
 }
@@ -103,7 +103,7 @@ class Extension {
 
   /** Restarts run one after the other, because trust and folders may change at the same time. */
   #restart(): Promise<void> {
-    this.#restarts = this.#restarts.then(() => this.#replaceClient()).catch(failed);
+    this.#restarts = this.#restarts.then(() => this.#replaceClient()).catch(showStartError);
     void this.#showStatus();
     return this.#restarts;
   }
@@ -150,7 +150,7 @@ class Extension {
   }
 
   /** Asks for a workspace, with the selected one first. Returns undefined if the user cancels or the project is invalid. */
-  async #pick(): Promise<Picked | undefined> {
+  async #pick(): Promise<PickedWorkspace | undefined> {
     const folder = await chooseProject();
     if (folder === undefined) return undefined;
     const known = await this.#workspaces(folder);
@@ -165,7 +165,7 @@ class Extension {
     return chosen && { ...chosen, folder, openFiles: known.openFiles };
   }
 
-  async #choose(): Promise<Chosen | undefined> {
+  async #choose(): Promise<WorkspaceWithKey | undefined> {
     const picked = await this.#pick();
     if (picked === undefined) return undefined;
     // If the base URL is missing, the command reports which variable is not set.
@@ -182,7 +182,7 @@ class Extension {
   }
 
   /** Saves the open files of the project. Returns false if one cannot be saved; the editor then shows the error. */
-  async #save({ openFiles }: Picked): Promise<boolean> {
+  async #save({ openFiles }: PickedWorkspace): Promise<boolean> {
     const uris = new Set(openFiles.map((uri) => vscode.Uri.parse(uri, true).toString()));
     const unsaved = vscode.workspace.textDocuments.filter(({ isDirty, uri }) => isDirty && uris.has(uri.toString()));
     const saved = await Promise.all(unsaved.map((document) => document.save()));
@@ -221,7 +221,7 @@ class Extension {
   }
 
   /** Returns the output of a command for a workspace; undefined if it is cancelled or fails, which shows a message. */
-  async #report(args: readonly string[], chosen: Chosen, progress: Progress): Promise<string | undefined> {
+  async #report(args: readonly string[], chosen: WorkspaceWithKey, progress: Progress): Promise<string | undefined> {
     const { signal, onProgress } = progress;
     const { folder: cwd, name, baseUrl, workspaceId, apiKey } = chosen;
     // Pin the destination, because the project may have changed since the user agreed to send the key to this workspace.
@@ -235,18 +235,18 @@ class Extension {
       if (result !== undefined) return result;
       // Sources that are commands are read only by voxform itself, so the missing key is known only now.
       if (apiKey === undefined && baseUrl !== '' && lacksApiKey(messages)) {
-        const asked = await this.#keys.ask(chosen);
-        return asked === undefined ? undefined : this.#report(args, { ...chosen, apiKey: asked }, progress);
+        const enteredKey = await this.#keys.ask(chosen);
+        return enteredKey === undefined ? undefined : this.#report(args, { ...chosen, apiKey: enteredKey }, progress);
       }
-      const ways = {
+      const buttons = {
         'Show problems': showProblems,
         'Show log': () => this.#log.show(),
         'Change API key': () => this.#keys.ask(chosen),
       };
-      const names = Object.keys(ways) as (keyof typeof ways)[];
+      const names = Object.keys(buttons) as (keyof typeof buttons)[];
       void vscode.window
         .showErrorMessage(failureText(messages), ...names)
-        .then((picked): unknown => picked && ways[picked]());
+        .then((picked): unknown => picked && buttons[picked]());
     } catch (error) {
       if (!signal.aborted) throw error;
     }
@@ -317,7 +317,7 @@ async function showProblems(): Promise<void> {
   await vscode.commands.executeCommand('workbench.actions.view.problems');
 }
 
-function failed(error: unknown): void {
+function showStartError(error: unknown): void {
   void vscode.window.showErrorMessage(`voxform cannot start: ${errorMessage(error)}`);
 }
 

@@ -10,13 +10,13 @@ interface LensesOptions {
 }
 
 const KEY = 'lastPlans';
-const REFRESH_EVERY = 60_000;
+const REFRESH_INTERVAL_MS = 60_000;
 
 /** Shows the result of the last plan above each resource. */
 export class ResultLenses implements vscode.CodeLensProvider, vscode.Disposable {
   readonly #options: LensesOptions;
   readonly #changed = new vscode.EventEmitter<void>();
-  readonly #clock = setInterval(() => this.#changed.fire(), REFRESH_EVERY);
+  readonly #clock = setInterval(() => this.#changed.fire(), REFRESH_INTERVAL_MS);
   readonly onDidChangeCodeLenses = this.#changed.event;
 
   constructor(options: LensesOptions) {

@@ -21,7 +21,7 @@ export interface Message {
   readonly message: string;
 }
 
-interface Ended {
+interface RunResult {
   /** Undefined if the command failed, because some formats then contain an error instead of a result. */
   readonly result: string | undefined;
   readonly messages: readonly Message[];
@@ -31,24 +31,24 @@ interface Ended {
 export async function runVoxform(
   args: readonly string[],
   { command, cwd, env, input = '', signal, onProgress }: Run,
-): Promise<Ended> {
+): Promise<RunResult> {
   const words = [command, ...args, '--no-color', '--log-format', 'json'];
   const { child, ended } = await startProcess(process.execPath, words, { cwd, env, signal });
   child.stdin.end(input);
   const chunks: string[] = [];
   child.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
   const messages: Message[] = [];
-  let begun = '';
+  let partialLine = '';
   child.stderr.on('data', (text: string) => {
-    const lines = (begun + text).split('\n');
-    begun = lines.pop() ?? '';
+    const lines = (partialLine + text).split('\n');
+    partialLine = lines.pop() ?? '';
     for (const each of lines.map(messageIn)) {
       messages.push(each);
       if (each.level === 'info') onProgress?.(each.message);
     }
   });
   await ended;
-  if (begun !== '') messages.push(messageIn(begun));
+  if (partialLine !== '') messages.push(messageIn(partialLine));
   const hasFailed = chunks.length === 0 || messages.some(({ level }) => level === 'error');
   return { result: hasFailed ? undefined : chunks.join(''), messages };
 }
@@ -68,7 +68,7 @@ export function lacksApiKey(messages: readonly Message[]): boolean {
 }
 
 /** The maximum number of messages in a notification, in addition to the last one, which is the summary. */
-const MOST_SHOWN = 3;
+const MAX_MESSAGES = 3;
 
 /** Returns the reason why a command failed as one paragraph for a notification. */
 export function failureText(messages: readonly Message[]): string {
@@ -80,6 +80,6 @@ export function failureText(messages: readonly Message[]): string {
       .replaceAll(/\s+/g, ' ')
       .replace(/\.?\s*$/, '.'),
   );
-  const shown = texts.length <= MOST_SHOWN + 1 ? texts : [...texts.slice(0, MOST_SHOWN), ...texts.slice(-1)];
+  const shown = texts.length <= MAX_MESSAGES + 1 ? texts : [...texts.slice(0, MAX_MESSAGES), ...texts.slice(-1)];
   return shown.length === 0 ? 'voxform failed without a message.' : shown.join(' ');
 }

@@ -21,8 +21,8 @@ import { serverOf } from '../../operator/notifications/receiver.ts';
 import { RunLogger } from '../../operator/run-logger.ts';
 import type { WatchLog } from '../../operator/watch-log.ts';
 import { snakeCased } from '../../output/json-text.ts';
+import { cacheSlowQuery } from '../../page/cache-slow-query.ts';
 import { FleetComparisons } from '../../page/fleet-comparisons.ts';
-import { spared } from '../../page/spared.ts';
 import { pathOf } from '../../page/views/parts.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { proxyFor } from '../../platform/proxy.ts';
@@ -64,7 +64,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   const readable = whileStarting(database, () => server !== undefined);
   const metrics = createFleetMetrics(
     VERSION,
-    spared(
+    cacheSlowQuery(
       () => fleetFigures(readable),
       () => performance.now(),
     ),
@@ -130,7 +130,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     database: readable,
     control,
     longest: fleet.timeout,
-    onTrouble: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
+    onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
   });
   await using _comparisons = closing(comparisons);
   const events = eventReceiver(fleet, readable);

@@ -41,16 +41,16 @@ export interface Visitor {
 }
 
 /** The token is wrong if `wait` is 0; otherwise it was not checked, and `wait` is the number of seconds until the next attempt. */
-interface Refused {
+interface Refusal {
   readonly wait: number;
 }
 
-const MOST_NAME = 255;
+const MAX_NAME_LENGTH = 255;
 
 export class Access {
   readonly #options: AccessOptions;
   /** Token checks in progress, shared by the concurrent requests of a program. */
-  readonly #checks = new Map<string, Promise<Person | Refused>>();
+  readonly #checks = new Map<string, Promise<Person | Refusal>>();
 
   constructor(options: AccessOptions) {
     this.#options = options;
@@ -76,8 +76,8 @@ export class Access {
     const { proxy, userHeader } = this.#options;
     const { headers, socket } = request;
     const isProxied = proxy.includes(socket.remoteAddress);
-    const given = this.#userHeader(request) ?? '';
-    const name = given.length > MOST_NAME ? '' : Buffer.from(given, 'latin1').toString().trim();
+    const header = this.#userHeader(request) ?? '';
+    const name = header.length > MAX_NAME_LENGTH ? '' : Buffer.from(header, 'latin1').toString().trim();
     const isNamedByProxy = userHeader !== undefined && name !== '';
     return {
       person: isNamedByProxy ? { name, role: userHeader.role } : undefined,
@@ -108,7 +108,7 @@ export class Access {
   }
 
   /** Returns the visitor, who may send a bearer token instead of a session. A wrong token is refused even where reading is free. */
-  async caller(request: IncomingMessage): Promise<Visitor | Refused> {
+  async caller(request: IncomingMessage): Promise<Visitor | Refusal> {
     const visitor = this.withoutSession(request);
     const token = this.#bearer(request);
     if (token === undefined) return this.visitor(request);
@@ -122,19 +122,19 @@ export class Access {
   }
 
   /** Checks the token. @returns the id of a new session. */
-  async signIn(token: string, address: string | undefined): Promise<{ readonly session: string } | Refused> {
+  async signIn(token: string, address: string | undefined): Promise<{ readonly session: string } | Refusal> {
     const person = await this.#check(token, address);
     return 'wait' in person ? person : { session: await this.#options.sessions.begin(person) };
   }
 
-  #checkOnce(token: string, address: string | undefined): Promise<Person | Refused> {
+  #checkOnce(token: string, address: string | undefined): Promise<Person | Refusal> {
     const key = `${address} ${token}`;
     const check = this.#checks.get(key) ?? this.#check(token, address).finally(() => this.#checks.delete(key));
     this.#checks.set(key, check);
     return check;
   }
 
-  async #check(token: string, address: string | undefined): Promise<Person | Refused> {
+  async #check(token: string, address: string | undefined): Promise<Person | Refusal> {
     const { wrongTokens, tokens } = this.#options;
     const wait = wrongTokens.wait(address);
     if (wait > 0) return { wait };
@@ -227,8 +227,8 @@ export class Access {
   }
 }
 
-function formTokenOf(secret: string, of: string): string {
-  return createHmac('sha256', secret).update(of).digest('base64url');
+function formTokenOf(secret: string, subject: string): string {
+  return createHmac('sha256', secret).update(subject).digest('base64url');
 }
 
 function cookiesOf({ headers }: IncomingMessage): string[] {

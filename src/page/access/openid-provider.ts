@@ -37,9 +37,9 @@ export class NotConfirmed extends Error {
 
 const LIMITS = { connections: 8, timeoutMilliseconds: 10_000, maxBodyBytes: 256 * 1024 };
 /** The maximum number of seconds by which the clock of the provider may be ahead. */
-const MOST_AHEAD = 300;
+const MAX_CLOCK_SKEW_SECONDS = 300;
 /** Milliseconds for which the metadata of the provider is cached. */
-const LASTING = 3_600_000;
+const METADATA_CACHE_MS = 3_600_000;
 
 /** A client of an OpenID Connect provider. `openid-client` checks its responses; requests use the proxies of the environment. */
 export class OpenIdProvider {
@@ -47,7 +47,7 @@ export class OpenIdProvider {
   readonly #options: ProviderOptions;
   readonly #web = new WebClient(LIMITS);
   readonly #end = new AbortController();
-  #found: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
+  #cached: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
 
   constructor(options: ProviderOptions) {
     this.#options = options;
@@ -78,13 +78,13 @@ export class OpenIdProvider {
 
   /**
    * Exchanges the code in the callback for claims.
-   * @param wanted the names of the required claims. If the ID token lacks one, the user info is read too.
+   * @param claimNames the names of the required claims. If the ID token lacks one, the user info is read too.
    * @throws NotConfirmed, or UserError if the provider cannot be reached.
    */
   async finish(
     search: string,
     { state, nonce, verifier }: SignInChecks,
-    wanted: readonly string[],
+    claimNames: readonly string[],
   ): Promise<{ readonly claims: Claims; readonly idToken: string }> {
     const { authorizationCodeGrant, AuthorizationResponseError, fetchUserInfo } = await import('openid-client');
     const configuration = await this.#configuration();
@@ -100,17 +100,18 @@ export class OpenIdProvider {
       // The library checks azp only if there are several audiences, and never whether iat is in the future.
       const { azp = this.#options.clientId, iat } = claims;
       if (azp !== this.#options.clientId) throw new NotConfirmed('the ID token is for another client (azp)');
-      if (iat > Date.now() / 1000 + MOST_AHEAD) throw new NotConfirmed('the ID token is from the future (iat)');
-      const isComplete = wanted.every((name) => claims[name] !== undefined);
-      const more =
+      if (iat > Date.now() / 1000 + MAX_CLOCK_SKEW_SECONDS)
+        throw new NotConfirmed('the ID token is from the future (iat)');
+      const isComplete = claimNames.every((name) => claims[name] !== undefined);
+      const userInfo =
         isComplete || configuration.serverMetadata().userinfo_endpoint === undefined
           ? {}
           : await fetchUserInfo(configuration, tokens.access_token, claims.sub);
-      return { claims: { ...more, ...claims }, idToken: tokens.id_token };
+      return { claims: { ...userInfo, ...claims }, idToken: tokens.id_token };
     } catch (error) {
-      const away = userErrorIn(error);
-      if (away !== undefined) throw away;
-      throw new NotConfirmed(this.#words(error), error instanceof AuthorizationResponseError);
+      const unavailable = userErrorIn(error);
+      if (unavailable !== undefined) throw unavailable;
+      throw new NotConfirmed(this.#describe(error), error instanceof AuthorizationResponseError);
     }
   }
 
@@ -133,15 +134,17 @@ export class OpenIdProvider {
   /** @throws UserError */
   async #configuration(): Promise<Configuration> {
     const now = performance.now();
-    if (this.#found === undefined || this.#found.until <= now)
-      this.#found = { configuration: this.#discover(), until: now + LASTING };
-    const found = this.#found;
+    if (this.#cached === undefined || this.#cached.until <= now)
+      this.#cached = { configuration: this.#discover(), until: now + METADATA_CACHE_MS };
+    const cached = this.#cached;
     try {
-      return await found.configuration;
+      return await cached.configuration;
     } catch (error) {
-      if (this.#found === found) this.#found = undefined;
+      if (this.#cached === cached) this.#cached = undefined;
       const hint = 'Check issuer in sign_in of the fleet file. Sessions and tokens work without the provider.';
-      throw userErrorIn(error) ?? new UserError(`cannot use ${this.host} to sign in: ${this.#words(error)}`, { hint });
+      throw (
+        userErrorIn(error) ?? new UserError(`cannot use ${this.host} to sign in: ${this.#describe(error)}`, { hint })
+      );
     }
   }
 
@@ -157,17 +160,17 @@ export class OpenIdProvider {
       // The library's ClientSecretBasic also encodes "-" and ".". Providers that do not decode them would refuse the secret.
       headers.set('authorization', `Basic ${btoa([clientId, secret].map(encodeURIComponent).join(':'))}`);
     };
-    const found = await client.discovery(new URL(issuer), clientId, undefined, authentication, {
+    const configuration = await client.discovery(new URL(issuer), clientId, undefined, authentication, {
       // Without these checks, the library does not verify the signature of an ID token from the token endpoint.
       execute: isLoopback(new URL(issuer).hostname)
         ? [client.enableNonRepudiationChecks, client.allowInsecureRequests]
         : [client.enableNonRepudiationChecks],
       [client.customFetch]: (url: string, options: CustomFetchOptions) => this.#fetch(new URL(url), options),
     });
-    const { authorization_endpoint: begin = '', end_session_endpoint: end = begin } = found.serverMetadata();
+    const { authorization_endpoint: begin = '', end_session_endpoint: end = begin } = configuration.serverMetadata();
     // The page redirects browsers to both URLs.
     if (![begin, end].every((each) => /^https?:/.test(each))) throw new Error('its metadata has no valid endpoints');
-    return found;
+    return configuration;
   }
 
   /** @throws UserError if the provider is unavailable, and Error for a response that is too large. */
@@ -191,7 +194,7 @@ export class OpenIdProvider {
     });
   }
 
-  #words(error: unknown): string {
+  #describe(error: unknown): string {
     const messages: string[] = [];
     for (let at = error; at instanceof Error && messages.length < 3; at = at.cause) messages.push(at.message);
     return this.#options.redact(messages.join(': ')).slice(0, 500);

@@ -8,7 +8,7 @@ export interface Person {
   readonly subject?: string;
 }
 
-const least: Readonly<Record<ActionName | FreezeAction, Role>> = {
+const requiredRoles: Readonly<Record<ActionName | FreezeAction, Role>> = {
   run: 'approver',
   approve: 'approver',
   reject: 'approver',
@@ -21,5 +21,5 @@ const least: Readonly<Record<ActionName | FreezeAction, Role>> = {
 };
 
 export function may(person: Person | undefined, action: ActionName | FreezeAction): boolean {
-  return person !== undefined && roles.indexOf(person.role) >= roles.indexOf(least[action]);
+  return person !== undefined && roles.indexOf(person.role) >= roles.indexOf(requiredRoles[action]);
 }

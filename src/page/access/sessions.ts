@@ -4,8 +4,8 @@ import type { Person } from './person.ts';
 /** Milliseconds after which a session ends. */
 export const SESSION_MILLISECONDS = 12 * 3_600_000;
 
-const MOST_SESSIONS = 1000;
-export const MOST_EACH = 20;
+const MAX_SESSIONS = 1000;
+export const MAX_SESSIONS_PER_PERSON = 20;
 
 /** Stores sessions under a digest of their id, so that somebody who reads the store cannot use them. */
 export interface Sessions {
@@ -21,20 +21,20 @@ export interface Sessions {
 export function sessionsInMemory(now: () => Date): Sessions {
   const sessions = new Map<string, { readonly person: Person; readonly until: number }>();
   const formKey = newSessionId();
-  const isOver = ({ until }: { readonly until: number }) => until <= now().getTime();
+  const isExpired = ({ until }: { readonly until: number }) => until <= now().getTime();
   return {
     async begin(person) {
       const id = newSessionId();
-      for (const [key, each] of sessions) if (isOver(each)) sessions.delete(key);
+      for (const [key, each] of sessions) if (isExpired(each)) sessions.delete(key);
       const own = [...sessions].filter(([, each]) => each.person.name === person.name);
-      const [oldest] = own.length >= MOST_EACH ? own : sessions.size >= MOST_SESSIONS ? [...sessions] : [];
+      const [oldest] = own.length >= MAX_SESSIONS_PER_PERSON ? own : sessions.size >= MAX_SESSIONS ? [...sessions] : [];
       if (oldest !== undefined) sessions.delete(oldest[0]);
       sessions.set(digestOfId(id), { person, until: now().getTime() + SESSION_MILLISECONDS });
       return id;
     },
     async person(id) {
       const found = sessions.get(digestOfId(id));
-      return found === undefined || isOver(found) ? undefined : found.person;
+      return found === undefined || isExpired(found) ? undefined : found.person;
     },
     async end(id) {
       sessions.delete(digestOfId(id));

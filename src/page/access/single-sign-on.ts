@@ -33,10 +33,10 @@ export type SignInResult =
 /** The number of seconds within which a person must sign in at the provider. */
 export const ATTEMPT_SECONDS = 900;
 /** The maximum number of characters of an ID token in a URL. */
-const MOST_HINT = 4096;
+const MAX_HINT_LENGTH = 4096;
 /** The maximum number of open attempts per browser. Their cookies must fit into the headers of a request. */
-export const MOST_ATTEMPTS = 5;
-const MOST_TARGET = 1000;
+export const MAX_ATTEMPTS = 5;
+const MAX_TARGET_LENGTH = 1000;
 
 /**
  * Signs people in with an OpenID Connect provider: authorization code with PKCE. An attempt is stored in a cookie and a session in the
@@ -79,7 +79,7 @@ export class SingleSignOn {
     isAgain: boolean,
   ): Promise<{ readonly url: URL; readonly state: string; readonly cookie: string }> {
     const { url, checks } = await this.#options.provider.begin(isAgain);
-    const target = Buffer.from(to.length > MOST_TARGET ? '/' : to).toString('base64url');
+    const target = Buffer.from(to.length > MAX_TARGET_LENGTH ? '/' : to).toString('base64url');
     return { url, state: checks.state, cookie: [checks.nonce, checks.verifier, target].join('.') };
   }
 
@@ -89,14 +89,14 @@ export class SingleSignOn {
     sent: { readonly cookie: string | undefined; readonly address: string | undefined },
   ): Promise<SignInResult> {
     const { wrongAnswers } = this.#options;
-    const attempt = attemptIn(sent.cookie);
+    const attempt = parseAttempt(sent.cookie);
     if (attempt === undefined) return { type: 'unknown' };
     const seconds = wrongAnswers.wait(sent.address);
     if (seconds > 0) return { type: 'wait', seconds };
     wrongAnswers.add(sent.address);
     let isWrong = false;
     try {
-      const result = await this.#confirmed(search, attempt);
+      const result = await this.#confirm(search, attempt);
       isWrong = result.type === 'refused' && result.cause?.isDeclined === false;
       return result;
     } finally {
@@ -104,18 +104,18 @@ export class SingleSignOn {
     }
   }
 
-  async #confirmed(search: string, { to, ...attempt }: Attempt): Promise<SignInResult> {
+  async #confirm(search: string, { to, ...attempt }: Attempt): Promise<SignInResult> {
     const { settings, provider, sessions } = this.#options;
     const checks = { ...attempt, state: stateIn(search) };
     try {
-      const wanted = [settings.nameClaim, settings.groupsClaim];
-      const { claims, idToken } = await provider.finish(search, checks, wanted);
+      const claimNames = [settings.nameClaim, settings.groupsClaim];
+      const { claims, idToken } = await provider.finish(search, checks, claimNames);
       const identity = identityOf(claims, settings);
       if ('problem' in identity) return { type: 'refused', text: identity.problem };
       const person = this.#personOf(identity);
       if (person === undefined) return { type: 'no-role', name: identity.name, to };
       const session = newSessionId();
-      await sessions.begin(digestOfId(session), identity, await sealed(idToken, session));
+      await sessions.begin(digestOfId(session), identity, await encrypt(idToken, session));
       return { type: 'signed-in', session, person, to };
     } catch (cause) {
       if (!(cause instanceof NotConfirmed)) throw cause;
@@ -135,13 +135,13 @@ export class SingleSignOn {
   /** Ends a session of the page. @returns its ID token; undefined if there is no such session. */
   async end(id: string): Promise<string | undefined> {
     const token = await this.#options.sessions.end(digestOfId(id));
-    return token === undefined ? undefined : opened(token, id);
+    return token === undefined ? undefined : decrypt(token, id);
   }
 
   /** Returns the URL that ends the session at the provider; undefined if there is none or the provider cannot be reached. */
   endUrl(idToken: string): Promise<URL | undefined> {
     const { provider, settings } = this.#options;
-    return provider.endSessionUrl(idToken.length > MOST_HINT ? undefined : idToken, `${settings.address}/`);
+    return provider.endSessionUrl(idToken.length > MAX_HINT_LENGTH ? undefined : idToken, `${settings.address}/`);
   }
 
   close(): Promise<void> {
@@ -168,20 +168,20 @@ interface Attempt extends Omit<SignInChecks, 'state'> {
   readonly to: string;
 }
 
-function attemptIn(cookie = ''): Attempt | undefined {
+function parseAttempt(cookie = ''): Attempt | undefined {
   const [, nonce, verifier, target = ''] = /^([\w-]{43})\.([\w-]{43})\.([\w-]*)$/.exec(cookie) ?? [];
   if (nonce === undefined || verifier === undefined) return undefined;
   return { nonce, verifier, to: Buffer.from(target, 'base64url').toString() };
 }
 
 /** Encrypts the text with the id of the session, which only the browser knows. */
-async function sealed(text: string, id: string): Promise<string> {
+async function encrypt(text: string, id: string): Promise<string> {
   const { CompactEncrypt } = await import('jose');
   const token = new CompactEncrypt(Buffer.from(text)).setProtectedHeader({ alg: 'dir', enc: 'A256GCM' });
   return token.encrypt(Buffer.from(id, 'base64url'));
 }
 
-async function opened(token: string, id: string): Promise<string> {
+async function decrypt(token: string, id: string): Promise<string> {
   const { compactDecrypt } = await import('jose');
   return Buffer.from((await compactDecrypt(token, Buffer.from(id, 'base64url'))).plaintext).toString();
 }

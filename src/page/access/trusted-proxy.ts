@@ -10,9 +10,9 @@ export class TrustedProxy {
     for (const network of networks) {
       const [address = '', bits, ...rest] = network.split('/');
       const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-      const most = family === 'ipv6' ? 128 : 32;
-      const prefix = bits === undefined ? most : Number(bits);
-      if (isIP(address) === 0 || rest.length > 0 || !/^\d*$/.test(bits ?? '0') || bits === '' || prefix > most) {
+      const maxPrefix = family === 'ipv6' ? 128 : 32;
+      const prefix = bits === undefined ? maxPrefix : Number(bits);
+      if (isIP(address) === 0 || rest.length > 0 || !/^\d*$/.test(bits ?? '0') || bits === '' || prefix > maxPrefix) {
         throw new UserError(`--trust-proxy: ${JSON.stringify(network)} is not a network`, {
           hint: 'Use 10.0.0.0/8, fd00::/8 or a single address.',
           exitCode: ExitCode.usage,

@@ -24,7 +24,7 @@ export interface ViewContext {
   /** True if the fleet plans pull requests. */
   readonly hasPulls: boolean;
   /** The text in the search field of the header; undefined if the page has no search. */
-  readonly searched: string | undefined;
+  readonly searchText: string | undefined;
   /** True if the fleet can be frozen. */
   readonly canFreeze: boolean;
   /** The freeze of the fleet, if any. */
@@ -50,7 +50,7 @@ export const statusWords: Readonly<Record<WorkspaceStatus, StatusWords>> = {
   'never-run': { word: 'never run', tone: 'faint', meaning: 'no run has finished yet' },
 };
 
-export function badge(status: WorkspaceStatus): Html {
+export function statusBadge(status: WorkspaceStatus): Html {
   const { word, tone } = statusWords[status];
   return html`<span class="badge ${tone}">${word}</span>`;
 }
@@ -79,24 +79,24 @@ const tones: Readonly<Record<string, StatusWords['tone']>> = {
 };
 
 /** Returns a badge for a status of a resource or a run. @param isOld true for a stale status, which is faint. */
-export function word(text: string, isOld = false): Html {
-  return html`<span class="${wordClass(text, isOld)}">${text}</span>`;
+export function wordBadge(text: string, isOld = false): Html {
+  return html`<span class="${badgeClass(text, isOld)}">${text}</span>`;
 }
 
-export function wordClass(text: string, isOld: boolean): string {
+export function badgeClass(text: string, isOld: boolean): string {
   return `badge ${(isOld ? undefined : tones[text]) ?? 'faint'}`;
 }
 
-/** Truncates a text for a list. @param most the maximum number of characters. */
-export function clipped(text: string, most = 300): string {
-  return text.length <= most ? text : `${text.slice(0, most).toWellFormed()}…`;
+/** Truncates a text for a list. @param maxLength the maximum number of characters. */
+export function truncate(text: string, maxLength = 300): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength).toWellFormed()}…`;
 }
 
 /**
  * Returns a time with its age. The script updates the age.
  * @param isPlanned true for the time of a planned event, which becomes due.
  */
-export function moment(at: Date | undefined, now: Date, isPlanned = false): Html {
+export function timeWithAge(at: Date | undefined, now: Date, isPlanned = false): Html {
   if (at === undefined || Number.isNaN(at.getTime())) return html`<span class="faint">never</span>`;
   const iso = `${at.toISOString().slice(0, 19)}Z`;
   const shown = iso.replace('T', ' ').replace('Z', ' UTC');
@@ -105,19 +105,19 @@ export function moment(at: Date | undefined, now: Date, isPlanned = false): Html
 }
 
 /** Returns the time of the last read of the platform, marked if it is stale. */
-export function checked({ checkedAt, isOld }: Pick<WorkspaceRow, 'checkedAt' | 'isOld'>, now: Date): Html {
-  return html`<span class="checked">${moment(checkedAt, now)}${isOld ? html` ${badge('stale')}` : ''}</span>`;
+export function checkedTime({ checkedAt, isOld }: Pick<WorkspaceRow, 'checkedAt' | 'isOld'>, now: Date): Html {
+  return html`<span class="checked">${timeWithAge(checkedAt, now)}${isOld ? html` ${statusBadge('stale')}` : ''}</span>`;
 }
 
 /** Returns `3 min ago` or `in 3 min`. Must match the script. */
 function age(at: Date, now: Date): string {
   const seconds = Math.round((now.getTime() - at.getTime()) / 1000);
-  const text = lasting(Math.abs(seconds));
+  const text = durationText(Math.abs(seconds));
   return seconds >= 0 ? `${text} ago` : `in ${text}`;
 }
 
 /** Returns a rounded duration such as `89 s` or `5 min`. Must match the script. */
-export function lasting(seconds: number): string {
+export function durationText(seconds: number): string {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
@@ -140,7 +140,7 @@ function partsOf(text: string): string[] {
 }
 
 /** Isolates an untrusted text, so that it does not change the text direction around it. */
-export function isolated(text: string): Html {
+export function isolate(text: string): Html {
   return html`${partsOf(text).map((part) => html`<bdi>${part}</bdi>`)}`;
 }
 
@@ -157,14 +157,17 @@ export function resourceLink(workspace: string, address: string, part?: string):
   return html`<a class="resource-link" href="${path}">${addressHtml(address)}</a>`;
 }
 
-/** @param of the id of the plan or orphan, or the address of the resource. */
-export function actionLink(address: string, action: ActionName, text: string, of?: string): Html {
-  const path = `${pathOf(address, 'actions', action)}${of === undefined ? '' : `?of=${encodeURIComponent(of)}`}`;
+/** @param subject the id of the plan or orphan, or the address of the resource. */
+export function actionLink(address: string, action: ActionName, text: string, subject?: string): Html {
+  const path = `${pathOf(address, 'actions', action)}${subject === undefined ? '' : `?of=${encodeURIComponent(subject)}`}`;
   return html`<a class="button${action === 'approve' ? ' primary' : ''}" href="${path}">${text}</a>`;
 }
 
 /** Returns the buttons that approve and reject a waiting plan. */
-export function decisions({ address, saved, actions }: WorkspaceDetail, { visitor, missingTokens }: ViewContext): Html {
+export function decisionLinks(
+  { address, saved, actions }: WorkspaceDetail,
+  { visitor, missingTokens }: ViewContext,
+): Html {
   if (saved === undefined || !actions.includes('approve')) return html``;
   if (visitor.person === undefined && missingTokens === undefined)
     return html`<p class="actions">${actionLink(address, 'approve', 'Sign in to approve', saved.id)}</p>`;
@@ -176,20 +179,20 @@ export function decisions({ address, saved, actions }: WorkspaceDetail, { visito
 const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 
 /** The maximum length of a fact that shares a row with others. */
-const MOST_IN_COLUMN = 45;
+const MAX_COLUMN_LENGTH = 45;
 
 /** A fact, or one whose value is HTML. Facts without a value are omitted. */
 type ShownFact = readonly [name: string, value: Fact[1] | Html | undefined];
 
-export function facts(all: readonly ShownFact[], now: Date): Html {
+export function factList(all: readonly ShownFact[], now: Date): Html {
   const shown = (value: Fact[1] | Html) => {
     if (value instanceof Html) return value;
-    if (value instanceof Date) return moment(value, now);
+    if (value instanceof Date) return timeWithAge(value, now);
     const digest = DIGEST.exec(value instanceof URL ? '' : value);
     if (digest !== null) return html`<span title="${digest[0]}">${digest[1]}${digest[2]}</span>`;
-    return value instanceof URL ? html`<a href="${value.href}">${isolated(value.href)}</a>` : isolated(value);
+    return value instanceof URL ? html`<a href="${value.href}">${isolate(value.href)}</a>` : isolate(value);
   };
-  const isLong = (value: ShownFact[1]) => typeof value === 'string' && value.length > MOST_IN_COLUMN;
+  const isLong = (value: ShownFact[1]) => typeof value === 'string' && value.length > MAX_COLUMN_LENGTH;
   const row = ([label, value]: ShownFact) =>
     value !== undefined &&
     html`<div${isLong(value) && html` class="long"`}><dt>${label}</dt><dd>${shown(value)}</dd></div>`;
@@ -203,11 +206,11 @@ function isDecision({ result }: ListedRun): boolean {
 /** Returns a table of runs. On a phone, each row is a block. */
 export function runsTable(workspace: string, runs: readonly ListedRun[], now: Date): Html {
   const row = (run: ListedRun) => html`<tr>
-<td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${moment(run.began, now)}</a></td>
-<td data-title="Result">${word(run.result)}</td>
+<td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${timeWithAge(run.began, now)}</a></td>
+<td data-title="Result">${wordBadge(run.result)}</td>
 <td data-title="Command">${run.command}</td>
-<td class="by" data-title="Who">${run.askedBy === undefined || isDecision(run) ? isolated(run.who ?? run.askedBy ?? '') : html`asked by ${isolated(run.askedBy)}`}</td>
-<td class="text" data-title="Changes">${isolated([clipped(run.summary, 120), ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join('; '))}</td></tr>`;
+<td class="by" data-title="Who">${run.askedBy === undefined || isDecision(run) ? isolate(run.who ?? run.askedBy ?? '') : html`asked by ${isolate(run.askedBy)}`}</td>
+<td class="text" data-title="Changes">${isolate([truncate(run.summary, 120), ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join('; '))}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
 }
@@ -218,20 +221,20 @@ export function queryPath(path: string, query: object): string {
 }
 
 /** Formats a number, such as `10,000`. */
-export function grouped(count: number): string {
+export function formatNumber(count: number): string {
   return count.toLocaleString('en');
 }
 
 /** Formats a number of matches, such as `10,000`, or `more than 10,000` where counting stopped. */
-export function counted(count: number): string {
-  return count > MOST_COUNTED ? `more than ${grouped(MOST_COUNTED)}` : grouped(count);
+export function countText(count: number): string {
+  return count > MOST_COUNTED ? `more than ${formatNumber(MOST_COUNTED)}` : formatNumber(count);
 }
 
 /** Returns `Page 2 of 9` with links to the previous and next page. */
 export function pager(page: number, pages: number, link: (page: number) => string): Html {
   if (pages <= 1) return html``;
   return html`<nav class="pager" aria-label="Pages">${page > 1 ? html`<a rel="prev" href="${link(page - 1)}">Previous</a>` : ''}
-<span>Page ${page} of ${grouped(pages)}</span>${page < pages ? html`<a rel="next" href="${link(page + 1)}">Next</a>` : ''}</nav>`;
+<span>Page ${page} of ${formatNumber(pages)}</span>${page < pages ? html`<a rel="next" href="${link(page + 1)}">Next</a>` : ''}</nav>`;
 }
 
 interface Choice<Value extends string> {
@@ -242,7 +245,7 @@ interface Choice<Value extends string> {
 }
 
 /** Returns a select element whose first option is `all`. */
-export function choice<Value extends string>(
+export function selectField<Value extends string>(
   label: string,
   { name, chosen, values, wordOf = String }: Choice<Value>,
 ): Html {

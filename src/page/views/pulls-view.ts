@@ -1,7 +1,7 @@
 import { planDocument } from '../../engine/plan/plan-schema.ts';
 import type { ListedPull, PullResult, PullRow, PullsProblem, ShownPullPlan } from '../../fleet/rows/pull-rows.ts';
 import { type Html, html } from '../../output/html/html.ts';
-import { addressText, facts, isolated, moment, pathOf, type ViewContext } from './parts.ts';
+import { addressText, factList, isolate, pathOf, timeWithAge, type ViewContext } from './parts.ts';
 import { planOf } from './workspace-view.ts';
 
 const tones: Readonly<Record<PullResult, string>> = {
@@ -26,7 +26,7 @@ function pullPath({ source, number }: Pick<PullRow, 'source' | 'number'>): strin
 /** Returns the pull requests of all sources: open ones first, then the latest others. */
 export function pullsView(pulls: readonly ListedPull[], problems: readonly PullsProblem[], { now }: ViewContext): Html {
   const problemPanel = ({ source, message, since }: PullsProblem) =>
-    html`<p class="panel bad">The pull requests of ${isolated(source)} cannot be read${since !== null && html` since ${moment(new Date(since), now)}`}: ${isolated(message)}</p>`;
+    html`<p class="panel bad">The pull requests of ${isolate(source)} cannot be read${since !== null && html` since ${timeWithAge(new Date(since), now)}`}: ${isolate(message)}</p>`;
   const open = pulls.filter(({ state }) => state === 'open');
   const others = pulls.filter(({ state }) => state !== 'open');
   return html`<h1>Pull requests</h1><div id="pulls" data-live>${problems.map(problemPanel)}
@@ -37,10 +37,10 @@ ${others.length === 0 ? '' : html`<section><h2>Merged and closed</h2>${pullsTabl
 function pullsTable(pulls: readonly ListedPull[], now: Date): Html {
   const results = ({ workspaces }: ListedPull) => [...Map.groupBy(workspaces, ({ result }) => result)];
   const row = (pull: ListedPull) => html`<tr>
-<td class="name short"><a href="${pullPath(pull)}">${isolated(`${pull.source}#${pull.number}`)}</a></td>
-<td class="text" data-title="Title">${isolated(pull.title)}</td>
-<td data-title="Author">${isolated(pull.author)}</td>
-<td data-title="Since">${moment(new Date(pull.since), now)}</td>
+<td class="name short"><a href="${pullPath(pull)}">${isolate(`${pull.source}#${pull.number}`)}</a></td>
+<td class="text" data-title="Title">${isolate(pull.title)}</td>
+<td data-title="Author">${isolate(pull.author)}</td>
+<td data-title="Since">${timeWithAge(new Date(pull.since), now)}</td>
 <td data-title="Status">${pull.state === 'open' ? pull.status : pull.state}</td>
 <td class="text" data-title="Workspaces">${results(pull).map(([result, { length }]) => html`<span class="count">${length} ${badgeOf(result)}</span> `)}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Request</th><th scope="col">Title</th><th scope="col">Author</th><th scope="col">Since</th><th scope="col">Status</th><th scope="col">Workspaces</th></tr></thead><tbody>${pulls.map(row)}</tbody></table>`;
@@ -50,14 +50,14 @@ function pullsTable(pulls: readonly ListedPull[], now: Date): Html {
 export function pullView(pull: PullRow, plans: readonly ShownPullPlan[], { now }: ViewContext): Html {
   const isPlanned = pull.plannedHead === pull.head;
   const status = isPlanned ? 'planned' : pull.state === 'open' ? 'planning' : 'not planned';
-  return html`<p class="crumbs"><a href="/pulls">Pull requests</a></p><h1>${isolated(pull.title)}</h1>
-<p class="where">${isolated(`${pull.source}#${pull.number}`)}</p>
-<div id="pull" data-live>${facts(
+  return html`<p class="crumbs"><a href="/pulls">Pull requests</a></p><h1>${isolate(pull.title)}</h1>
+<p class="where">${isolate(`${pull.source}#${pull.number}`)}</p>
+<div id="pull" data-live>${factList(
     [
       ['State', pull.state],
       ['Plans', status],
       ['Author', pull.author],
-      ['Branch', html`${isolated(pull.branch)} to ${isolated(pull.base)}${pull.isFork ? ', from a fork' : ''}`],
+      ['Branch', html`${isolate(pull.branch)} to ${isolate(pull.base)}${pull.isFork ? ', from a fork' : ''}`],
       ['Commit', pull.head],
       ['Planned', pull.plannedAt],
       ['Merged as', pull.mergedAs],
@@ -65,7 +65,7 @@ export function pullView(pull: PullRow, plans: readonly ShownPullPlan[], { now }
     ],
     now,
   )}
-${pull.problem === undefined ? '' : html`<p class="panel bad">${isolated(pull.problem)}</p>`}
+${pull.problem === undefined ? '' : html`<p class="panel bad">${isolate(pull.problem)}</p>`}
 ${plans.length === 0 && isPlanned ? html`<p class="empty">No workspace is affected.</p>` : ''}
 ${plans.map(planPart)}</div>`;
 }
@@ -77,8 +77,8 @@ function planPart({ address, result, plan, notes, problem, outcome, digest }: Sh
     : addressText(address);
   return html`<section><h2>${name} ${badgeOf(result)}</h2>
 ${digest === undefined ? '' : html`<p class="faint">Plan <code>${digest.slice(0, 12)}</code></p>`}
-${notes.map((each) => html`<p class="where">${isolated(each)}</p>`)}
-${outcome === undefined ? '' : html`<p><strong>${isolated(outcome)}</strong></p>`}
-${problem === undefined ? '' : html`<div class="panel bad"><p>${isolated(problem.message)}</p><ul>${problem.places.map((each) => html`<li>${isolated(each)}</li>`)}</ul></div>`}
+${notes.map((each) => html`<p class="where">${isolate(each)}</p>`)}
+${outcome === undefined ? '' : html`<p><strong>${isolate(outcome)}</strong></p>`}
+${problem === undefined ? '' : html`<div class="panel bad"><p>${isolate(problem.message)}</p><ul>${problem.places.map((each) => html`<li>${isolate(each)}</li>`)}</ul></div>`}
 ${plan === undefined ? '' : planOf(planDocument.parse(plan), { selection, fold: 'groups' })}</section>`;
 }

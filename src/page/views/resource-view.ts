@@ -7,21 +7,21 @@ import { type Html, html, trusted } from '../../output/html/html.ts';
 import { changesHtml } from '../../output/html/html-report.ts';
 import { addressHtml, dashboardLink } from '../../output/html/resource-html.ts';
 import { may } from '../access/person.ts';
-import type { Fact, ResourceParts, WorkspaceDetail } from '../page-data.ts';
-import { referringTo } from '../resource-parts.ts';
+import type { Fact, ResourceDetail, WorkspaceDetail } from '../page-data.ts';
+import { referringTo } from '../resource-detail.ts';
 import {
   actionLink,
   addressText,
-  checked,
-  decisions,
-  facts,
-  isolated,
-  moment,
+  checkedTime,
+  decisionLinks,
+  factList,
+  isolate,
   pathOf,
   resourceLink,
   runsTable,
+  timeWithAge,
   type ViewContext,
-  word,
+  wordBadge,
 } from './parts.ts';
 import { valuesSection } from './values-view.ts';
 
@@ -30,11 +30,11 @@ export function resourceView(detail: WorkspaceDetail, address: string, context: 
   const row = detail.resources.find((each) => each.address === address);
   if (row === undefined) return undefined;
   const { now } = context;
-  const { left, checkedAt, selection, dashboard, resource: parts } = detail;
-  const planned = left?.resources.find((each) => each.address === address);
+  const { remaining, checkedAt, selection, dashboard, resource: parts } = detail;
+  const planned = remaining?.resources.find((each) => each.address === address);
   const isWaiting = detail.saved?.plan.resources.some((each) => each.address === address && each.action !== 'noop');
   const hasPlan = planned !== undefined && planned.action !== 'noop';
-  const asOf = checkedAt === undefined ? html`` : html` <small>as of ${moment(checkedAt, now)}</small>`;
+  const asOf = checkedAt === undefined ? html`` : html` <small>as of ${timeWithAge(checkedAt, now)}</small>`;
   // For an unknown create, link to the list in which a person can find the record.
   const isUnknown = row.status === 'unknown' && row.id === null;
   const url =
@@ -42,19 +42,19 @@ export function resourceView(detail: WorkspaceDetail, address: string, context: 
   const link = dashboardLink(planned?.url ?? url);
   return html`<p class="crumbs"><a href="${pathOf(detail.address)}">${addressText(detail.address)}</a></p>
 <h1>${addressHtml(address)}</h1>
-<div id="resource" data-live><p class="status">${word(row.status, detail.isOld)}</p>
-${facts(
+<div id="resource" data-live><p class="status">${wordBadge(row.status, detail.isOld)}</p>
+${factList(
   [
     ['Id', row.id ?? 'none yet'],
     ...naturalKey(address, parts),
     ['Dashboard', link.text === '' ? undefined : link],
-    ['Checked', checked(detail, now)],
+    ['Checked', checkedTime(detail, now)],
     ['Declared in', manifestLink(detail, planned)],
     ['Detail', hasPlan || row.detail === '' ? undefined : row.detail],
   ],
   now,
 )}
-<section><h2>Plan${asOf}</h2>${left === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">A part of the plan that waits for approval.</p>${decisions(detail, context)}` : ''}<div class="plan">${changesHtml(only(left, planned), { selection })}</div>`}</section></div>
+<section><h2>Plan${asOf}</h2>${remaining === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">A part of the plan that waits for approval.</p>${decisionLinks(detail, context)}` : ''}<div class="plan">${changesHtml(planOfResource(remaining, planned), { selection })}</div>`}</section></div>
 ${row.id === null ? '' : valuesSection(detail, parts, asOf)}
 ${referencesSection(detail, address)}
 ${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No run that is kept changed it.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
@@ -62,7 +62,7 @@ ${row.id === null ? '' : callsSection(detail, address, context)}`;
 }
 
 /** Returns the natural key of the resource, such as its phone number or email address. */
-function naturalKey(address: string, parts: ResourceParts | undefined): Fact[] {
+function naturalKey(address: string, parts: ResourceDetail | undefined): Fact[] {
   const values = (parts?.fields ?? []).flatMap(({ path, declared }) =>
     'value' in declared ? [[path, declared.value] as const] : [],
   );
@@ -75,26 +75,26 @@ function naturalKey(address: string, parts: ResourceParts | undefined): Fact[] {
 function manifestLink({ files }: WorkspaceDetail, planned: PlannedResource | undefined): Html | undefined {
   const source = planned?.source;
   if (source === undefined || source === null) return undefined;
-  const place = isolated(`${source.file}:${source.line}`);
+  const place = isolate(`${source.file}:${source.line}`);
   const url = files === undefined ? undefined : fileOnHost(files, source);
   return url === undefined ? place : html`<a href="${url.href}" rel="noopener noreferrer">${place}</a>`;
 }
 
-const MOST_REFERENCES = 50;
+const MAX_REFERENCES = 50;
 
 /** Returns the references from and to the resource, as declared. */
-function referencesSection({ address: workspace, left, resources }: WorkspaceDetail, address: string): Html {
+function referencesSection({ address: workspace, remaining, resources }: WorkspaceDetail, address: string): Html {
   const known = new Set(resources.map((each) => each.address));
-  const to = left?.resources.find((each) => each.address === address)?.depends_on ?? [];
-  const from = referringTo(address, left?.resources);
+  const to = remaining?.resources.find((each) => each.address === address)?.depends_on ?? [];
+  const from = referringTo(address, remaining?.resources);
   const list = (heading: string, addresses: readonly string[]) =>
     addresses.length > 0 &&
-    html`<h3>${heading}</h3><ul class="addresses">${addresses.slice(0, MOST_REFERENCES).map((each) => html`<li>${known.has(each) ? resourceLink(workspace, each) : addressHtml(each)}</li>`)}${addresses.length > MOST_REFERENCES && html`<li>and ${addresses.length - MOST_REFERENCES} more</li>`}</ul>`;
+    html`<h3>${heading}</h3><ul class="addresses">${addresses.slice(0, MAX_REFERENCES).map((each) => html`<li>${known.has(each) ? resourceLink(workspace, each) : addressHtml(each)}</li>`)}${addresses.length > MAX_REFERENCES && html`<li>and ${addresses.length - MAX_REFERENCES} more</li>`}</ul>`;
   if (to.length + from.length === 0) return html``;
   return html`<section id="references" data-live><h2>References</h2>${list('Refers to', to)}${list('Referred to by', from)}</section>`;
 }
 
-function only(plan: PlanDocument, resource: PlannedResource): PlanDocument {
+function planOfResource(plan: PlanDocument, resource: PlannedResource): PlanDocument {
   const warnings = plan.warnings.filter(({ address }) => address === resource.address);
   const violations = plan.violations?.filter(({ address }) => address === resource.address);
   return { ...plan, resources: [resource], warnings, guards: [], violations, summary: summaryOf([resource]) };
@@ -108,20 +108,20 @@ function callsSection(
 ): Html {
   if (kinds.get(kindOf(address))?.versions === undefined) return html``;
   const shown = impacts?.get(address);
-  const canAsk = actions.includes('compare-calls');
-  const mayAsk = canAsk && may(visitor.person, 'compare-calls');
-  const whoMay =
-    canAsk && !mayAsk ? ' Comparing reads all calls from the platform: only an approver may start it.' : '';
+  const canCompare = actions.includes('compare-calls');
+  const mayCompare = canCompare && may(visitor.person, 'compare-calls');
+  const roleNote =
+    canCompare && !mayCompare ? ' Comparing reads all calls from the platform: only an approver may start it.' : '';
   const head = (about: Html | string, button: string) =>
-    html`<div class="head"><h2>Versions and calls ${about}</h2>${mayAsk && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
+    html`<div class="head"><h2>Versions and calls ${about}</h2>${mayCompare && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
   if (shown === undefined) {
-    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.${whoMay}</p></section>`;
+    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.${roleNote}</p></section>`;
   }
   const { askedAt, askedBy, html: figures, problem } = shown;
-  const about = html`<small>of the last 30 days, as of ${moment(askedAt, now)}, asked by ${isolated(askedBy)}</small>`;
+  const about = html`<small>of the last 30 days, as of ${timeWithAge(askedAt, now)}, asked by ${isolate(askedBy)}</small>`;
   const body =
     problem !== undefined
-      ? html`<p class="panel bad">${isolated(problem)}</p>`
+      ? html`<p class="panel bad">${isolate(problem)}</p>`
       : figures === undefined
         ? html`<p class="empty">Reading calls. The result will be shown here.</p>`
         : trusted(figures);
@@ -130,12 +130,12 @@ function callsSection(
 }
 
 /** Returns links to the comparisons of a workspace. */
-export function comparedCalls({ address, impacts }: WorkspaceDetail, now: Date): Html {
+export function comparisonLinks({ address, impacts }: WorkspaceDetail, now: Date): Html {
   if (impacts === undefined || impacts.size === 0) return html``;
   const item = ([resource, { askedAt, html: figures, problem }]: readonly [
     string,
     NonNullable<ReturnType<typeof impacts.get>>,
   ]) =>
-    html`<li><div>${resourceLink(address, resource, 'calls')} <span class="faint">${problem !== undefined ? 'failed' : figures === undefined ? 'being read' : 'compared'} ${moment(askedAt, now)}</span></div></li>`;
+    html`<li><div>${resourceLink(address, resource, 'calls')} <span class="faint">${problem !== undefined ? 'failed' : figures === undefined ? 'being read' : 'compared'} ${timeWithAge(askedAt, now)}</span></div></li>`;
   return html`<h2>Calls</h2><ul class="tasks">${[...impacts].map(item)}</ul>`;
 }

@@ -7,19 +7,25 @@ import { dashboardLink } from '../../output/html/resource-html.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
 import { linkHost } from '../../project/dashboard-address.ts';
-import { type ResourceQuery, type ResourceRow, ROWS_PER_PAGE, UNREAD, type WorkspaceDetail } from '../page-data.ts';
 import {
-  choice,
-  clipped,
-  isolated,
-  moment,
+  RESOURCES_UNKNOWN,
+  type ResourceQuery,
+  type ResourceRow,
+  ROWS_PER_PAGE,
+  type WorkspaceDetail,
+} from '../page-data.ts';
+import {
+  badgeClass,
+  isolate,
   pager,
   pathOf,
   queryPath,
   resourceLink,
+  selectField,
+  timeWithAge,
+  truncate,
   type ViewContext,
-  word,
-  wordClass,
+  wordBadge,
 } from './parts.ts';
 
 /** The order of statuses, most urgent first. A possible duplicate costs money until it is resolved. */
@@ -38,10 +44,10 @@ const urgency: Readonly<Record<ResourceRow['status'], number>> = {
   'in sync': 11,
 };
 
-type Resources = Pick<WorkspaceDetail, 'resources' | 'left' | 'saved' | 'selection'>;
+type Resources = Pick<WorkspaceDetail, 'resources' | 'remaining' | 'saved' | 'selection'>;
 
 /** A resource with its detail, and with the manual steps that the plan on the same page does not show. */
-export interface SaidRow extends ResourceRow {
+export interface ListedResource extends ResourceRow {
   /** The dashboard link, if a manual step must be done there. */
   readonly url: string | undefined;
   readonly isPlanned: boolean;
@@ -52,11 +58,11 @@ export interface SaidRow extends ResourceRow {
 interface ResourceGroup {
   readonly status: ResourceRow['status'];
   readonly shared: readonly string[];
-  readonly rows: readonly SaidRow[];
+  readonly rows: readonly ListedResource[];
 }
 
 export function resourcePages(detail: Resources, query: ResourceQuery): number {
-  return Math.max(1, Math.ceil(isFlat(detail, query) ? foundResources(detail, query).length / ROWS_PER_PAGE : 1));
+  return Math.max(1, Math.ceil(isFlat(detail, query) ? findResources(detail, query).length / ROWS_PER_PAGE : 1));
 }
 
 /** Returns each resource once, as of the last run: as a table if there are few, as folded groups, or as pages of search results. */
@@ -66,7 +72,7 @@ export function resourcesSection(
   { now }: Pick<ViewContext, 'now'>,
 ): Html {
   const { resources, checkedAt } = detail;
-  const asOf = checkedAt === undefined ? '' : html` <small>as of ${moment(checkedAt, now)}</small>`;
+  const asOf = checkedAt === undefined ? '' : html` <small>as of ${timeWithAge(checkedAt, now)}</small>`;
   const form = resources.length <= MOST_UNFOLDED && !isFiltered(query) ? '' : filterForm(detail, query);
   // The form is outside of live regions, because an update would remove typed text.
   return html`<section id="resources"><h2 id="resource-age" data-live>Resources${asOf}</h2>
@@ -75,8 +81,8 @@ ${form}<div id="resource-list" data-live>${list(detail, query)}</div></section>`
 
 function list(detail: WorkspaceDetail, query: ResourceQuery): Html {
   const { address, resources, isUnread = false } = detail;
-  if (resources.length === 0) return html`<p class="empty">${isUnread ? UNREAD : 'No resources.'}</p>`;
-  const rows = foundResources(detail, query);
+  if (resources.length === 0) return html`<p class="empty">${isUnread ? RESOURCES_UNKNOWN : 'No resources.'}</p>`;
+  const rows = findResources(detail, query);
   if (rows.length === 0) return html`<p class="empty">No resource matches.</p>`;
   if (!isFlat(detail, query)) return groups(detail, rows);
   const { page } = query;
@@ -97,16 +103,16 @@ function isFlat({ resources }: Resources, query: ResourceQuery): boolean {
 }
 
 /** Returns the number of resources by status, most urgent first, with links to the lists. */
-export function resourceCounts({ address, resources, left, isOld }: WorkspaceDetail): Html {
+export function resourceCounts({ address, resources, remaining, isOld }: WorkspaceDetail): Html {
   if (resources.length === 0) return html``;
-  const person = (left?.resources ?? []).filter(isForPerson).length;
+  const manualSteps = (remaining?.resources ?? []).filter(isForPerson).length;
   const counted = [...Map.groupBy(resources, ({ status }) => status)]
     .sort(([a], [b]) => urgency[a] - urgency[b])
     .map(
       ([status, { length }]) =>
-        html`<a class="${wordClass(status, isOld)}" href="${listPath(address, { status })}">${length} ${status}</a>`,
+        html`<a class="${badgeClass(status, isOld)}" href="${listPath(address, { status })}">${length} ${status}</a>`,
     );
-  return html`<p class="counts"><span>${plural(resources.length, 'resource')}${person === 0 ? '' : `, ${person} with manual steps`}:</span> ${joined(counted, ' ')}</p>`;
+  return html`<p class="counts"><span>${plural(resources.length, 'resource')}${manualSteps === 0 ? '' : `, ${manualSteps} with manual steps`}:</span> ${joined(counted, ' ')}</p>`;
 }
 
 /** Returns a form that the server handles, so that it works without scripts. */
@@ -115,69 +121,69 @@ function filterForm({ address, resources }: WorkspaceDetail, { q, kind, status }
   const statuses = [...new Set([...resources.map((each) => each.status), ...(status ? [status] : [])])];
   return html`<form class="filter" method="get" action="${pathOf(address)}#resources" role="search">
 <label>Text<input type="search" name="q" value="${q ?? ''}" maxlength="255"></label>
-${choice('Kind', { name: 'kind', chosen: kind, values: kinds.sort() })}
-${choice('Status', { name: 'status', chosen: status, values: statuses })}
+${selectField('Kind', { name: 'kind', chosen: kind, values: kinds.sort() })}
+${selectField('Status', { name: 'status', chosen: status, values: statuses })}
 <button>Filter</button>${isFiltered({ q, kind, status }) ? html`<a class="button" href="${pathOf(address)}#resources">Clear</a>` : ''}</form>`;
 }
 
 /** The maximum size of the rows of all groups in bytes. Each group gets an equal share. Further rows are found with the filter. */
-const ROOM = 24_000;
+const MAX_GROUPS_BYTES = 24_000;
 
 /** Opens the first groups while they are short. Groups of planned resources stay folded, because the plan shows them. */
-function groups(detail: WorkspaceDetail, rows: readonly SaidRow[]): Html {
+function groups(detail: WorkspaceDetail, rows: readonly ListedResource[]): Html {
   const { address, isOld } = detail;
   let unfolded = MOST_UNFOLDED;
-  let spare = 0;
+  let spareBytes = 0;
   return html`${groupsOf(rows).map((group, _, all) => {
     const { status, shared, rows: members } = group;
-    const isNew = urgency[status] < urgency.recorded && members.some(({ isPlanned }) => !isPlanned);
-    const isOpen = isNew && members.length <= unfolded;
+    const hasUnplanned = urgency[status] < urgency.recorded && members.some(({ isPlanned }) => !isPlanned);
+    const isOpen = hasUnplanned && members.length <= unfolded;
     if (isOpen) unfolded -= members.length;
-    const shown: Html[] = [];
-    spare += ROOM / all.length;
+    const markup: Html[] = [];
+    spareBytes += MAX_GROUPS_BYTES / all.length;
     for (const member of members) {
       const row = rowHtml(detail, member, group);
-      spare -= Buffer.byteLength(row.text);
-      if (spare < 0) break;
-      shown.push(row);
+      spareBytes -= Buffer.byteLength(row.text);
+      if (spareBytes < 0) break;
+      markup.push(row);
     }
-    spare = Math.max(0, spare);
-    const rest = members.length - shown.length;
-    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${word(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolated(clipped(shared.join('; ')))}</span></summary>${shown.length > 0 && table(shown, members.slice(0, shown.length), group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
+    spareBytes = Math.max(0, spareBytes);
+    const rest = members.length - markup.length;
+    return html`<details class="group"${isOpen ? html` open` : ''}><summary>${wordBadge(status, isOld)} <strong>${plural(members.length, 'resource')}</strong> <span class="faint">${isolate(truncate(shared.join('; ')))}</span></summary>${markup.length > 0 && table(markup, members.slice(0, markup.length), group)}${rest > 0 ? html`<p><a href="${listPath(address, { status })}">All that are ${status}</a>, ${rest} more</p>` : ''}</details>`;
   })}`;
 }
 
-function groupsOf(rows: readonly SaidRow[]): ResourceGroup[] {
+function groupsOf(rows: readonly ListedResource[]): ResourceGroup[] {
   const byStatus = Map.groupBy(rows, ({ status }) => status);
   return [...byStatus].flatMap(([status, same]) => {
-    const said = [...Map.groupBy(same, ({ lines }) => lines.join('\n')).values()];
-    const isShared = ({ length }: readonly SaidRow[]) => length >= FEWEST_SHARING;
-    const rest = said.filter((each) => !isShared(each)).flat();
+    const byLines = [...Map.groupBy(same, ({ lines }) => lines.join('\n')).values()];
+    const isShared = ({ length }: readonly ListedResource[]) => length >= FEWEST_SHARING;
+    const rest = byLines.filter((each) => !isShared(each)).flat();
     return [
       ...(rest.length === 0 ? [] : [{ status, shared: [], rows: rest }]),
-      ...said.filter(isShared).map((each) => ({ status, shared: each[0]?.lines ?? [], rows: each })),
+      ...byLines.filter(isShared).map((each) => ({ status, shared: each[0]?.lines ?? [], rows: each })),
     ];
   });
 }
 
-type Tabled = Pick<WorkspaceDetail, 'address' | 'isOld'>;
+type TableContext = Pick<WorkspaceDetail, 'address' | 'isOld'>;
 
 /** @param shown the rows as HTML. @param group the group whose heading shows the status and the shared lines. */
-function table(shown: readonly Html[], rows: readonly SaidRow[], group?: ResourceGroup): Html {
+function table(shown: readonly Html[], rows: readonly ListedResource[], group?: ResourceGroup): Html {
   const hasLines = group === undefined || group.shared.length === 0;
-  const isSaid = hasLines && rows.some(({ lines }) => lines.length > 0);
-  return html`<table class="rows"><thead><tr><th scope="col">Resource</th>${group === undefined ? html`<th scope="col">Status</th>` : ''}<th scope="col">Id</th>${isSaid ? html`<th scope="col">Detail</th>` : ''}</tr></thead>
+  const hasDetails = hasLines && rows.some(({ lines }) => lines.length > 0);
+  return html`<table class="rows"><thead><tr><th scope="col">Resource</th>${group === undefined ? html`<th scope="col">Status</th>` : ''}<th scope="col">Id</th>${hasDetails ? html`<th scope="col">Detail</th>` : ''}</tr></thead>
 <tbody>${shown}</tbody></table>`;
 }
 
-function rowHtml({ address: workspace, isOld }: Tabled, row: SaidRow, group?: ResourceGroup): Html {
+function rowHtml({ address: workspace, isOld }: TableContext, row: ListedResource, group?: ResourceGroup): Html {
   const { address, id, url, status, lines } = row;
-  const said = group === undefined || group.shared.length === 0 ? lines : [];
+  const ownLines = group === undefined || group.shared.length === 0 ? lines : [];
   return html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td>
-${group === undefined ? html`<td data-title="Status">${word(status, isOld)}</td>` : ''}
+${group === undefined ? html`<td data-title="Status">${wordBadge(status, isOld)}</td>` : ''}
 <td data-title="Id">${recordLink(id, url)}</td>
-${said.length > 0 ? html`<td class="text" data-title="Detail">${said.slice(0, MOST_LINES).map((line) => html`<div>${isolated(clipped(line))}</div>`)}</td>` : ''}</tr>`;
+${ownLines.length > 0 ? html`<td class="text" data-title="Detail">${ownLines.slice(0, MAX_LINES).map((line) => html`<div>${isolate(truncate(line))}</div>`)}</td>` : ''}</tr>`;
 }
 
 /** Returns the id as a link to the dashboard; for an unknown create, a link to the list in which a person can find the record. */
@@ -188,18 +194,18 @@ function recordLink(id: string | null, url: string | undefined): Html {
 }
 
 /** The maximum number of lines of a row. The page of the resource has all lines. */
-const MOST_LINES = 4;
+const MAX_LINES = 4;
 
 /** Returns the matching resources, most urgent first. */
-export function foundResources(
-  { resources, left, saved, selection }: Resources,
+export function findResources(
+  { resources, remaining, saved, selection }: Resources,
   { q = '', kind, status }: Partial<ResourceQuery> = {},
-): SaidRow[] {
-  const planned = new Set(leftIn(saved?.plan ?? left).map(({ address }) => address));
-  const known = new Map((left?.resources ?? []).map((each) => [each.address, each]));
+): ListedResource[] {
+  const planned = new Set(leftIn(saved?.plan ?? remaining).map(({ address }) => address));
+  const known = new Map((remaining?.resources ?? []).map((each) => [each.address, each]));
   const words = q.toLowerCase().split(/\s+/);
   return resources
-    .map((row): SaidRow => {
+    .map((row): ListedResource => {
       const { address, detail } = row;
       const isPlanned = planned.has(address);
       const { url, steps = [] } = known.get(address) ?? {};

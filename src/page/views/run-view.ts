@@ -1,14 +1,14 @@
 import { type Html, html } from '../../output/html/html.ts';
 import type { RunDetail } from '../page-data.ts';
-import { addressText, facts, isolated, pathOf, resourceLink, type ViewContext, word } from './parts.ts';
+import { addressText, factList, isolate, pathOf, resourceLink, type ViewContext, wordBadge } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
 export function runView(workspace: string, run: RunDetail, { now }: ViewContext): Html {
   const { began, seconds, result, command, who, askedBy, problems, resources, more } = run;
   return html`<p class="crumbs"><a href="${pathOf(workspace)}">${addressText(workspace)}</a></p>
 <h1>Run of ${began.toISOString().slice(0, 19).replace('T', ' ')} UTC</h1>
-<p class="status">${word(result)}</p>
-${facts(
+<p class="status">${wordBadge(result)}</p>
+${factList(
   [
     ['Began', began],
     ['Duration', seconds === undefined ? undefined : `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`],
@@ -44,9 +44,9 @@ function planPart(workspace: string, id: string, state = ''): Html {
 function resourcesTable(workspace: string, { resources }: RunDetail): Html {
   const row = ({ address, action, result, id, detail }: RunDetail['resources'][number]) => html`<tr>
 <td class="name">${resourceLink(workspace, address)}</td><td data-title="Action">${action}</td>
-<td data-title="Result">${word(result)}</td>
+<td data-title="Result">${wordBadge(result)}</td>
 <td data-title="Id">${id === null ? '' : html`<code>${id}</code>`}</td>
-<td class="text" data-title="Detail">${isolated(detail)}</td></tr>`;
+<td class="text" data-title="Detail">${isolate(detail)}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Resource</th><th scope="col">Action</th><th scope="col">Result</th><th scope="col">Id</th><th scope="col">Detail</th></tr></thead>
 <tbody>${resources.map(row)}</tbody></table>`;
 }

@@ -1,14 +1,14 @@
 import { type Html, html } from '../../output/html/html.ts';
 import { plural } from '../../output/plural.ts';
-import { LEAST_SEARCHED, ROWS_PER_PAGE, type SearchResult } from '../page-data.ts';
-import { addressText, badge, isolated, pager, pathOf, queryPath, resourceLink } from './parts.ts';
+import { MIN_SEARCH_LENGTH, ROWS_PER_PAGE, type SearchResult } from '../page-data.ts';
+import { addressText, isolate, pager, pathOf, queryPath, resourceLink, statusBadge } from './parts.ts';
 
 /** Returns the matching workspaces and resources. @param result undefined for a text that is too short. */
-export function searchView(text: string, wanted: number, result: SearchResult | undefined): Html {
+export function searchView(text: string, requestedPage: number, result: SearchResult | undefined): Html {
   const found = (shown: Html | string) => html`<h1>Search</h1>${shown}`;
   if (result === undefined)
     return found(
-      html`<p class="empty">Type at least ${LEAST_SEARCHED} characters of a name, a phone number or an id.</p>`,
+      html`<p class="empty">Type at least ${MIN_SEARCH_LENGTH} characters of a name, a phone number or an id.</p>`,
     );
   const { hits, isCut } = result;
   if (hits.length === 0)
@@ -16,12 +16,12 @@ export function searchView(text: string, wanted: number, result: SearchResult | 
       html`<p class="empty">No workspace or resource has a name, a phone number or an id with a word that begins like this.</p>`,
     );
   const pages = Math.ceil(hits.length / ROWS_PER_PAGE);
-  const page = Math.min(wanted, pages);
+  const page = Math.min(requestedPage, pages);
   const shown = hits.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE);
   const row = ({ address, status, resource, match }: SearchResult['hits'][number]) => html`<tr>
-<td class="name">${resource === undefined ? 'Workspace' : resourceLink(address, resource)}${resource === undefined || resource.toLowerCase().endsWith(`/${match}`) ? '' : html` <span class="faint">${isolated(match)}</span>`}</td>
+<td class="name">${resource === undefined ? 'Workspace' : resourceLink(address, resource)}${resource === undefined || resource.toLowerCase().endsWith(`/${match}`) ? '' : html` <span class="faint">${isolate(match)}</span>`}</td>
 <td class="text"><a href="${pathOf(address)}">${addressText(address)}</a></td>
-<td data-title="Status">${badge(status)}</td></tr>`;
+<td data-title="Status">${statusBadge(status)}</td></tr>`;
   return found(html`<p class="where">${isCut ? `The first ${hits.length} results. Type more to find others.` : plural(hits.length, 'result')}</p>
 <table class="rows"><thead><tr><th scope="col">Found</th><th scope="col">Workspace</th><th scope="col">Status</th></tr></thead><tbody>${shown.map(row)}</tbody></table>${pager(page, pages, (to) => queryPath('/search', { q: text, page: to }))}`);
 }

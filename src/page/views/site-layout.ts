@@ -1,7 +1,7 @@
 import { type Html, html } from '../../output/html/html.ts';
 import { may } from '../access/person.ts';
 import { assetPath } from './assets.ts';
-import { isolated, moment, type ViewContext } from './parts.ts';
+import { isolate, timeWithAge, type ViewContext } from './parts.ts';
 
 /** An entry of the navigation. */
 export type Section = 'overview' | 'workspaces' | 'pulls';
@@ -16,7 +16,7 @@ interface View {
 
 /** Returns a complete page: navigation, user, server time and the view. */
 export function layout({ title, section, live, body }: View, context: ViewContext): Html {
-  const { now, isSingle, hasPulls, searched, visitor } = context;
+  const { now, isSingle, hasPulls, searchText, visitor } = context;
   const iso = now.toISOString();
   const follow =
     live === undefined
@@ -40,9 +40,9 @@ export function layout({ title, section, live, body }: View, context: ViewContex
 <header class="bar"><div class="bar-inner">
 <a class="brand" href="/">voxform</a> <span class="faint wide">${context.title}</span>
 ${isSingle ? '' : html`<nav aria-label="Main">${entry('/', 'Overview', section === 'overview')}${entry('/workspaces', 'Workspaces', section === 'workspaces')}${hasPulls ? entry('/pulls', 'Requests', section === 'pulls') : ''}</nav>`}
-${searched === undefined ? '' : searchForm(searched)}
+${searchText === undefined ? '' : searchForm(searchText)}
 <span class="clock faint"><span class="wide">as of </span><time id="clock" datetime="${iso}">${iso.slice(11, 19)} UTC</time></span>
-<div id="who" data-live>${whoIs(context)}</div>
+<div id="who" data-live>${userInfo(context)}</div>
 </div>
 <p id="connection" role="status" hidden></p>
 <div id="frozen" role="status" data-live>${freezeBanner(context)}</div></header>
@@ -51,7 +51,7 @@ ${searched === undefined ? '' : searchForm(searched)}
 </html>
 `;
 
-  function whoIs({ here, missingTokens }: ViewContext): Html {
+  function userInfo({ here, missingTokens }: ViewContext): Html {
     const { person, isNamedByProxy, formToken } = visitor;
     if (person === undefined) {
       return missingTokens === undefined
@@ -59,7 +59,7 @@ ${searched === undefined ? '' : searchForm(searched)}
         : html``;
     }
     const out = html`<form method="post" action="/sign-out"><input type="hidden" name="form" value="${formToken}"><button>Sign out</button></form>`;
-    return html`<span class="who" title="${person.name}">${isolated(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
+    return html`<span class="who" title="${person.name}">${isolate(person.name)} <span class="faint">${[person.role === person.name ? '' : person.role, isNamedByProxy ? 'via proxy' : ''].join(' ')}</span></span>${isNamedByProxy ? '' : out}`;
   }
 }
 
@@ -74,5 +74,5 @@ function freezeBanner({ freeze, now, visitor }: ViewContext): Html {
   if (freeze === undefined) return html``;
   const { by, at, because } = freeze;
   const resume = may(visitor.person, 'unfreeze') ? html`<a class="button" href="/unfreeze">Resume the fleet</a>` : '';
-  return html`<p class="frozen"><span><strong>Frozen</strong> by ${isolated(by)} ${moment(new Date(at), now)}: ${isolated(because)}<br>Nothing is written to any platform.</span> ${resume}</p>`;
+  return html`<p class="frozen"><span><strong>Frozen</strong> by ${isolate(by)} ${timeWithAge(new Date(at), now)}: ${isolate(because)}<br>Nothing is written to any platform.</span> ${resume}</p>`;
 }

@@ -2,16 +2,16 @@ import { recordUrl } from '../../engine/plan/dashboard-links.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import { dashboardLink } from '../../output/html/resource-html.ts';
 import type { ActionName, FreezeAction, WorkspaceDetail } from '../page-data.ts';
-import { addressText, facts, pathOf, type ViewContext } from './parts.ts';
+import { addressText, factList, pathOf, type ViewContext } from './parts.ts';
 
-/** Returns the sign-in form. @param said the reason why the last attempt was refused, if any. */
-export function signInView(to: string, { missingTokens, tokenOrigin, signOn }: ViewContext, said?: string): Html {
+/** Returns the sign-in form. @param problem the reason why the last attempt was refused, if any. */
+export function signInView(to: string, { missingTokens, tokenOrigin, signOn }: ViewContext, problem?: string): Html {
   const form = html`<form method="post" action="/sign-in"><input type="hidden" name="to" value="${to}">
-<label>Token<input type="password" name="token" required${signOn === undefined ? html` autofocus` : ''} autocomplete="current-password" maxlength="1024"${said === undefined ? '' : html` aria-describedby="said"`}></label>
+<label>Token<input type="password" name="token" required${signOn === undefined ? html` autofocus` : ''} autocomplete="current-password" maxlength="1024"${problem === undefined ? '' : html` aria-describedby="said"`}></label>
 <button${signOn === undefined ? html` class="primary"` : ''}>Sign in</button></form><p class="faint">${tokenOrigin}</p>`;
   const provider =
     signOn && html`<p><a class="button primary" href="${signOn.startUrl(to)}">Sign in with ${signOn.host}</a></p>`;
-  return html`<div class="narrow"><h1>Sign in</h1>${said === undefined ? '' : html`<p class="panel bad" id="said" role="alert">${said}</p>`}
+  return html`<div class="narrow"><h1>Sign in</h1>${problem === undefined ? '' : html`<p class="panel bad" id="said" role="alert">${problem}</p>`}
 ${provider ?? ''}
 ${missingTokens === undefined ? form : html`<p>${missingTokens}</p>`}</div>`;
 }
@@ -88,7 +88,7 @@ const runEffects: Readonly<Record<string, (platform: string) => string>> = {
     `It makes a plan for ${platform}, which waits for approval. It applies only a plan that is approved already.`,
 };
 
-const closings = [
+const closingWords = [
   ['deleted', 'It was deleted in the dashboard'],
   ['handed-over', 'It was handed over'],
   ['kept', 'It is kept on purpose'],
@@ -96,45 +96,45 @@ const closings = [
 
 /** Returns the confirmation of an action, with its effect and a form. */
 export function confirmView(
-  { address, mode, orphans, facts: known, saved, dashboard }: WorkspaceDetail,
+  { address, mode, orphans, facts: workspaceFacts, saved, dashboard }: WorkspaceDetail,
   {
     action,
-    of,
-    shown,
-  }: { readonly action: ActionName; readonly of: string | undefined; readonly shown?: Html | undefined },
+    subject,
+    plan: planHtml,
+  }: { readonly action: ActionName; readonly subject: string | undefined; readonly plan: Html },
   { visitor, now, isSingle, freeze }: ViewContext,
 ): Html {
   const { heading, button, effect } = pageActionWords[action];
-  const platform = known.find(([label]) => label === 'Platform');
+  const platform = workspaceFacts.find(([label]) => label === 'Platform');
   const more =
     action === 'run'
       ? runEffects[mode]?.(String(platform?.[1] || 'the platform'))
       : isSingle && action === 'pause'
         ? 'A restart of voxform resumes it.'
         : undefined;
-  const orphan = orphans.find(({ id }) => id === of);
-  const reason =
+  const orphan = orphans.find(({ id }) => id === subject);
+  const reasonField =
     action === 'close-orphan'
-      ? html`<label>Because<select name="because">${closings.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`
+      ? html`<label>Because<select name="because">${closingWords.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`
       : action === 'pause' || action === 'reject'
         ? html`<label>Because<input type="text" name="because" maxlength="255"${action === 'pause' ? html` required` : ''}></label>`
         : '';
-  const plan = saved?.id === of ? saved : undefined;
+  const plan = saved?.id === subject ? saved : undefined;
   const link = dashboardLink(orphan && recordUrl({ dashboard }, orphan));
   const about = [
     ['Mode', mode],
     ['Platform', platform?.[1]],
     ['Plan made', plan?.madeAt],
-    ...(plan === undefined ? [] : known.filter(([label]) => label.startsWith('Plan rejected'))),
+    ...(plan === undefined ? [] : workspaceFacts.filter(([label]) => label.startsWith('Plan rejected'))),
     ['Orphan', orphan?.address],
     ['Id', orphan?.id],
     ['Dashboard', link.text === '' ? undefined : link],
-    ['Resource', action === 'compare-calls' ? of : undefined],
+    ['Resource', action === 'compare-calls' ? subject : undefined],
   ] as const;
   return html`<p class="crumbs"><a href="${pathOf(address)}">${addressText(address)}</a></p><h1>${heading}</h1>
-${facts(about, now)}
-${shown}<p class="effect">${effect} ${more} ${freeze !== undefined && (action === 'run' || action === 'approve') ? 'The fleet is frozen: nothing is applied until it is resumed.' : ''}</p>
-<form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${of === undefined ? '' : html`<input type="hidden" name="of" value="${of}">`}${reason}
+${factList(about, now)}
+${planHtml}<p class="effect">${effect} ${more} ${freeze !== undefined && (action === 'run' || action === 'approve') ? 'The fleet is frozen: nothing is applied until it is resumed.' : ''}</p>
+<form class="confirm" method="post" action="${pathOf(address, 'actions', action)}"><input type="hidden" name="form" value="${visitor.formToken}">${subject === undefined ? '' : html`<input type="hidden" name="of" value="${subject}">`}${reasonField}
 <p class="actions"><button class="primary">${button}${plan && html` <code>${plan.id}</code>`}</button><a class="button" href="${pathOf(address)}">Cancel</a></p></form>`;
 }
 

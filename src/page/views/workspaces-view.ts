@@ -3,7 +3,7 @@ import { type Need, needs, type WorkspaceStatus, workspaceStatuses } from '../..
 import { type Html, html } from '../../output/html/html.ts';
 import { may } from '../access/person.ts';
 import {
-  type Attention,
+  type AttentionList,
   type ListQuery,
   listOrders,
   type Overview,
@@ -14,26 +14,26 @@ import {
 } from '../page-data.ts';
 import {
   addressText,
-  badge,
-  checked,
-  choice,
-  counted,
-  facts,
-  grouped,
-  isolated,
-  moment,
+  checkedTime,
+  countText,
+  factList,
+  formatNumber,
+  isolate,
   option,
   pager,
   pathOf,
   queryPath,
+  selectField,
+  statusBadge,
   statusWords,
+  timeWithAge,
   type ViewContext,
 } from './parts.ts';
 import { problemPanel } from './workspace-view.ts';
 
 /** Returns the overview: the number of workspaces by status, those that need attention, and stale ones. */
 export function overviewView(
-  { counts, attention, stale, broken, trends, freezes, facts: known }: Overview,
+  { counts, attention, stale, broken, trends, freezes, facts: fleetFacts }: Overview,
   context: ViewContext,
 ): Html {
   const { now } = context;
@@ -41,27 +41,27 @@ export function overviewView(
   const tile = (status: WorkspaceStatus) => {
     const count = counts.get(status) ?? 0;
     const { meaning } = statusWords[status];
-    return html`<li><a href="/workspaces?status=${status}"><strong>${grouped(count)}</strong>${badge(status)}<small>${meaning}</small></a></li>`;
+    return html`<li><a href="/workspaces?status=${status}"><strong>${formatNumber(count)}</strong>${statusBadge(status)}<small>${meaning}</small></a></li>`;
   };
-  const some = workspaceStatuses.filter((status) => (counts.get(status) ?? 0) > 0);
-  const none = workspaceStatuses.filter((status) => !some.includes(status));
+  const present = workspaceStatuses.filter((status) => (counts.get(status) ?? 0) > 0);
+  const absent = workspaceStatuses.filter((status) => !present.includes(status));
   return html`<div class="head"><div><h1>Overview</h1></div><div id="actions" data-live>${freezeButton(context)}</div></div>
-<div id="overview" data-live><p class="where">${grouped(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
-${some.length === 0 ? '' : html`<ul class="tiles">${some.map(tile)}</ul>`}
-${none.length === 0 ? '' : html`<p class="where" id="none">None: ${none.map((status) => statusWords[status].word).join(', ')}</p>`}
+<div id="overview" data-live><p class="where">${formatNumber(total)} ${total === 1 ? 'workspace' : 'workspaces'}</p>
+${present.length === 0 ? '' : html`<ul class="tiles">${present.map(tile)}</ul>`}
+${absent.length === 0 ? '' : html`<p class="where" id="none">None: ${absent.map((status) => statusWords[status].word).join(', ')}</p>`}
 ${trendPlots(trends)}
 <section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
-${known.length === 0 ? '' : html`<section><h2>Operation</h2>${facts(known, now)}</section>`}
+${fleetFacts.length === 0 ? '' : html`<section><h2>Operation</h2>${factList(fleetFacts, now)}</section>`}
 ${freezes.length === 0 ? '' : html`<section id="freezes"><h2>Freezes</h2>${freezesTable(freezes, now)}</section>`}</div>`;
 }
 
 function freezesTable(freezes: Overview['freezes'], now: Date): Html {
   const row = ({ at, by, because, endedAt, endedBy }: Overview['freezes'][number]) => html`<tr>
-<td data-title="Since">${moment(at, now)}</td>
-<td class="by" data-title="By">${isolated(by)}</td>
-<td data-title="Resumed">${endedAt === null ? 'not yet' : html`${moment(endedAt, now)} by ${isolated(endedBy ?? '')}`}</td>
-<td class="text" data-title="Because">${isolated(because)}</td></tr>`;
+<td data-title="Since">${timeWithAge(at, now)}</td>
+<td class="by" data-title="By">${isolate(by)}</td>
+<td data-title="Resumed">${endedAt === null ? 'not yet' : html`${timeWithAge(endedAt, now)} by ${isolate(endedBy ?? '')}`}</td>
+<td class="text" data-title="Because">${isolate(because)}</td></tr>`;
   return html`<table class="rows"><thead><tr><th scope="col">Since</th><th scope="col">By</th><th scope="col">Resumed</th><th scope="col">Because</th></tr></thead>
 <tbody>${freezes.map(row)}</tbody></table>`;
 }
@@ -79,14 +79,14 @@ function trendPlot({ name, counts }: Trend): Html {
   const [tone, words] = trendWords[name];
   const sum = counts.reduce((total, count) => total + count, 0);
   if (sum === 0) return html`<li class="faint">No ${words} in 24 h</li>`;
-  const most = Math.max(...counts);
+  const max = Math.max(...counts);
   const step = size.width / counts.length;
   const bars = counts.map((count, index) => {
-    const height = count === 0 ? 0 : Math.max(2, (count / most) * size.height);
+    const height = count === 0 ? 0 : Math.max(2, (count / max) * size.height);
     return html`<rect x="${(index * step).toFixed(1)}" y="${(size.height - height).toFixed(1)}" width="${(step - size.gap).toFixed(1)}" height="${height.toFixed(1)}"/>`;
   });
-  const label = `${words} per hour in the last 24 hours, at most ${grouped(most)}`;
-  return html`<li class="${tone}"><strong>${grouped(sum)}</strong> ${words} in 24 h<svg viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${bars}</svg></li>`;
+  const label = `${words} per hour in the last 24 hours, at most ${formatNumber(max)}`;
+  return html`<li class="${tone}"><strong>${formatNumber(sum)}</strong> ${words} in 24 h<svg viewBox="0 0 ${size.width} ${size.height}" preserveAspectRatio="none" role="img" aria-label="${label}">${bars}</svg></li>`;
 }
 
 function trendPlots(trends: readonly Trend[]): Html {
@@ -105,25 +105,25 @@ const orderWords: Readonly<Record<ListQuery['sort'], string>> = {
   due: 'most overdue',
 };
 
-interface Listed extends WorkspaceList {
-  readonly unknown: readonly string[];
+interface WorkspacePage extends WorkspaceList {
+  readonly problems: readonly string[];
 }
 
 /** Returns one page of the matching workspaces, with their number. */
-export function workspacesView(query: ListQuery, list: Listed, { now }: ViewContext): Html {
-  const { rows, found, total, sources, unknown } = list;
+export function workspacesView(query: ListQuery, list: WorkspacePage, { now }: ViewContext): Html {
+  const { rows, found, total, sources, problems } = list;
   const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some((each) => each !== undefined);
   return html`<h1>Workspaces</h1>
 <form class="filter" method="get" action="/workspaces" role="search">
 <label>Words of the address<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
-${choice('Status', { name: 'status', chosen: query.status, values: workspaceStatuses, wordOf: (each) => statusWords[each].word })}
-${choice('Needs', { name: 'needs', chosen: query.needs, values: needs, wordOf: (each) => needWords[each] })}
-${sources.length > 1 && choice('Source', { name: 'source', chosen: query.source, values: sources })}
+${selectField('Status', { name: 'status', chosen: query.status, values: workspaceStatuses, wordOf: (each) => statusWords[each].word })}
+${selectField('Needs', { name: 'needs', chosen: query.needs, values: needs, wordOf: (each) => needWords[each] })}
+${sources.length > 1 && selectField('Source', { name: 'source', chosen: query.source, values: sources })}
 <label>Label<input type="text" name="label" value="${query.label ?? ''}" placeholder="team=sales" maxlength="255"></label>
 <label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
-${unknown.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
-<div id="list" data-live><p class="where">${isFiltered ? `${counted(found)} of ` : ''}${counted(total)} ${total === 1 ? 'workspace' : 'workspaces'}${found > MOST_COUNTED && `. The first ${grouped(MOST_COUNTED)} are listed: filter to see others.`}</p>
+${problems.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
+<div id="list" data-live><p class="where">${isFiltered ? `${countText(found)} of ` : ''}${countText(total)} ${total === 1 ? 'workspace' : 'workspaces'}${found > MOST_COUNTED && `. The first ${formatNumber(MOST_COUNTED)} are listed: filter to see others.`}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable([{ rows }], now)}
 ${pager(query.page, pagesOf(list), (page) => queryPath('/workspaces', { ...query, limit: undefined, page }))}</div>`;
 }
@@ -139,14 +139,17 @@ const needWords: Readonly<Record<Need, string>> = {
 };
 
 /** Returns a table of workspaces. On a phone, each row is a block. A truncated list ends with a link to the whole list. */
-function rowsTable(lists: readonly (Pick<Attention, 'rows'> & { readonly all?: Html | undefined })[], now: Date): Html {
+function rowsTable(
+  lists: readonly (Pick<AttentionList, 'rows'> & { readonly all?: Html | undefined })[],
+  now: Date,
+): Html {
   const row = ({ address, status, since, checkedAt, isOld, summary, mode }: WorkspaceRow) => html`<tr>
 <td class="name"><a href="${pathOf(address)}">${addressText(address)}</a></td>
-<td data-title="Status">${badge(status)}</td>
-<td data-title="Since">${moment(since, now)}</td>
-<td data-title="Checked">${checked({ checkedAt, isOld: isOld && status !== 'stale' }, now)}</td>
+<td data-title="Status">${statusBadge(status)}</td>
+<td data-title="Since">${timeWithAge(since, now)}</td>
+<td data-title="Checked">${checkedTime({ checkedAt, isOld: isOld && status !== 'stale' }, now)}</td>
 <td class="mode" data-title="Mode">${mode}</td>
-<td class="text" data-title="Summary">${summary === '' ? '' : html`<div class="brief">${isolated(summary)}</div>`}</td></tr>`;
+<td class="text" data-title="Summary">${summary === '' ? '' : html`<div class="brief">${isolate(summary)}</div>`}</td></tr>`;
   const body = ({ rows, all }: (typeof lists)[number]) =>
     html`<tbody>${rows.map(row)}${all && html`<tr class="all"><td colspan="6">${all}</td></tr>`}</tbody>`;
   return html`<table class="rows"><thead><tr><th scope="col">Workspace</th><th scope="col">Status</th><th scope="col">Since</th><th scope="col">Checked</th><th scope="col" class="mode">Mode</th><th scope="col">Summary</th></tr></thead>
@@ -154,15 +157,15 @@ ${lists.map(body)}</table>`;
 }
 
 /** Returns the workspaces that need attention, by reason. */
-function attentionTable(lists: readonly Attention[], now: Date): Html {
-  const all = ({ by, found, isCut }: Attention) => {
-    const words = by.needs === undefined ? statusWords[by.status].word : `with ${needWords[by.needs]}`;
+function attentionTable(lists: readonly AttentionList[], now: Date): Html {
+  const linkToAll = ({ filter, found, isCut }: AttentionList) => {
+    const words = filter.needs === undefined ? statusWords[filter.status].word : `with ${needWords[filter.needs]}`;
     return isCut
-      ? html`<a href="${queryPath('/workspaces', by)}">${found > MOST_COUNTED ? 'More than' : 'All'} ${grouped(Math.min(found, MOST_COUNTED))} ${words}</a>`
+      ? html`<a href="${queryPath('/workspaces', filter)}">${found > MOST_COUNTED ? 'More than' : 'All'} ${formatNumber(Math.min(found, MOST_COUNTED))} ${words}</a>`
       : undefined;
   };
   return rowsTable(
-    lists.map((list) => ({ rows: list.rows, all: all(list) })),
+    lists.map((list) => ({ rows: list.rows, all: linkToAll(list) })),
     now,
   );
 }

@@ -5,8 +5,8 @@ import type { SearchHit } from '../../fleet/rows/search-rows.ts';
 import { kindOf } from '../../manifests/resource.ts';
 import { isForPerson } from '../../operator/plan-after.ts';
 import type { ListedRun, RunDetail, WorkspaceDetail, WorkspaceRow } from '../page-data.ts';
-import { referringTo } from '../resource-parts.ts';
-import type { SaidRow } from '../views/resources-view.ts';
+import { referringTo } from '../resource-detail.ts';
+import type { ListedResource } from '../views/resources-view.ts';
 import type { ApiDocument } from './api-documents.ts';
 
 /* Converts the contents of the page to JSON. */
@@ -46,27 +46,30 @@ export function workspaceJson(detail: WorkspaceDetail): Omit<ApiDocument<'worksp
   };
 }
 
-export function resourceRowJson({ address, id, status, lines, url }: SaidRow): Item<'resources'> {
+export function resourceRowJson({ address, id, status, lines, url }: ListedResource): Item<'resources'> {
   return { address, kind: kindOf(address), id, status, details: lines, url: url ?? null };
 }
 
-export function resourceJson(row: SaidRow, { left, resource: parts }: WorkspaceDetail): ApiDocument<'resource'> {
+export function resourceJson(
+  row: ListedResource,
+  { remaining, resource: parts }: WorkspaceDetail,
+): ApiDocument<'resource'> {
   const { address } = row;
-  const planned = left?.resources.find((each) => each.address === address);
+  const planned = remaining?.resources.find((each) => each.address === address);
   return {
     ...resourceRowJson(row),
-    planned: planned === undefined ? null : compact(planned),
-    fields: (parts?.fields ?? []).map(({ path, declared, live, moved, notes }) => {
-      return { path, declared, live: live ?? null, moved: moved ?? null, notes: [...notes] };
+    planned: planned === undefined ? null : withoutDigests(planned),
+    fields: (parts?.fields ?? []).map(({ path, declared, live, changedBy, notes }) => {
+      return { path, declared, live: live ?? null, moved: changedBy ?? null, notes: [...notes] };
     }),
-    whole: parts?.isWhole ?? false,
-    referred_by: referringTo(address, left?.resources),
+    whole: parts?.isComplete ?? false,
+    referred_by: referringTo(address, remaining?.resources),
     runs: (parts?.runs ?? []).map(runRowJson),
   };
 }
 
 /** Removes the digests, with which a reader could check guesses of secret values. */
-function compact({ desired, observed_digest, ...resource }: PlannedResource) {
+function withoutDigests({ desired, observed_digest, ...resource }: PlannedResource) {
   return resource;
 }
 
@@ -91,7 +94,7 @@ export function runJson(run: RunDetail): ApiDocument<'run'> {
 }
 
 /** Returns the saved plan, if any, and the plan of the last run. */
-export function plansJson({ saved, left, checkedAt, shown }: WorkspaceDetail): readonly ApiDocument<'plan'>[] {
+export function plansJson({ saved, remaining, checkedAt, shown }: WorkspaceDetail): readonly ApiDocument<'plan'>[] {
   const { plan, rejected } = shown;
   const plans: ApiDocument<'plan'>[] = [];
   if (saved !== undefined) {
@@ -104,8 +107,8 @@ export function plansJson({ saved, left, checkedAt, shown }: WorkspaceDetail): r
       ...planJson(saved.plan),
     });
   }
-  if (left !== undefined)
-    plans.push({ id: 'left', state: 'left', made_at: iso(checkedAt), decided_by: null, ...planJson(left) });
+  if (remaining !== undefined)
+    plans.push({ id: 'left', state: 'left', made_at: iso(checkedAt), decided_by: null, ...planJson(remaining) });
   return plans;
 }
 
@@ -123,7 +126,7 @@ function planJson({
     plan: {
       ...plan,
       state: { lineage, serial },
-      resources: open.map(compact),
+      resources: open.map(withoutDigests),
     },
   };
 }
@@ -143,14 +146,14 @@ export function pullJson(pull: PullRow, plans: readonly ShownPullPlan[]): ApiDoc
     fork: pull.isFork,
     merged_as: pull.mergedAs ?? null,
     planned_at: iso(pull.plannedAt),
-    plans: plans.map(({ address, result, madeAt, outcome, digest, notes, problem: why, plan }) => ({
+    plans: plans.map(({ address, result, madeAt, outcome, digest, notes, problem: failure, plan }) => ({
       address,
       result,
       made_at: madeAt.toISOString(),
       outcome: outcome ?? null,
       digest: digest ?? null,
       notes,
-      problem: why === undefined ? null : { message: why.message, places: why.places },
+      problem: failure === undefined ? null : { message: failure.message, places: failure.places },
       plan: plan === undefined ? null : planJson(planDocument.parse(plan)).plan,
     })),
   };

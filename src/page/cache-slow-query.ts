@@ -1,23 +1,23 @@
 /** The duration in milliseconds from which a query is slow. */
-const SLOW = 500;
+const SLOW_MS = 500;
 /** The maximum fraction of time for which a slow query may occupy a connection. */
-const SHARE = 1 / 5;
+const MAX_LOAD = 1 / 5;
 /** Milliseconds after that during which callers get the last result while the query runs again. */
-const WHILE_RENEWED = 30_000;
+const MAX_STALE_MS = 30_000;
 
 /**
  * Returns a function that runs the query at most once at a time. The result of a slow query is cached, and still returned while it is
  * refreshed, so that callers do not wait.
  * @param now returns the current time in milliseconds.
  */
-export function spared<T>(query: () => Promise<T>, now: () => number): () => Promise<T> {
+export function cacheSlowQuery<T>(query: () => Promise<T>, now: () => number): () => Promise<T> {
   let last: { readonly result: T; readonly until: number } | undefined;
   let running: Promise<T> | undefined;
   const run = async (): Promise<T> => {
-    const began = now();
+    const startedAt = now();
     const result = await query();
-    const took = now() - began;
-    last = took < SLOW ? undefined : { result, until: began + took / SHARE };
+    const durationMs = now() - startedAt;
+    last = durationMs < SLOW_MS ? undefined : { result, until: startedAt + durationMs / MAX_LOAD };
     return result;
   };
   return async () => {
@@ -25,7 +25,7 @@ export function spared<T>(query: () => Promise<T>, now: () => number): () => Pro
     running ??= run().finally(() => {
       running = undefined;
     });
-    if (last === undefined || now() >= last.until + WHILE_RENEWED) return running;
+    if (last === undefined || now() >= last.until + MAX_STALE_MS) return running;
     // Callers get the failure of a refresh only after the last result has expired.
     running.catch(() => undefined);
     return last.result;

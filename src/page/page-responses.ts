@@ -24,7 +24,7 @@ export interface SiteOptions extends AccessOptions {
   redact(text: string): string;
   onError(error: unknown): void;
   /** Milliseconds between two queries for changes. */
-  readonly every: number;
+  readonly pollIntervalMs: number;
 }
 
 export interface PageEnv {
@@ -38,23 +38,23 @@ export type PageContext = Context<PageEnv>;
  * The subject of live updates: one workspace, or all if `address` is undefined. The version must be read before the contents, so that
  * no change is missed.
  */
-export interface Follows {
+export interface LiveSubject {
   readonly address: string | undefined;
   readonly version: Promise<string>;
 }
 
-interface Shown {
+interface ViewOptions {
   readonly title: string;
   readonly section?: Section;
   /** Undefined for a page without live updates. */
-  readonly follows?: Follows;
+  readonly live?: LiveSubject;
   readonly status?: undefined | 200 | ErrorStatus;
 }
 
 type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 429 | 500 | 503;
 
 /** Creates the responses that all routes share: views in the layout of the site, documents for programs, and errors. */
-export class PageAnswers {
+export class PageResponses {
   readonly #options: SiteOptions;
   readonly #live: LiveUpdates;
   readonly #access: Access;
@@ -79,115 +79,115 @@ export class PageAnswers {
       signOn: signOn && { host: signOn.host, startUrl: (to) => signOn.startUrl(to) },
       isSingle: source.only() !== undefined,
       hasPulls: source.pulls !== undefined,
-      searched: source.search && c.var.visitor.mayRead ? searched : undefined,
+      searchText: source.search && c.var.visitor.mayRead ? searched : undefined,
       canFreeze: source.freezing !== undefined,
       freeze: c.var.freeze,
     };
   }
 
-  follow(address?: string): Follows {
+  liveSubject(address?: string): LiveSubject {
     return { address, version: this.#live.version(address) };
   }
 
-  async show(c: PageContext, body: Html, shown: Shown): Promise<Response> {
-    const { title, section, follows, status = 200 } = shown;
-    const updates = follows && { ...follows, version: await follows.version };
+  async show(c: PageContext, body: Html, shown: ViewOptions): Promise<Response> {
+    const { title, section, live, status = 200 } = shown;
+    const updates = live && { ...live, version: await live.version };
     const page = layout({ title, section, live: updates, body }, this.context(c));
     return c.html(this.#options.redact(page.text), status);
   }
 
   /** Returns a document for programs. */
-  json(c: PageContext, document: object, status: ContentfulStatusCode = 200): Response {
+  sendJson(c: PageContext, document: object, status: ContentfulStatusCode = 200): Response {
     return c.body(this.#options.redact(jsonText(document)), status, { 'content-type': 'application/json' });
   }
 
   /** Returns a plain error for a request that the page itself never sends. */
   refuse(c: PageContext, status: ContentfulStatusCode, text: string): Response {
-    return isProgram(c) ? this.json(c, { error: text }, status) : c.text(`${text}\n`, status);
+    return isProgram(c) ? this.sendJson(c, { error: text }, status) : c.text(`${text}\n`, status);
   }
 
-  async note(
+  async showNote(
     c: PageContext,
     status: ErrorStatus,
     { heading, text, back = '/', link = 'Back' }: Note,
   ): Promise<Response> {
-    if (isProgram(c)) return this.json(c, { error: text }, status);
+    if (isProgram(c)) return this.sendJson(c, { error: text }, status);
     return this.show(c, noteView(heading, text, { back, link }), { title: heading, status });
   }
 
-  failed(c: PageContext, status: 409 | 503, error: UserError, back?: string): Promise<Response> {
+  showFailure(c: PageContext, status: 409 | 503, error: UserError, back?: string): Promise<Response> {
     const heading = status === 409 ? 'Not done' : 'Not available';
-    return this.note(c, status, { heading, text: messageOf(error), ...(back !== undefined && { back }) });
+    return this.showNote(c, status, { heading, text: messageOf(error), ...(back !== undefined && { back }) });
   }
 
-  gone(c: PageContext, text: string, back = '/workspaces'): Promise<Response> {
-    return this.note(c, 404, { heading: 'Not found', text, back });
+  showMissing(c: PageContext, text: string, back = '/workspaces'): Promise<Response> {
+    return this.showNote(c, 404, { heading: 'Not found', text, back });
   }
 
-  async signIn(c: PageContext, to: string, status: 200 | ErrorStatus, said?: string): Promise<Response> {
+  async showSignIn(c: PageContext, to: string, status: 200 | ErrorStatus, problem?: string): Promise<Response> {
     if (status !== 200 && isProgram(c)) {
       const { missing, origin } = this.#options.tokens;
-      const how = `Send it as "Authorization: Bearer TOKEN". ${missing ?? origin}`;
+      const instructions = `Send it as "Authorization: Bearer TOKEN". ${missing ?? origin}`;
       if (status === 401) c.header('www-authenticate', 'Bearer');
-      return this.json(c, { error: `${said ?? 'A token is required.'} ${how}` }, status);
+      return this.sendJson(c, { error: `${problem ?? 'A token is required.'} ${instructions}` }, status);
     }
-    return this.show(c, signInView(to, this.context(c), said), { title: 'Sign in', status });
+    return this.show(c, signInView(to, this.context(c), problem), { title: 'Sign in', status });
   }
 
   /**
    * Returns a page that forwards to another page, for redirects between the page and the provider. After a redirect from another site, a
    * browser sends no strict cookies; and the form policy of the page forbids a redirect from a form to another site.
    */
-  landing(c: PageContext, { heading, text, to, link, status }: Landing): Promise<Response> {
+  showForwarding(c: PageContext, { heading, text, to, link, status }: Forwarding): Promise<Response> {
     c.header('refresh', `0; url=${to}`);
     return this.show(c, noteView(heading, text, { back: to, link }), { title: heading, status });
   }
 
   /** @param to the URL that ends the session at the provider, if any. */
-  signedOut(c: PageContext, to: URL | undefined): Promise<Response> {
+  showSignedOut(c: PageContext, to: URL | undefined): Promise<Response> {
     c.set('visitor', { ...c.var.visitor, person: undefined, formToken: undefined });
     const heading = 'Signed out';
     if (to !== undefined)
-      return this.landing(c, { heading, text: 'Signing out at the provider.', to: to.href, link: 'Continue' });
+      return this.showForwarding(c, { heading, text: 'Signing out at the provider.', to: to.href, link: 'Continue' });
     const text = 'You are signed out here, and may still be signed in at the provider.';
     return this.show(c, noteView(heading, text, { back: '/', link: 'Back' }), { title: heading });
   }
 
-  forbidden(c: PageContext, action: ActionName | FreezeAction, back: string): Promise<Response> {
+  showForbidden(c: PageContext, action: ActionName | FreezeAction, back: string): Promise<Response> {
     const text = `Your role does not allow you to ${pageActionWords[action].heading.toLowerCase()}.`;
-    return this.note(c, 403, { heading: 'Not allowed', text, back });
+    return this.showNote(c, 403, { heading: 'Not allowed', text, back });
   }
 
   /**
    * Returns the name of the person who sent the form of an action, or the response that refuses the form.
    * @param to the path to return to after the sign-in.
    */
-  sender(c: PageContext, { action, form, to, back }: SentForm): string | Promise<Response> {
+  checkSender(c: PageContext, { action, form, to, back }: ActionForm): string | Promise<Response> {
     const { visitor } = c.var;
     const { person, isNamedByProxy } = visitor;
     if (person === undefined)
-      return this.signIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
-    if (!may(person, action)) return this.forbidden(c, action, back);
-    if (!this.#access.isOwnForm(visitor, form.get('form'))) return this.badForm(c, back);
+      return this.showSignIn(c, to, 401, `Sign in to ${pageActionWords[action].heading.toLowerCase()}.`);
+    if (!may(person, action)) return this.showForbidden(c, action, back);
+    if (!this.#access.isOwnForm(visitor, form.get('form'))) return this.refuseForm(c, back);
     // A proxy, a provider and a token may give different people the same name.
     if (isNamedByProxy) return `${person.name} (via proxy)`;
     return person.subject === undefined ? person.name : `${person.name} (sub ${person.subject})`;
   }
 
-  badForm(c: PageContext, back?: string): Promise<Response> {
+  refuseForm(c: PageContext, back?: string): Promise<Response> {
     const text = 'This form belongs to another session. Go back, reload the page and try again.';
-    return this.note(c, 403, { heading: 'Not done', text, ...(back !== undefined && { back }) });
+    return this.showNote(c, 403, { heading: 'Not done', text, ...(back !== undefined && { back }) });
   }
 
-  notFound(c: PageContext): Response | Promise<Response> {
+  showUnknownPath(c: PageContext): Response | Promise<Response> {
     const isBrowser = !isProgram(c) && (c.req.header('accept') ?? '').includes('text/html');
     return isBrowser
-      ? this.gone(c, 'This page does not exist.', '/')
-      : this.json(c, { error: notFound(this.#options) }, 404);
+      ? this.showMissing(c, 'This page does not exist.', '/')
+      : this.sendJson(c, { error: notFound(this.#options) }, 404);
   }
 }
 
-interface SentForm {
+interface ActionForm {
   readonly action: ActionName | FreezeAction;
   readonly form: URLSearchParams;
   readonly to: string;
@@ -212,14 +212,14 @@ export function setCookie(c: PageContext, { name, value, maxAge, isSecure, sameS
 }
 
 /** The pages to return to after the sign-in. Others, such as the sign-out, have no contents. */
-const RETURNED = /^\/((workspaces|pulls)(\/.*)?|search|freeze|unfreeze)?$/;
+const RETURN_PATH = /^\/((workspaces|pulls)(\/.*)?|search|freeze|unfreeze)?$/;
 
 /** Returns the path if it is a page to return to, otherwise `/`. */
-export function ownPath(text: string | undefined): string {
+export function returnPath(text: string | undefined): string {
   const base = 'http://page';
   if (text === undefined || !URL.canParse(text, base)) return '/';
   const { origin, pathname, search } = new URL(text, base);
-  return origin === base && RETURNED.test(pathname) ? pathname + search : '/';
+  return origin === base && RETURN_PATH.test(pathname) ? pathname + search : '/';
 }
 
 interface Note {
@@ -231,7 +231,7 @@ interface Note {
   readonly link?: string;
 }
 
-interface Landing extends Required<Pick<Note, 'heading' | 'text' | 'link'>> {
+interface Forwarding extends Required<Pick<Note, 'heading' | 'text' | 'link'>> {
   readonly to: string;
   readonly status?: ErrorStatus;
 }
@@ -246,6 +246,6 @@ export function isApi(c: PageContext): boolean {
   return /^\/api(\/|$)/.test(c.req.path);
 }
 
-export async function formOf(c: PageContext): Promise<URLSearchParams> {
+export async function readForm(c: PageContext): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());
 }

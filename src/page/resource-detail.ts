@@ -8,10 +8,10 @@ import { namedValue } from '../output/field-view.ts';
 import type { PastRun } from '../runs/past-runs.ts';
 import type { ResourceEntry } from '../state/state-document.ts';
 import { type Json, jsonEqual } from '../values/json.ts';
-import type { ComparedField, FieldSide, ListedRun, ResourceParts } from './page-data.ts';
+import type { ComparedField, FieldSide, ListedRun, ResourceDetail } from './page-data.ts';
 import { detailOfKeptRun, detailOfPastRun, isWriteOf } from './run-details.ts';
 
-interface KnownResource {
+interface ResourceData {
   readonly address: string;
   /** Undefined if the page cannot read the state, or if the state does not contain the resource. */
   readonly entry: ResourceEntry | undefined;
@@ -19,33 +19,33 @@ interface KnownResource {
   readonly planned: PlannedResource | undefined;
   /** Maps the ids of records to addresses. */
   readonly names: Readonly<Record<string, string>>;
-  readonly kept: readonly KeptRun[];
+  readonly storedRuns: readonly KeptRun[];
   /** All runs in the history of the state. */
-  readonly past: readonly PastRun[];
+  readonly pastRuns: readonly PastRun[];
 }
 
 /**
  * Returns the values and the runs of a resource without reading the platform: values come from the state and from the plan of the last
  * run.
  */
-export function resourceParts(known: KnownResource): ResourceParts {
-  return { fields: comparedFields(known), isWhole: known.entry !== undefined, runs: runsOf(known) };
+export function resourceDetail(known: ResourceData): ResourceDetail {
+  return { fields: comparedFields(known), isComplete: known.entry !== undefined, runs: runsOf(known) };
 }
 
 const NOT_SHOWN: FieldSide = { words: 'not shown by the platform' };
 const NOT_SET: FieldSide = { words: 'not set' };
 
 /** Returns all fields, those that differ first. */
-function comparedFields(known: KnownResource): ComparedField[] {
+function comparedFields(known: ResourceData): ComparedField[] {
   const { entry, planned } = known;
   const changes = (planned?.changes ?? []).map((change) => changedField(change, known));
   const changed = new Set(changes.map(({ path }) => path));
   const others = Object.keys(entry?.recorded ?? {}).filter((path) => !changed.has(path));
-  return [...changes, ...others.sort().map((path) => settledField(path, known))];
+  return [...changes, ...others.sort().map((path) => unchangedField(path, known))];
 }
 
 /** Returns a field whose values differ. The plan has no values if the state is sealed. */
-function changedField(change: PlannedChange, { entry, planned }: KnownResource): ComparedField {
+function changedField(change: PlannedChange, { entry, planned }: ResourceData): ComparedField {
   const { path, before, after, cause, sensitive, verified, names = {}, fingerprints, not_applied: isRefused } = change;
   const isNew = planned?.id === null;
   const side = (value: Json | undefined, missing: FieldSide, fingerprint: string | undefined): FieldSide => {
@@ -58,8 +58,8 @@ function changedField(change: PlannedChange, { entry, planned }: KnownResource):
     path,
     declared: side(after, NOT_SET, fingerprints?.after),
     live: side(before, isNew ? { words: 'not created yet' } : NOT_SHOWN, fingerprints?.before),
-    moved: cause,
-    applied: cause === 'both' && applied !== undefined ? { value: namedValue(applied, names) } : undefined,
+    changedBy: cause,
+    lastApplied: cause === 'both' && applied !== undefined ? { value: namedValue(applied, names) } : undefined,
     notes: [
       ...(isRefused ? ['the platform kept its own value'] : []),
       ...(verified || isNew || sensitive ? [] : ['not shown by the platform: the value last sent']),
@@ -68,21 +68,21 @@ function changedField(change: PlannedChange, { entry, planned }: KnownResource):
 }
 
 /** Returns a field that was in sync in the last run. */
-function settledField(path: string, { address, entry, planned, names }: KnownResource): ComparedField {
+function unchangedField(path: string, { address, entry, planned, names }: ResourceData): ComparedField {
   const kind = kinds.get(kindOf(address));
-  const refers = kind !== undefined && ruleOf(kind, path).refersTo !== undefined;
-  const side = (value: Json): FieldSide => ({ value: refers ? namedValue(value, names) : value });
-  const [recorded, shown] = [recordedOf(entry, path) ?? null, baselineOf(entry, path)];
+  const isReference = kind !== undefined && ruleOf(kind, path).refersTo !== undefined;
+  const side = (value: Json): FieldSide => ({ value: isReference ? namedValue(value, names) : value });
+  const [recorded, baseline] = [recordedOf(entry, path) ?? null, baselineOf(entry, path)];
   const isReleased = planned?.released?.includes(path) === true;
-  const isFree = planned?.ignore_drift?.includes(path) === true;
-  const isSame = !isReleased && shown !== undefined && jsonEqual(shown, recorded);
-  const live = shown === undefined ? NOT_SHOWN : isSame ? undefined : side(shown);
+  const ignoresDrift = planned?.ignore_drift?.includes(path) === true;
+  const isSame = !isReleased && baseline !== undefined && jsonEqual(baseline, recorded);
+  const live = baseline === undefined ? NOT_SHOWN : isSame ? undefined : side(baseline);
   return {
     path,
     declared: isReleased ? { words: 'no longer declared' } : side(recorded),
-    live: isFree ? { words: 'not compared (ignore_drift)' } : live,
-    moved: undefined,
-    applied: undefined,
+    live: ignoresDrift ? { words: 'not compared (ignore_drift)' } : live,
+    changedBy: undefined,
+    lastApplied: undefined,
     notes: isKept(entry, path) ? ['the platform kept its own value'] : [],
   };
 }
@@ -92,14 +92,14 @@ export function referringTo(address: string, resources: readonly PlannedResource
   return resources.filter(({ depends_on: to }) => to.includes(address)).map((each) => each.address);
 }
 
-const MOST_RUNS = 20;
+const MAX_RUNS = 20;
 
 /** Returns the runs that changed the resource, newest first, each with the result and the changed fields of this resource. */
-function runsOf({ address, kept, past }: KnownResource): ListedRun[] {
-  const written = past.filter(({ resources = [] }) => resources.some((each) => each.address === address));
+function runsOf({ address, storedRuns, pastRuns }: ResourceData): ListedRun[] {
+  const matching = pastRuns.filter(({ resources = [] }) => resources.some((each) => each.address === address));
   const runs = [
-    ...kept.filter((run) => !past.some((each) => isWriteOf(each, run))).map((run) => detailOfKeptRun(run)),
-    ...written.map(detailOfPastRun),
+    ...storedRuns.filter((run) => !pastRuns.some((each) => isWriteOf(each, run))).map((run) => detailOfKeptRun(run)),
+    ...matching.map(detailOfPastRun),
   ];
   return runs
     .flatMap(({ resources, ...run }) => {
@@ -109,5 +109,5 @@ function runsOf({ address, kept, past }: KnownResource): ListedRun[] {
         : [{ ...run, result: own.result, summary: own.detail || own.action }];
     })
     .sort((a, b) => b.began.getTime() - a.began.getTime())
-    .slice(0, MOST_RUNS);
+    .slice(0, MAX_RUNS);
 }

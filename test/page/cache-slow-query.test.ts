@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { spared } from '../../src/page/spared.ts';
+import { cacheSlowQuery } from '../../src/page/cache-slow-query.ts';
 
 function queryThatTakes(milliseconds: number) {
   const clock = { now: 0, runs: 0 };
@@ -7,7 +7,7 @@ function queryThatTakes(milliseconds: number) {
     clock.now += milliseconds;
     return ++clock.runs;
   };
-  const ask = spared(query, () => clock.now);
+  const ask = cacheSlowQuery(query, () => clock.now);
   const askAt = (now: number) => {
     clock.now = Math.max(clock.now, now);
     return ask();
@@ -30,7 +30,7 @@ it('gives the last result of a slow query for a while, then while it is renewed,
 
 it('shows the failure of a slow query once its last result is old', async () => {
   let now = 0;
-  const ask = spared(
+  const ask = cacheSlowQuery(
     async () => {
       now += 1000;
       if (now > 5000) throw new Error('unreachable');
