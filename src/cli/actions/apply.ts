@@ -59,39 +59,39 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
   const file = options['plan-file'];
   refuseSeveral(context, options);
   refuseLooseEvenIfAll(options);
-  if (file !== undefined) refuseScopeOf(options);
+  if (file !== undefined) refusePlanFlags(options);
   const saved = file === undefined ? undefined : await readSavedPlan(context, file);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Starts early, so that git runs while the manifests are read.
+  // This starts git now, so that it runs while the manifests are read.
   void opened.commit();
   let isStateErrorShown = false;
-  const shown = ({ stateError }: ApplyReport): void => {
+  const onReported = ({ stateError }: ApplyReport): void => {
     isStateErrorShown = stateError !== undefined;
   };
-  const carryingOut = (
-    given: Pick<SessionRequest, 'fresh' | 'client'>,
+  const planAndApply = (
+    sources: Pick<SessionRequest, 'fresh' | 'client'>,
     plan: (surroundings: PlanSurroundings) => Promise<PlanResult>,
   ): Promise<number> =>
-    withSession(opened, { operation: 'apply', options, ...given }, async ({ session, client }) => {
+    withSession(opened, { operation: 'apply', options, ...sources }, async ({ session, client }) => {
       if (saved !== undefined) session.note(planInHistory(saved));
       const progress = progressFor(context);
       const { state } = session;
       const planned = await plan({ opened, state, client, options, onProgress: progress.read });
       progress.clear();
       const isReviewed = saved !== undefined;
-      return approveAndApply(context, { opened, session, planned, options, isReviewed, shown });
+      return approveAndApply(context, { opened, session, planned, options, isReviewed, onReported });
     }).catch((error: unknown) => {
-      // The failed store also rejects the end of the session, which was already reported.
+      // If the state cannot be stored, closing the session fails too. The report has already shown the error.
       if (!isStateErrorShown) throw error;
       return context.interrupts.exitCode ?? ExitCode.error;
     });
   await checkStateInCi(opened);
   if (saved !== undefined) {
-    return carryingOut({ fresh: saved.state }, (surroundings) => revalidatedPlan(surroundings, saved));
+    return planAndApply({ fresh: saved.state }, (surroundings) => revalidatedPlan(surroundings, saved));
   }
   return withManifests(opened, options, async ({ desired, early }) => {
     refuseInvalidWaivers(options.waiver?.rules ?? [], opened.ruleSet.rules);
-    return carryingOut({ fresh: early?.state, client: early?.client }, (surroundings) =>
+    return planAndApply({ fresh: early?.state, client: early?.client }, (surroundings) =>
       planWithViolations({
         ...surroundings,
         desired,
@@ -104,15 +104,15 @@ export async function applyChanges(given: Context, flags: ApplyFlags): Promise<n
 
 interface ApprovedApply extends Pick<ApplyPlanInput, 'opened' | 'session' | 'planned'> {
   readonly options: ApplyFlags;
-  /** True for a saved plan: it was reviewed, so nobody is asked again. */
+  /** True for a saved plan. It has been reviewed, so it needs no approval. */
   readonly isReviewed: boolean;
-  /** Called after the report was printed. */
-  shown(report: ApplyReport): void;
+  /** Called after the report has been printed. */
+  onReported(report: ApplyReport): void;
 }
 
 async function approveAndApply(
   context: Context,
-  { opened, session, planned, options, isReviewed, shown }: ApprovedApply,
+  { opened, session, planned, options, isReviewed, onReported }: ApprovedApply,
 ): Promise<number> {
   const { document } = planned.plan;
   const { selection } = opened;
@@ -120,7 +120,7 @@ async function approveAndApply(
   const isApproved = isReviewed || options.autoApprove === true;
   const isAsked = !isApproved && context.terminal.canAsk;
   const shownPlan = { ...document, guards: unliftedGuards(document.guards, options) };
-  await show(context, shownPlan, { ...options, isAsked, selection });
+  await printPlan(context, shownPlan, { ...options, isAsked, selection });
   refuseDenied(document);
   if (changesIn(document) > 0) {
     refuseTrippedGuards(document, { ...options, allowOlderCommit: options.allowOlderCommit || isAsked });
@@ -141,16 +141,16 @@ async function approveAndApply(
   if (options.output !== 'text' || applied.results.size + renamedBy(applied).length > 0) {
     const { full = context.verbose } = options;
     await report(context, { ...options, full, selection }, applyReport(applied));
-    shown(applied);
+    onReported(applied);
   }
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
-  const isWhole = [...applied.results.values()].every(({ status }) => status === 'done');
-  if (!isWhole || (options.strict && notAppliedAfter(applied) > 0)) return ExitCode.error;
+  const isComplete = [...applied.results.values()].every(({ status }) => status === 'done');
+  if (!isComplete || (options.strict && notAppliedAfter(applied) > 0)) return ExitCode.error;
   return strictCode(document, options);
 }
 
-/** Prints the plan before it is applied: as the result if results are text, otherwise only for the person who is asked. */
-async function show(
+/** Prints the plan before it is applied. If the output format is not text, it goes to stderr, and only if approval is needed. */
+async function printPlan(
   context: Context,
   document: PlanDocument,
   options: ApplyFlags & { readonly isAsked: boolean; readonly selection: WorkspaceSelection },
@@ -164,10 +164,11 @@ async function show(
   }
 }
 
-function refuseScopeOf(options: ApplyFlags): void {
+/** @throws UserError if a flag that belongs to `plan` is given together with a saved plan. */
+function refusePlanFlags(options: ApplyFlags): void {
   const { target, selector, allowReplace, allowRecreate, retryIgnored, waive } = options;
-  const scope = [target, selector, allowReplace, allowRecreate, retryIgnored, waive];
-  if (scope.every((flag) => flag === undefined)) return;
+  const planFlags = [target, selector, allowReplace, allowRecreate, retryIgnored, waive];
+  if (planFlags.every((flag) => flag === undefined)) return;
   throw misuse(
     'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate, --retry-ignored or --waive',
     advice`Pass them to plan: ${command('plan --target ADDRESS --out FILE')}`,

@@ -13,15 +13,15 @@ import { overrides } from '../../project/select-workspace.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 
-/** The longest time in milliseconds that the host may make a job wait. */
-const LONGEST_PAUSE = 300_000;
+/** The maximum time that the host may delay a job. */
+const MAX_PAUSE_MS = 300_000;
 
 interface CommentOptions {
   readonly file: string;
   readonly project: string;
 }
 
-/** Writes a plan as the one comment of voxform on the request of this job. Does nothing in a job without a request. */
+/** Posts a plan as voxform's comment on the pull or merge request of this job, or updates the comment. Does nothing if there is no request. */
 export async function commentPlan(context: Context, { file, project }: CommentOptions): Promise<void> {
   const { cwd, env, log, workspace = overrides(env).workspace ?? '' } = context;
   const kind = kindOfJob(context);
@@ -45,7 +45,7 @@ interface ReviewedOptions extends WantedPlan {
   readonly out: string;
 }
 
-/** Finds the plan that was reviewed. Prints where the host has it, as outputs of a step, or writes it into a file. */
+/** Finds the reviewed plan. On GitHub, prints its run and artifact as step outputs. On GitLab, writes the plan to a file. */
 export async function fetchReviewedPlan(context: Context, { out, ...wanted }: ReviewedOptions): Promise<void> {
   const { cwd, log, terminal } = context;
   const kind = kindOfJob(context);
@@ -79,7 +79,7 @@ function openHost({ env, redactor, log, interrupts }: Context, kind: HostKind): 
     rights,
     network: { proxy, ca: undefined },
     signal: interrupts.requests,
-    longestPause: LONGEST_PAUSE,
+    longestPause: MAX_PAUSE_MS,
     redact: redactor.redact,
     onNotice: (message: string) => log.info(message),
     addSecret: (text: string) => redactor.add(text),
@@ -90,13 +90,13 @@ function openHost({ env, redactor, log, interrupts }: Context, kind: HostKind): 
   return { client, repository, env, [Symbol.asyncDispose]: () => client.close() };
 }
 
-/** The planned commit and the address of the job, from variables of the host, not from text of people. */
+/** Returns the planned commit and a link to the job. Both are from variables of the host, so the Markdown needs no escaping. */
 function footerOf({ job }: HostKind, env: Context['env']): string {
   const commit = job.commit(env);
-  const address = URL.parse(job.address(env) ?? '');
+  const jobUrl = URL.parse(job.address(env) ?? '');
   const parts = [
     ...(isCommit(commit) ? [`Plan of commit ${commit}.`] : []),
-    ...(address === null ? [] : [`[The job](${address.href})`]),
+    ...(jobUrl === null ? [] : [`[The job](${jobUrl.href})`]),
   ];
   return `<sub>${parts.join(' ')}</sub>`;
 }

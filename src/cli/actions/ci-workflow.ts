@@ -2,7 +2,7 @@ import { UserError } from '../../problems/user-error.ts';
 import { packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 
-/** The voxform that the jobs run. It receives the API keys, so each form pins its contents. */
+/** The source of the voxform that CI jobs run. voxform receives the API keys, so each form pins its contents. */
 export type Installation =
   | { readonly from: 'action'; readonly action: string }
   | { readonly from: 'package'; readonly file: string; readonly sha256: string }
@@ -16,7 +16,7 @@ const FORMS = [
 
 type CiHost = 'github' | 'gitlab';
 
-/** The forms that a host supports. The first one is a GitHub action. */
+/** Returns the forms that a host supports. GitLab does not support the first one, a GitHub action. */
 const formsOf = (host: CiHost) => (host === 'github' ? FORMS : FORMS.slice(1));
 
 export const installationForms = (host: CiHost = 'github'): string =>
@@ -24,7 +24,7 @@ export const installationForms = (host: CiHost = 'github'): string =>
     .map(([form]) => form)
     .join(', ');
 
-/** Parses a value of `--install`. Characters with a meaning in YAML, a shell or GitHub expressions are refused. */
+/** Parses a value of `--install`. Refuses characters that are special in YAML, in a shell or in GitHub expressions. */
 export function parseInstallation(text: string): Installation | undefined {
   if (/^[a-z\d][a-z\d-]*\/[\w.-]+(\/[\w.-]+)*@[\da-f]{40}$/i.test(text)) return { from: 'action', action: text };
   if (/^[a-z\d][\w.:/-]*@sha256:[\da-f]{64}$/.test(text)) return { from: 'image', image: text };
@@ -33,7 +33,7 @@ export function parseInstallation(text: string): Installation | undefined {
 }
 
 /**
- * Asks where CI installs voxform from. Undefined if the user decides later.
+ * Asks for the source from which CI installs voxform. Returns undefined if the user postpones the decision.
  * @throws UserError for an invalid answer.
  */
 export async function askForInstallation(
@@ -54,20 +54,23 @@ export async function askForInstallation(
   });
 }
 
-/** The name of the first workspace on the platform in the docs. A new project has only a local workspace, which CI cannot reach. */
+/**
+ * The workspace that CI uses. It is the first workspace on the platform in the docs; a new project has only a local one, which CI cannot
+ * reach.
+ */
 export const CI_WORKSPACE = 'staging';
 
-/** The file that includes the templates of all projects of a repository on GitLab. */
+/** The file of a GitLab repository that includes the templates of all its projects. */
 export const GITLAB_FILE = '.gitlab-ci.yml';
 
 interface CiProject {
-  /** The voxform to run. Without one, the jobs fail before a step that has a key. */
+  /** The source of voxform. If it is undefined, the jobs fail before any step that has an API key. */
   readonly installation: Installation | undefined;
   /** The project folder, relative to the root of the repository. */
   readonly project: string;
 }
 
-/** The settings of the CI that runs a project, by path in the repository. The first one names the package of voxform. */
+/** Returns the CI configuration of a project, by path in the repository. The first file names the package of voxform. */
 export function ciFiles(host: CiHost, ci: CiProject): ReadonlyMap<string, string> {
   const suffix = suffixOf(ci);
   if (host === 'github') return new Map([[`.github/workflows/voxform${suffix}.yml`, githubWorkflow(ci)]]);
@@ -79,7 +82,7 @@ export function ciFiles(host: CiHost, ci: CiProject): ReadonlyMap<string, string
   ]);
 }
 
-/** Distinguishes the settings of several projects in one repository. */
+/** Returns the suffix that distinguishes the CI configuration of several projects in one repository. */
 function suffixOf({ project }: CiProject): string {
   return project === '.' ? '' : `-${project.replaceAll('/', '-')}`;
 }
@@ -87,11 +90,11 @@ function suffixOf({ project }: CiProject): string {
 function gitlabTemplate({ installation, project }: CiProject): string {
   const suffix = suffixOf({ installation, project });
   const text = packageText('ci/gitlab/voxform.gitlab-ci.yml');
-  const selecting = text.replace(
+  const withWorkspace = text.replace(
     /^variables:\n/m,
     `variables:\n  # The workspace of voxform.yaml that the jobs plan and apply.\n  VOXFORM_WORKSPACE: ${CI_WORKSPACE}\n`,
   );
-  const template = withValues(selecting, {
+  const template = withValues(withWorkspace, {
     ...(installation?.from === 'image' && { VOXFORM_IMAGE: installation.image }),
     ...packageOf(installation),
     VOXFORM_PROJECT: project,
@@ -105,7 +108,7 @@ function packageOf(installation: Installation | undefined) {
     : {};
 }
 
-/** The settings with these variables. */
+/** Sets variables in a CI configuration. */
 function withValues(settings: string, values: Readonly<Record<string, string>>): string {
   return Object.entries(values).reduce(
     (filled, [name, value]) =>
@@ -114,7 +117,7 @@ function withValues(settings: string, values: Readonly<Record<string, string>>):
   );
 }
 
-/** GitLab merges all included files, so each project has its own job names and job variables. */
+/** Makes the job names and variables of a project unique, because GitLab merges all included files. */
 function asOneOfSeveral(template: string, suffix: string): string {
   return template
     .replace(
@@ -124,29 +127,29 @@ function asOneOfSeveral(template: string, suffix: string): string {
     .replace(/^(\.voxform|voxform)(?=:)|(?<=extends: |reviewed-plan |resource_group: )\.?voxform/gm, `$&${suffix}`);
 }
 
-/** Plans every pull request, and applies every merge. The template installs a package of voxform. */
+/** Returns a workflow that plans every pull request and applies every merge. The template installs a package of voxform. */
 export function githubWorkflow({ installation, project }: CiProject): string {
   const suffix = suffixOf({ installation, project });
   const template = packageText('ci/github/workflow.yml');
-  const named = template
+  const workflow = template
     .replace(/^name: voxform|group: voxform-apply/gm, (name) => name + suffix)
     .replace(/^jobs:/m, (jobs) =>
       project === '.' ? jobs : `defaults:\n  run:\n    working-directory: ${JSON.stringify(project)}\n\n${jobs}`,
     );
-  if (installation === undefined) return named;
+  if (installation === undefined) return workflow;
   if (installation.from === 'package') {
-    const filled = withValues(named, packageOf(installation));
+    const filled = withValues(workflow, packageOf(installation));
     const isExecutable = !/\.tgz(\?|$)/.test(installation.file);
     return isExecutable ? filled.replace(/^ {6}- uses: actions\/setup-node.*\n.*\n/gm, '') : filled;
   }
   const variables = /^ {2}# The package .*\n(?: {2}VOXFORM_(?:PACKAGE|SHA256): .*\n)+/m;
   const steps = /^ {6}- uses: actions\/setup-node[\s\S]*?(?=^ {6}- run: voxform)/gm;
-  const withoutPackage = named.replace(variables, '');
+  const withoutPackage = workflow.replace(variables, '');
   return installation.from === 'action'
     ? withoutPackage.replace(steps, `      - uses: ${installation.action}\n        with: { mode: install }\n`)
     : withoutPackage
         .replace(steps, '')
-        // GitHub's runners check out as this user.
+        // GitHub's runners check out the repository as user 1001.
         .replaceAll(
           /^ {4}runs-on: .*\n/gm,
           `$&    container: { image: "${installation.image}", options: --user 1001 }\n`,

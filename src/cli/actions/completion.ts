@@ -14,24 +14,25 @@ interface CompletionOptions {
 }
 
 /**
- * Prints the script of a shell, or with `--complete` the candidates; nothing after any error.
- * @param program the whole command line.
+ * Creates the action that prints the script of a shell, or with `--complete` the candidates. If the candidates cannot be determined, it
+ * prints nothing.
+ * @param program the root command.
  */
 export function completionOf(program: Command) {
-  return async (context: Context, { shell, complete: given }: CompletionOptions): Promise<void> => {
-    const answer = given && (await answerTo(context, program, { shell, given }).catch(() => ''));
-    context.terminal.out(answer ?? packageText(`completions/voxform.${shell}`));
+  return async (context: Context, { shell, complete: words }: CompletionOptions): Promise<void> => {
+    const lines = words && (await candidateLines(context, program, { shell, words }).catch(() => ''));
+    context.terminal.out(lines ?? packageText(`completions/voxform.${shell}`));
   };
 }
 
-async function answerTo(
+async function candidateLines(
   context: Context,
   program: Command,
-  { shell, given }: { readonly shell: Shell; readonly given: readonly string[] },
+  { shell, words }: { readonly shell: Shell; readonly words: readonly string[] },
 ): Promise<string> {
   const cwdOf = ({ flags }: CompletionCursor) => path.resolve(context.cwd, flags.get('--chdir') ?? '.');
   const log = { warn() {}, info() {}, debug() {} };
-  const completed = await complete(program, restoreWords(shell, given), (cursor) => {
+  const completed = await complete(program, restoreWords(shell, words), (cursor) => {
     const { flags } = cursor;
     const lookup = { isNamed: flags.has('--chdir'), usesEnvFile: false, isSilent: true };
     const found = inProject({ ...context, cwd: cwdOf(cursor) }, lookup);

@@ -10,13 +10,13 @@ export interface Approval {
   readonly question: string;
   /** Completes "Type yes to". */
   readonly verb: string;
-  /** The alternative if nobody can be asked. */
+  /** The alternative to approving on a terminal. */
   readonly hint: Advice;
 }
 
 /**
- * Asks whether to continue.
- * @throws UserError if nobody can be asked.
+ * Asks the user to approve.
+ * @throws UserError if there is no terminal on which to ask.
  */
 export async function approve({ terminal, interrupts }: Context, { question, verb, hint }: Approval): Promise<boolean> {
   if (!terminal.canAsk) throw new UserError('approval needs a terminal; nothing was written', { hint });
@@ -24,7 +24,10 @@ export async function approve({ terminal, interrupts }: Context, { question, ver
   return answer?.trim() === 'yes';
 }
 
-/** Reports that the user did not approve, and returns the exit code. @param what the cancelled part of the run. */
+/**
+ * Reports that the user did not approve, and returns the exit code.
+ * @param what the action that was cancelled, such as `apply`.
+ */
 export function cancelled(
   { log, interrupts }: Context,
   { what, session }: { readonly what?: string; readonly session?: Pick<StateSession, 'note'> } = {},
@@ -35,16 +38,16 @@ export function cancelled(
 }
 
 /**
- * Asks whether to apply a plan.
- * @throws UserError if nobody can be asked.
+ * Asks the user to approve a plan.
+ * @throws UserError if there is no terminal on which to ask.
  */
 export async function confirm(context: Context, document: PlanDocument): Promise<boolean> {
-  const what = counts(
+  const changes = counts(
     document.summary,
     shownActions.filter((action) => writes.has(action)),
   );
   return approve(context, {
-    question: `Apply to ${document.workspace} (${document.workspace_id}): ${what}?`,
+    question: `Apply to ${document.workspace} (${document.workspace_id}): ${changes}?`,
     verb: 'apply',
     hint: advice`Review with ${command('plan --out FILE')} and apply that file, or approve with --auto-approve.`,
   });

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { inEach, withPlan } from './report.ts';
 
 interface DiffOptions extends PlatformOptions {
-  /** Workspaces, in addition to those of --workspace. */
+  /** The workspaces that are named as arguments, in addition to those of --workspace. */
   readonly workspaces: readonly string[];
   readonly output: 'text' | 'json' | 'markdown';
   readonly full?: boolean;
@@ -32,8 +32,8 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
   );
   const [first, second] = done;
   if (first === undefined || second === undefined) {
-    const said = failures.map((failure) => failureText(failure, terminal.errorStyle));
-    log.block('error', said.join('\n'));
+    const messages = failures.map((failure) => failureText(failure, terminal.errorStyle));
+    log.block('error', messages.join('\n'));
     return ExitCode.error;
   }
   const document = await diffWorkspaces(first, second);

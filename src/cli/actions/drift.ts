@@ -12,8 +12,8 @@ interface DriftOptions extends SelectionOptions, PlatformOptions, WorkspacesFlag
 export async function drift(context: Context, options: DriftOptions): Promise<number> {
   const all = { ...options, refresh: true, evenIfAll: true };
   return reportEach(context, options, {
-    what: 'drift',
-    look: (opened) => withPlan(context, { opened, options: all }, async ({ plan }) => driftOf(plan)),
+    type: 'drift',
+    compute: (opened) => withPlan(context, { opened, options: all }, async ({ plan }) => driftOf(plan)),
     codeFor: (documents) => (options.detailedExitcode && documents.some(hasDrift) ? ExitCode.changes : ExitCode.ok),
   });
 }

@@ -11,12 +11,12 @@ interface EmulatorFlags extends Pick<EmulatorOptions, 'port' | 'host' | 'seed' |
   readonly behaviour?: Readonly<Record<string, unknown>>;
 }
 
-/** Serves the emulator on this machine until it receives a signal. */
+/** Runs the emulator on this machine until voxform receives a signal. */
 export async function emulator(context: Context, flags: EmulatorFlags): Promise<void> {
   const { terminal, interrupts, cwd, log } = context;
   const { data, behaviour = {}, ...options } = flags;
   const dataFile = data === undefined ? undefined : path.resolve(cwd, data);
-  const emulator = await startEmulator({ ...options, dataFile, behaviour: behaviourOf(behaviour) });
+  const emulator = await startEmulator({ ...options, dataFile, behaviour: checkedBehaviour(behaviour) });
   terminal.out(
     [
       `Emulator listening on ${emulator.url}, workspace ${emulator.workspaceId}.`,
@@ -30,13 +30,14 @@ export async function emulator(context: Context, flags: EmulatorFlags): Promise<
   await emulator.close();
 }
 
-function behaviourOf(given: Readonly<Record<string, unknown>>): BehaviourPatch {
-  const parsed = emulatorBehaviour.safeParse(given);
-  if (parsed.success) return given;
+/** @throws UserError for an unknown setting or an invalid value. */
+function checkedBehaviour(settings: Readonly<Record<string, unknown>>): BehaviourPatch {
+  const parsed = emulatorBehaviour.safeParse(settings);
+  if (parsed.success) return settings;
   const [issue] = parsed.error.issues;
   const known = Object.keys(emulatorBehaviour.shape);
-  const place = ['--behaviour', ...(issue?.path ?? [])].join('.').replace('.', ': ');
+  const location = ['--behaviour', ...(issue?.path ?? [])].join('.').replace('.', ': ');
   const [key = ''] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
   const problem = key === '' ? issue?.message : `unknown setting ${key}${didYouMean(key, known)}`;
-  throw misuse(`${place}: ${problem}`, `Known behaviours: ${known.join(', ')}.`);
+  throw misuse(`${location}: ${problem}`, `Known behaviours: ${known.join(', ')}.`);
 }

@@ -8,20 +8,20 @@ import { packageFiles, packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
 
-/** Describes a field, or lists the topics. */
+/** Describes a topic, or lists all topics if none is given. */
 export async function explainTopic(
   { terminal }: Context,
-  { topic: asked, output }: JsonFlag & { readonly topic?: string },
+  { topic, output }: JsonFlag & { readonly topic?: string },
 ): Promise<void> {
   const topics = topicsOf(kinds.values(), lookups.values());
-  if (asked === undefined) {
+  if (topic === undefined) {
     const list = topics.map(({ path, about, description }) => ({ path, about, description }));
     terminal.out(output === 'json' ? jsonText(list) : topicsText(topics, terminal.style));
     return;
   }
-  const found = findTopic(topics, asked);
+  const found = findTopic(topics, topic);
   if (!('topic' in found)) {
-    throw misuse(`unknown topic ${asked}${found.suggestion}`, 'Run voxform explain to list all topics.');
+    throw misuse(`unknown topic ${topic}${found.suggestion}`, 'Run voxform explain to list all topics.');
   }
   const explanation = explain(found.topic, topics);
   terminal.out(output === 'json' ? jsonText(explanation) : explanationText(explanation, terminal.style));
@@ -29,18 +29,18 @@ export async function explainTopic(
 
 const SUFFIX = '.schema.json';
 
-/** Prints a JSON Schema. Kinds are found by their name and by that of their file. */
+/** Prints a JSON Schema. A kind may be named as in manifests or as its schema file. */
 export async function schema({ terminal }: Context, { name }: { readonly name: string }): Promise<void> {
   const names = packageFiles('schemas')
     .filter((file) => file.endsWith(SUFFIX))
     .map((file) => file.slice(0, -SUFFIX.length));
-  const wanted = names.find((each) => plain(each) === plain(name));
-  if (wanted === undefined) {
+  const found = names.find((each) => normalised(each) === normalised(name));
+  if (found === undefined) {
     throw misuse(`unknown schema ${name}${didYouMean(name, names)}`, `Schemas: ${names.sort().join(', ')}.`);
   }
-  terminal.out(packageText(`schemas/${wanted}${SUFFIX}`));
+  terminal.out(packageText(`schemas/${found}${SUFFIX}`));
 }
 
-function plain(name: string): string {
+function normalised(name: string): string {
   return name.replaceAll('-', '').toLowerCase();
 }

@@ -39,7 +39,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     throw misuse(`${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`);
   const progress = progressFor(context);
   const { drafts, missed } = await draftWorkspace(opened, {
-    ...(await rememberManifests(opened)),
+    ...(await manifestFacts(opened)),
     given,
     since: options.callsFrom ?? ALL_CALLS,
     options,
@@ -56,31 +56,31 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
     workspaceIds: options.workspaceIds ?? false,
     settings: (await settingsFiles(false)).map(([path, text]) => ({ path, text })),
   });
-  const noted = collectingTokens(untilStopped(files, context), tokens);
-  const { written, replaced } = await writeFolder(target, noted, { last: file, replace: options.force });
-  const left = options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
+  const checkedFiles = collectingTokens(untilStopped(files, context), tokens);
+  const { written, replaced } = await writeFolder(target, checkedFiles, { last: file, replace: options.force });
+  const remaining = options.force && drafts.manifests.length > 0 ? await otherFiles(target, MANIFESTS, written) : [];
   progress.clear();
   const { terminal, log, verbose } = context;
-  const report = { folder: options.out, drafts, missed, replaced, left, verbose };
+  const report = { folder: options.out, drafts, missed, replaced, left: remaining, verbose };
   terminal.out(exportText(report, terminal.style));
   warnOfTokens(log, tokens);
-  if (left.length > 0)
+  if (remaining.length > 0)
     log.warn('older manifests may declare the same records: delete those, then run voxform validate');
   log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would import.`);
 }
 
-const MOST_TOKENS = 20;
+const MAX_TOKEN_WARNINGS = 20;
 
 function warnOfTokens(log: Context['log'], tokens: readonly TokenUrl[]): void {
-  for (const { file, line, key, part } of tokens.slice(0, MOST_TOKENS)) {
+  for (const { file, line, key, part } of tokens.slice(0, MAX_TOKEN_WARNINGS)) {
     log.warn(`${file}:${line}  ${key} may contain a token in its ${part}`);
   }
-  const more = tokens.length - MOST_TOKENS;
+  const more = tokens.length - MAX_TOKEN_WARNINGS;
   if (more > 0) log.warn(`and ${more} more URLs may contain a token`);
   if (tokens.length > 0) log.info('Replace these URLs with { $secret: NAME } before you commit the manifests.');
 }
 
-/** @throws UserError after an interrupt: written files are then removed. */
+/** Yields the files. @throws UserError after an interrupt, so that the files written so far are removed. */
 function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): Generator<ProjectFile> {
   for (const file of files) {
     if (interrupts.stop.aborted) throw new UserError('interrupted');
@@ -88,8 +88,8 @@ function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): G
   }
 }
 
-/** The parts of the project's manifests that an export needs. The manifests are not kept in memory. */
-async function rememberManifests(opened: OpenWorkspace) {
+/** Returns the facts about the project's manifests that an export needs, so that the manifests need not stay in memory. */
+async function manifestFacts(opened: OpenWorkspace) {
   const { resources } = await opened.declared('lenient');
   const secrets = [opened.workspace.apiKey, ...resources.flatMap(({ spec }) => specials(spec))].filter(
     (special): special is Secret => special instanceof Secret && special.isSet,

@@ -14,29 +14,32 @@ import type { WorkspaceConfig } from '../../project/project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
-/** @throws UserError if this fleet file reads the project from another source than the fleet does. */
+/** @throws UserError if the fleet file reads the project from another source than the processes of the fleet do. */
 function refuseOtherSource({ source, identity }: Awaited<ReturnType<FleetControl['project']>>, { all }: Sources): void {
-  const own = all.find(({ name }) => name === source)?.identity;
-  if (own === identity || identity === null) return;
-  const here = own === undefined ? 'is not in this fleet file' : `is ${own} in this fleet file`;
+  const ownIdentity = all.find(({ name }) => name === source)?.identity;
+  if (ownIdentity === identity || identity === null) return;
+  const here = ownIdentity === undefined ? 'is not in this fleet file' : `is ${ownIdentity} in this fleet file`;
   throw new UserError(`the source ${source} ${here}, but ${identity} in the database of the fleet`, {
     hint: 'Use the fleet file of the processes that serve it, or restart them after a change. Two fleets in one database need different names for their sources.',
   });
 }
 
-/** Commands that need the newest manifests and report their errors. */
-const OF_NEWEST = ['plan', 'apply', 'drift'];
+/** The commands that need the newest manifests, and report errors in them. Others may use the last valid manifests. */
+const NEEDING_NEWEST = ['plan', 'apply', 'drift'];
 
-/** Commands that change neither the platform nor the state. All others claim the workspace. */
-const READING = ['plan', 'drift', 'status', 'history', 'get', 'versions', 'impact'];
-const READING_STATE = ['list', 'show', 'pull', 'unlock'];
+/** The commands that change neither the platform nor the state. All others claim the workspace. */
+const READ_ONLY = ['plan', 'drift', 'status', 'history', 'get', 'versions', 'impact'];
+const READ_ONLY_STATE = ['list', 'show', 'pull', 'unlock'];
 
-function isReading([name = '', part = '']: readonly string[]): boolean {
-  return READING.includes(name) || (name === 'state' && READING_STATE.includes(part));
+function isReadOnly([name = '', part = '']: readonly string[]): boolean {
+  return READ_ONLY.includes(name) || (name === 'state' && READ_ONLY_STATE.includes(part));
 }
 
-/** Claims the workspace that a command opens until disposed of, so that no run uses it under another address. */
-function claiming(control: FleetControl, address: string, { log, interrupts }: Context) {
+/**
+ * Creates a claim of the workspace that a command opens, so that no run uses the workspace under another address. The claim is renewed
+ * until it is disposed of.
+ */
+function createClaim(control: FleetControl, address: string, { log, interrupts }: Context) {
   const holder = randomUUID();
   let renewal: NodeJS.Timeout | undefined;
   let freezeCheck: NodeJS.Timeout | undefined;
@@ -69,13 +72,13 @@ function claiming(control: FleetControl, address: string, { log, interrupts }: C
         });
       }, CLAIM_MILLISECONDS / 4);
       clearInterval(freezeCheck);
-      // Without the database, nothing is written.
+      // While the database does not respond, the gate refuses writes.
       freezeCheck = setInterval(() => void gate.check().catch(() => undefined), FREEZE_CHECK);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(renewal);
       clearInterval(freezeCheck);
-      // The claim expires if this fails.
+      // If this fails, the claim expires.
       await control.release(holder).catch(() => undefined);
     },
   };
@@ -87,7 +90,7 @@ interface ExecFlags extends FleetFlags {
   readonly workspace?: readonly string[];
 }
 
-/** Runs a command in a project of the fleet, on the state that the fleet keeps. */
+/** Runs a command on a workspace of the fleet, with the project and the state that the fleet uses. */
 export async function fleetExec(context: Context, flags: ExecFlags): Promise<number> {
   const { address, command, workspace } = flags;
   const { env, cwd, redactor, interrupts, log } = context;
@@ -99,28 +102,28 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
     throw misuse('fleet exec chooses the workspace and the folder itself', 'Leave out -w and -C.');
   }
   const fleet = fleetFileOf(context, flags);
-  const ofProjects = projectEnvironment(env, fleet);
-  const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
+  const projectEnv = projectEnvironment(env, fleet);
+  const sources = openSources({ fleet, home: cwd, env: projectEnv, redactor });
   const isMove = name === 'state' && command[1] === 'move';
   await using _ = closing(isMove ? await formerDatabase(fleet, cwd) : undefined);
   return await withControl(fleet, cwd, async (control) => {
-    const wanted = await control.project(address);
-    refuseOtherSource(wanted, sources);
-    const local = sources.local(wanted.source, wanted.project);
+    const member = await control.project(address);
+    refuseOtherSource(member, sources);
+    const local = sources.local(member.source, member.project);
     const folderAt = async (version: ProjectVersion): Promise<string> =>
-      (await sources.checkout({ ...wanted, ...version }, interrupts.requests)).folder;
-    let projectFolder = await folderAt(wanted);
-    let { commit } = wanted;
-    if (wanted.good !== undefined && !OF_NEWEST.includes(name)) {
-      const { good } = wanted;
-      await loadProject({ cwd: projectFolder, env: ofProjects, local }).catch(async (error: unknown) => {
+      (await sources.checkout({ ...member, ...version }, interrupts.requests)).folder;
+    let projectFolder = await folderAt(member);
+    let { commit } = member;
+    if (member.good !== undefined && !NEEDING_NEWEST.includes(name)) {
+      const { good } = member;
+      await loadProject({ cwd: projectFolder, env: projectEnv, local }).catch(async (error: unknown) => {
         if (!(error instanceof InvalidProject)) throw error;
         log.warn(`The newest project file of ${address} is invalid. Using the last valid one.`);
         projectFolder = await folderAt(good);
         commit = good.commit;
       });
     }
-    await using claim = isReading(command) ? undefined : claiming(control, address, context);
+    await using claim = isReadOnly(command) ? undefined : createClaim(control, address, context);
     return await context.run(command, {
       begin: claim?.begin,
       writes: claim?.writes,
@@ -129,10 +132,10 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
       local,
       commit,
       policies: { files: [], fleet: fleet.policies },
-      workspace: wanted.workspace,
-      workspaces: [wanted.workspace],
+      workspace: member.workspace,
+      workspaces: [member.workspace],
       selection: { member: address },
-      env: ofProjects,
+      env: projectEnv,
       commandLineEnv: env,
     });
   });

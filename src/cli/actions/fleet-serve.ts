@@ -46,8 +46,8 @@ interface ServeFlags extends FleetFlags, PageFlags {
   readonly grace: number;
 }
 
-/** Milliseconds of pause after failed runs. */
-const PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
+/** The pauses after failed runs, in milliseconds. */
+const RETRY_PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
 
 export async function serveFleet(context: Context, flags: ServeFlags): Promise<void> {
   const { cwd, env, log, redactor, terminal, interrupts, now, cacheFolder, failPoint } = context;
@@ -56,8 +56,8 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   const { diagnostics } = await checkedRules([fleet.policies]);
   if (diagnostics.length > 0) throw new InvalidProject(diagnostics);
   const address = pageAddress(flags, [fleet.address, fleet.signIn?.address]);
-  const ofProjects = projectEnvironment(env, fleet);
-  const sources = openSources({ fleet, home: cwd, env: ofProjects, redactor });
+  const projectEnv = projectEnvironment(env, fleet);
+  const sources = openSources({ fleet, home: cwd, env: projectEnv, redactor });
   const database = await openFleetDatabase(fleet, cwd, 'serve');
   await using _database = closing(database);
   let server: FleetServer | undefined;
@@ -74,7 +74,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     deliveries: new Deliveries({ clock: systemClock, random: Math.random }),
     onResult: metrics.notification,
   });
-  const receivers = receiversOfFreeze(fleet, redactor);
+  const receivers = freezeReceivers(fleet, redactor);
   const loggers = new Map<string, RunLogger>();
   const grace = flags.grace * 1000;
 
@@ -87,18 +87,18 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     log,
     context: {
       cwd,
-      env: ofProjects,
+      env: projectEnv,
       now,
       cacheFolder,
       failPoint,
-      log: quiet(log),
+      log: debugOnly(log),
       policies: { files: [], fleet: fleet.policies },
     },
     clock: systemClock,
     random: Math.random,
     slots: fleet.limits.runs,
     shared,
-    pauses: PAUSES,
+    pauses: RETRY_PAUSES,
     timeout: fleet.timeout,
     retention: fleet.retention,
     rules: fleet.rules,
@@ -114,13 +114,13 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
       }),
     onRun({ address: workspace }, { report, error, lateness, redact }) {
       metrics.run(report, lateness);
-      const own = logOf(log, { workspace, redact, id: report?.id });
-      if (report === undefined) return own.entry('error', messageOf(error), { event: 'failed' });
+      const runLog = logOfRun(log, { workspace, redact, id: report?.id });
+      if (report === undefined) return runLog.entry('error', messageOf(error), { event: 'failed' });
       const logger = loggers.get(workspace) ?? new RunLogger();
       loggers.set(workspace, logger);
-      logger.finished(report, own);
+      logger.finished(report, runLog);
       const url = fleet.address && fleet.address + pathOf(workspace);
-      notifications.finished(workspace, { report: { ...report, url }, log: own, redact });
+      notifications.finished(workspace, { report: { ...report, url }, log: runLog, redact });
     },
   };
   const wrongTokens = new WrongTokens({ now: () => performance.now() });
@@ -180,8 +180,11 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
   log.entry('info', 'stopped', { event: 'ended' });
 }
 
-/** @throws UserError for a secret that is not set, or is no URL. */
-function receiversOfFreeze({ notify }: FleetFile, redactor: Redactor) {
+/**
+ * Returns the receivers of notifications about a freeze.
+ * @throws UserError if a secret is not set or is not an http or https URL.
+ */
+function freezeReceivers({ notify }: FleetFile, redactor: Redactor) {
   return notify.map((given) => {
     const text = requiredText('notify', given);
     const url = given instanceof Secret ? given : new Secret('url', text);
@@ -192,20 +195,21 @@ function receiversOfFreeze({ notify }: FleetFile, redactor: Redactor) {
   });
 }
 
-/** Messages of runs are in their reports. */
-function quiet(log: Context['log']): RunContext['log'] {
+/** Returns a log that demotes all messages of a run to debug, because its report contains them. */
+function debugOnly(log: Context['log']): RunContext['log'] {
   const debug = (message: string): void => log.entry('debug', message);
   return { warn: debug, info: debug, debug };
 }
 
 interface LoggedRun {
   readonly workspace: string;
-  /** The name in the history. */
+  /** The id of the run in the history. */
   readonly id: string | undefined;
   redact(text: string): string;
 }
 
-function logOf(log: WatchLog, { workspace, id, redact }: LoggedRun): WatchLog {
+/** Returns a log that adds the workspace and the run to each entry, and redacts its message. */
+function logOfRun(log: WatchLog, { workspace, id, redact }: LoggedRun): WatchLog {
   return {
     entry(level, message, { run: _, ...fields } = {}) {
       const run = id === undefined ? {} : { run: id };

@@ -27,7 +27,7 @@ export interface FleetFlags {
   readonly file?: string;
 }
 
-/** The named fleet file, or the one in the folder. */
+/** Loads the fleet file that the flags name, or the one in the current folder. */
 export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE }: FleetFlags): FleetFile {
   const fleet = loadFleetFile(path.resolve(cwd, file), env);
   if (fleet.database instanceof Secret && fleet.database.isSet) redactor.add(fleet.database.reveal());
@@ -35,8 +35,8 @@ export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE
 }
 
 /**
- * The environment of all commands of projects: without the secrets of the fleet.
- * @throws UserError for a variable that would apply to all of them.
+ * Returns the environment of all projects of the fleet: the environment without the secrets of the fleet itself.
+ * @throws UserError if a variable is set that would affect all projects.
  */
 export function projectEnvironment(env: Context['env'], fleet: FleetFile): Context['env'] {
   refuseOverrides(env);
@@ -59,7 +59,7 @@ interface StatusFlags extends FleetFlags, JsonFlag {
 export async function fleetStatus(context: Context, flags: StatusFlags): Promise<number> {
   const { address, output, only: statuses, detailedExitcode } = flags;
   const { terminal, cwd } = context;
-  const limit = output === 'json' ? ALL : undefined;
+  const limit = output === 'json' ? UNLIMITED : undefined;
   const fleet = fleetFileOf(context, flags);
   const patterns = fleet.rules.map(({ pattern }) => pattern);
   const status = await withControl(fleet, cwd, async (control) => ({
@@ -76,15 +76,15 @@ export async function fleetStatus(context: Context, flags: StatusFlags): Promise
   return detailedExitcode && !isInSync ? ExitCode.changes : ExitCode.ok;
 }
 
-const ALL = 1_000_000;
+const UNLIMITED = 1_000_000;
 
 interface ControlFlags extends FleetFlags {
   readonly addresses: readonly string[];
   readonly because?: string;
 }
 
-/** Requests runs of workspaces, pauses or resumes them, and prints how many changed. */
-function controlling(verb: 'run' | 'pause' | 'resume') {
+/** Creates the action that requests runs of workspaces, pauses them or resumes them. It prints the number of changed workspaces. */
+function controlAction(verb: 'run' | 'pause' | 'resume') {
   return async (context: Context, flags: ControlFlags): Promise<void> => {
     const { addresses, because } = flags;
     const by = userName(context.env);
@@ -97,21 +97,21 @@ function controlling(verb: 'run' | 'pause' | 'resume') {
       verb === 'run'
         ? `Skipped ${unchanged.length}: paused.`
         : `${unchanged.length} already ${isOne ? 'was' : 'were'}${reason}.`;
-    const what = verb === 'run' ? 'run' : 'workspace';
-    const done = { run: 'Requested', pause: 'Paused', resume: 'Resumed' }[verb];
-    context.terminal.out(`${done} ${plural(changed.length, what)}.${unchanged.length === 0 ? '' : ` ${rest}`}\n`);
+    const noun = verb === 'run' ? 'run' : 'workspace';
+    const participle = { run: 'Requested', pause: 'Paused', resume: 'Resumed' }[verb];
+    context.terminal.out(`${participle} ${plural(changed.length, noun)}.${unchanged.length === 0 ? '' : ` ${rest}`}\n`);
   };
 }
 
-export const fleetRun = controlling('run');
-const pauseSome = controlling('pause');
-const resumeSome = controlling('resume');
+export const fleetRun = controlAction('run');
+const pauseWorkspaces = controlAction('pause');
+const resumeWorkspaces = controlAction('resume');
 
 interface AllFlags extends ControlFlags {
   readonly all?: boolean;
 }
 
-/** @throws UserError unless there are addresses or `--all`, and not both. */
+/** @throws UserError unless the command has either addresses or `--all`. */
 function refuseUnclear({ addresses, all }: AllFlags, verb: 'pause' | 'resume'): void {
   if (all && addresses.length > 0)
     throw misuse(`--all ${verb}s the whole fleet, so it takes no addresses`, 'Leave out --all or the addresses.');
@@ -119,10 +119,10 @@ function refuseUnclear({ addresses, all }: AllFlags, verb: 'pause' | 'resume'): 
     throw misuse(`no workspaces to ${verb}`, `Name their addresses, or ${verb} the whole fleet with --all.`);
 }
 
-/** Pauses workspaces, or freezes the fleet. */
+/** Pauses workspaces, or freezes the fleet with `--all`. */
 export async function fleetPause(context: Context, flags: AllFlags): Promise<void> {
   refuseUnclear(flags, 'pause');
-  if (!flags.all) return pauseSome(context, flags);
+  if (!flags.all) return pauseWorkspaces(context, flags);
   const because = flags.because?.trim() ?? '';
   if (because === '')
     throw misuse('--all needs a reason', 'Add --because TEXT, which fleet status and the history show.');
@@ -131,18 +131,18 @@ export async function fleetPause(context: Context, flags: AllFlags): Promise<voi
     await control.freeze({ by, because }),
     await control.frozen(),
   ]);
-  const known = freeze === undefined ? '' : ` by ${freeze.by} since ${freeze.at}: ${freeze.because}`;
+  const details = freeze === undefined ? '' : ` by ${freeze.by} since ${freeze.at}: ${freeze.because}`;
   context.terminal.out(
     isNew
       ? 'Froze the fleet: nothing is written until voxform fleet resume --all.\n'
-      : `The fleet was frozen already${escapeControls(known)}.\n`,
+      : `The fleet was frozen already${escapeControls(details)}.\n`,
   );
 }
 
-/** Resumes workspaces, or ends the freeze of the fleet. */
+/** Resumes workspaces, or ends the freeze of the fleet with `--all`. */
 export async function fleetResume(context: Context, flags: AllFlags): Promise<void> {
   refuseUnclear(flags, 'resume');
-  if (!flags.all) return resumeSome(context, flags);
+  if (!flags.all) return resumeWorkspaces(context, flags);
   const wasFrozen = await withFleet(context, flags, (control) => control.unfreeze(userName(context.env)));
   context.terminal.out(wasFrozen ? 'Resumed the fleet.\n' : 'The fleet was not frozen.\n');
 }
@@ -189,9 +189,9 @@ export async function fleetShow(context: Context, flags: ShowFlags): Promise<voi
   const plan = planDocument.parse(found);
   await report(context, { ...flags, selection: { member: address }, isSaved: true }, planReport(plan));
   if (output !== 'text') return;
-  const named = `${shellWord(address)} ${approvalDigest(plan).slice(0, 12)}`;
+  const operands = `${shellWord(address)} ${approvalDigest(plan).slice(0, 12)}`;
   context.terminal.out(
-    `\nTo approve it: voxform fleet approve ${named}\nTo reject it: voxform fleet reject ${named}\n`,
+    `\nTo approve it: voxform fleet approve ${operands}\nTo reject it: voxform fleet reject ${operands}\n`,
   );
 }
 
@@ -199,7 +199,7 @@ interface PullsFlags extends FleetFlags, JsonFlag {
   readonly all?: boolean;
 }
 
-/** Lists pull requests with their newest commit, status and results. */
+/** Lists pull requests with their newest commit, their status and the results of their workspaces. */
 export async function fleetPulls(context: Context, flags: PullsFlags): Promise<void> {
   const { terminal, log } = context;
   const [pulls, problems, status] = await withFleet(context, flags, (control) =>
@@ -216,7 +216,7 @@ export async function fleetPulls(context: Context, flags: PullsFlags): Promise<v
   else terminal.out(fleetPullsText(pulls, terminal.tableStyle));
 }
 
-/** Creates the tables, or prints the script for a user with more rights. */
+/** Creates the tables of the fleet, or prints the SQL script for an administrator. */
 export async function fleetInit(context: Context, flags: FleetFlags & { readonly sql?: boolean }): Promise<void> {
   const { cwd, terminal } = context;
   const fleet = fleetFileOf(context, flags);
@@ -231,7 +231,7 @@ export async function fleetInit(context: Context, flags: FleetFlags & { readonly
       const role = roleOf(database);
       const versions = Promise.all([tablesVersion(database), queueVersion(database)]);
       const [tables, queue] = await versions.catch((error: unknown) => {
-        // An unreachable database has no version yet.
+        // If the database cannot be reached, the script must create all tables.
         if (error instanceof UserError && error.cause === undefined) throw error;
         return [0, 0];
       });
@@ -263,7 +263,7 @@ interface TokenFlags extends FleetFlags {
   readonly name: string;
 }
 
-/** Prints the token, which cannot be shown again. */
+/** Adds a token and prints it. It cannot be shown again. */
 export async function tokenAdd(context: Context, flags: TokenFlags & Pick<ListedToken, 'role'>): Promise<void> {
   const { name, role } = flags;
   const { terminal, log, env } = context;

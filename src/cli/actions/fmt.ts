@@ -19,18 +19,19 @@ interface FmtOptions {
   readonly diff?: boolean;
 }
 
-/** Formats files. With `check` or `diff`, nothing is written. */
+/** Formats files. Writes nothing if `check` or `diff` is set. */
 export async function fmt(context: Context, options: FmtOptions): Promise<number> {
   const { files: names } = options;
   const { terminal, log, env, cwd, projectFolder = cwd } = context;
-  const { root, files } = names.length > 0 ? named(projectFolder, cwd, names) : await ofProject(projectFolder, env);
+  const { root, files } =
+    names.length > 0 ? filesNamed(projectFolder, cwd, names) : await filesOfProject(projectFolder, env);
   const { edits, count, diagnostics } = formatFiles({ root, files, kinds });
   const isWriting = options.check !== true && options.diff !== true;
-  // First, so that no unchanged file is reported as changed.
+  // The files are written before the report, so that a failed write reports no file as changed.
   if (isWriting) await writeFiles(root, edits);
   const shown = withPathsFromCwd(context, edits);
-  const listed = shown.map(({ file }) => `${escapeControls(file)}\n`).join('');
-  terminal.out(options.diff ? renderFileDiffs(shown, terminal.style) : listed);
+  const lines = shown.map(({ file }) => `${escapeControls(file)}\n`).join('');
+  terminal.out(options.diff ? renderFileDiffs(shown, terminal.style) : lines);
   if (diagnostics.length > 0) log.block('error', diagnosticsText(context, diagnostics, 'err'));
   log.info(summaryOf(edits.length, count, isWriting));
   const isWrong = diagnostics.length > 0 || (options.check === true && edits.length > 0);
@@ -43,19 +44,22 @@ function summaryOf(changed: number, count: number, isWriting: boolean): string {
   return `${plural(count, 'file')} checked: all formatted.`;
 }
 
-async function ofProject(cwd: string, env: Context['env']) {
+async function filesOfProject(cwd: string, env: Context['env']) {
   const project = await loadProject({ cwd, env });
   return { root: project.root, files: projectFiles(project) };
 }
 
-/** The project folder, and the files in it that the command line names. */
-function named(folder: string, cwd: string, names: readonly string[]) {
-  const root = real(folder);
-  const here = real(cwd);
+/**
+ * Returns the project folder, and the files in it that the command line names.
+ * @throws UserError for a file outside of the project.
+ */
+function filesNamed(folder: string, cwd: string, names: readonly string[]) {
+  const root = resolveLinks(folder);
+  const here = resolveLinks(cwd);
   const files = names.flatMap((name) => {
     const absolute = path.resolve(here, name);
     const relative = path.relative(root, absolute).replaceAll(path.sep, '/');
-    if (!isInside(real(absolute), root) || !isInside(absolute, root)) {
+    if (!isInside(resolveLinks(absolute), root) || !isInside(absolute, root)) {
       const hint = 'Pass the folder of its project with -C DIR.';
       throw new UserError(`${name} is outside the project folder`, { hint });
     }
@@ -66,7 +70,7 @@ function named(folder: string, cwd: string, names: readonly string[]) {
   return { root, files: [...new Set(files)] };
 }
 
-function real(file: string): string {
+function resolveLinks(file: string): string {
   try {
     return realpathSync(file);
   } catch (error) {

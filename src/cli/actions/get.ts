@@ -31,7 +31,7 @@ interface GetFlags extends PlatformOptions {
   readonly outcome?: string;
   readonly where?: readonly string[];
   readonly callsFrom?: Date;
-  /** Seconds. */
+  /** A duration in seconds. */
   readonly expiresWithin?: number;
 }
 
@@ -41,19 +41,19 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   const filters = checkFilters(recordType, options);
   checkVersion(recordType, version);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Loads the project's secrets, so that they are redacted from texts of the platform.
+  // This loads the secrets of the project, so that they are redacted from the platform's data.
   await opened.declared('lenient');
   await using client = opened.connect(options, 'kept');
   const { log } = context;
-  const given = filters.filter((each) => holdsIds(recordType, each)).map(({ value }) => value);
-  const isNeeded = [id, ...given].some((each) => each?.includes('/')) || lacksList(recordType);
-  const state = isNeeded
+  const filterIds = filters.filter((each) => holdsIds(recordType, each)).map(({ value }) => value);
+  const isStateNeeded = [id, ...filterIds].some((each) => each?.includes('/')) || lacksList(recordType);
+  const state = isStateNeeded
     ? await opened.state()
     : options.output === 'table'
       ? await stateForNames(opened, log)
       : undefined;
   const found = await recordsOf(recordType, { options, filters, opened, client, state, log });
-  // A version has the fields of the record at that time.
+  // A published version has the fields of the record, not those of an entry in the list of versions.
   const shown = version === undefined ? recordType : { ...recordType, ...recordType.kind?.table };
   const { expiresWithin } = options;
   const records = expiresWithin === undefined ? found.records : expiring(found.records, expiresWithin, context);
@@ -66,7 +66,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   return expiresWithin !== undefined && count > 0 ? ExitCode.changes : ExitCode.ok;
 }
 
-/** Records that expire within this time, and those with an unreadable time, which may expire too. */
+/** Yields the records that expire within this time. A record whose time cannot be read may expire too, so it is included. */
 async function* expiring(
   records: AsyncIterable<AnyRecord>,
   seconds: number,
@@ -87,7 +87,7 @@ function lacksList({ list, ofRecord }: RecordType): boolean {
   return list === undefined && ofRecord === undefined;
 }
 
-/** The state is optional: it only adds addresses to ids. */
+/** Reads the state in order to show addresses beside ids. If the state cannot be read, warns and returns undefined. */
 async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promise<State | undefined> {
   try {
     return await opened.stateWithoutWarnings();
@@ -105,7 +105,7 @@ function checkVersion({ name }: RecordType, version: string | undefined): void {
   if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw misuse(`invalid version ${version}`, hint);
 }
 
-/** Reads pages as fast as the output is consumed. A closed output ends the reads. */
+/** Prints the records and returns their number. Reads no faster than the output is consumed, and stops when the output is closed. */
 async function print(
   { terminal, log, interrupts }: Context,
   { records, mentioned }: RecordsFound,
@@ -136,7 +136,7 @@ async function print(
   return count;
 }
 
-/** By id: the current or former address of a record. */
+/** Returns the current or former address of each record in the state, by id. */
 function addressesOf(state: State | undefined): Map<string, string> {
   return new Map([
     ...(state?.orphans ?? []).map(({ id, address }) => [id, `${address} (orphan)`] as const),
@@ -188,30 +188,32 @@ interface RecordsWanted {
   readonly filters: readonly CallCondition[];
   readonly opened: OpenWorkspace;
   readonly client: PlatformClient;
-  /** Set if an address was given, and if the API has no list. */
+  /** Set if an argument is an address, and if the API cannot list the records. */
   readonly state: State | undefined;
   readonly log: Context['log'];
 }
 
 interface RecordsFound {
   readonly records: AsyncIterable<AnyRecord>;
-  /** For a kind that other records mention: ids that the state does not have, with the places that mention them. */
+  /** Set for a kind that other records mention: the ids that are not in the state, and where they are mentioned. */
   readonly mentioned?: MentionsById;
 }
 
-async function recordsOf(recordType: RecordType, reading: RecordsWanted): Promise<RecordsFound> {
-  const { options, filters, client, state, log } = reading;
+async function recordsOf(recordType: RecordType, wanted: RecordsWanted): Promise<RecordsFound> {
+  const { options, filters, client, state, log } = wanted;
   const { id, version } = options;
   const { name } = recordType;
-  const asked = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
+  const requested = id === undefined ? undefined : { name, id: idOf(id, state), given: id };
   const { ofRecord, kind } = recordType;
   if (ofRecord !== undefined && kind !== undefined) {
-    if (asked === undefined)
+    if (requested === undefined)
       throw misuse(`get ${name} needs an id or address`, advice`Example: ${command(`get ${name} ${kind.name}/NAME`)}`);
-    if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...asked, version })) };
-    return { records: foundOr(ofRecord.list(client, asked.id), { ...asked, name: kind.table.name }) };
+    if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...requested, version })) };
+    return { records: withNamedId(ofRecord.list(client, requested.id), { ...requested, name: kind.table.name }) };
   }
-  if (asked !== undefined) return { records: foundOr(only(one(recordType, client, asked)), asked) };
+  if (requested !== undefined) {
+    return { records: withNamedId(only(recordById(recordType, client, requested)), requested) };
+  }
   if (recordType.list !== undefined) {
     const { from, to } = options;
     return {
@@ -227,21 +229,21 @@ async function recordsOf(recordType: RecordType, reading: RecordsWanted): Promis
     };
   }
   if (kind === undefined) throw new Error(`${name} can neither be listed nor found`);
-  return unlisted(kind, reading);
+  return unlisted(kind, wanted);
 }
 
-/** The records of an unlisted kind: first existing ones of the state, then those that other records mention. */
+/** Returns the records of a kind that the API cannot list: first those in the state, then those that other records mention. */
 async function unlisted(kind: Kind, { options, opened, client, state, log }: RecordsWanted): Promise<RecordsFound> {
-  const held = [
+  const entries = [
     ...(state?.resources ?? []),
     ...(state?.orphans ?? []).map((orphan) => [orphan.address, orphan] as const),
   ];
-  const known = [...idsInState(held)].filter((each) => each.kind === kind.name);
+  const known = [...idsInState(entries)].filter((each) => each.kind === kind.name);
   const missed: MissedRecord[] = [];
-  const heard = await mentionedIds(kind, { client, known, since: options.callsFrom, missed });
+  const allMentioned = await mentionedIds(kind, { client, known, since: options.callsFrom, missed });
   for (const { because } of missed) log.warn(`${kind.name}: ${because}`);
   const inState = new Set(known.map(({ id }) => id));
-  const mentioned = new Map([...heard].filter(([id]) => !inState.has(id)).sort(([a], [b]) => (a < b ? -1 : 1)));
+  const mentioned = new Map([...allMentioned].filter(([id]) => !inState.has(id)).sort(([a], [b]) => (a < b ? -1 : 1)));
   const records = readMentioned(kind, [...inState, ...mentioned.keys()], {
     client,
     workspaceId: opened.workspace.workspaceId,
@@ -258,55 +260,61 @@ async function unlisted(kind: Kind, { options, opened, client, state, log }: Rec
 async function versionOf(
   versions: Versions,
   client: PlatformClient,
-  { version, ...asked }: AskedRecord & { readonly version: string },
+  { version, ...requested }: RequestedRecord & { readonly version: string },
 ): Promise<AnyRecord> {
-  const { id, given } = asked;
+  const { id, given } = requested;
   try {
     return await versions.get(client, id, version === 'latest' ? version : Number(version));
   } catch (cause) {
-    if (!isGone(cause)) throw cause;
+    if (!isMissing(cause)) throw cause;
     const which = version === 'latest' ? 'published version' : `version ${version}`;
-    throw new UserError(`${called(asked)} has no ${which}`, {
+    throw new UserError(`${nameOf(requested)} has no ${which}`, {
       hint: advice`Run ${command(`get versions ${given}`)} to list its versions.`,
       cause,
     });
   }
 }
 
-async function one(recordType: RecordType, client: PlatformClient, asked: AskedRecord): Promise<AnyRecord> {
-  const { name, id } = asked;
+async function recordById(
+  recordType: RecordType,
+  client: PlatformClient,
+  requested: RequestedRecord,
+): Promise<AnyRecord> {
+  const { name, id } = requested;
   if (recordType.get !== undefined) return recordType.get(client, id);
   const { label = 'id' } = recordType;
   for await (const record of recordType.list?.(client, {}) ?? [])
     if (String(record.id) === id || record[label] === id) return record;
-  throw missing(asked, advice`Run ${command(`get ${name}`)} to list them.`);
+  throw missing(requested, advice`Run ${command(`get ${name}`)} to list them.`);
 }
 
-interface AskedRecord {
+interface RequestedRecord {
+  /** The name of the record type. */
   readonly name: string;
   readonly id: string;
+  /** The id or address that the user typed. */
   readonly given: string;
 }
 
-function called({ id, given }: AskedRecord): string {
+function nameOf({ id, given }: RequestedRecord): string {
   return namedId(id, given === id ? undefined : given);
 }
 
-/** Names a missing record by its id instead of its path. */
-async function* foundOr(records: AsyncIterable<AnyRecord>, asked: AskedRecord): AsyncGenerator<AnyRecord> {
+/** Replaces the error about a missing record, which names its path, with one that names its id. */
+async function* withNamedId(records: AsyncIterable<AnyRecord>, requested: RequestedRecord): AsyncGenerator<AnyRecord> {
   try {
     yield* records;
   } catch (cause) {
-    throw isGone(cause) ? missing(asked, 'Check the id and the workspace.', cause) : cause;
+    throw isMissing(cause) ? missing(requested, 'Check the id and the workspace.', cause) : cause;
   }
 }
 
-function missing(asked: AskedRecord, hint: Advice, cause?: unknown): UserError {
-  const message = `${called(asked)} not found among the ${asked.name} of this workspace`;
+function missing(requested: RequestedRecord, hint: Advice, cause?: unknown): UserError {
+  const message = `${nameOf(requested)} not found among the ${requested.name} of this workspace`;
   return new UserError(message, { hint, cause });
 }
 
-function isGone(error: unknown): boolean {
+function isMissing(error: unknown): boolean {
   return error instanceof PlatformError && error.saysMissing;
 }
 
@@ -314,7 +322,7 @@ async function* only(record: Promise<AnyRecord>): AsyncGenerator<AnyRecord> {
   yield await record;
 }
 
-/** The id of an address in the state; any other text is an id. */
+/** Returns the id of an address in the state. Any other text is returned unchanged, because it is an id. */
 function idOf(given: string, state: State | undefined): string {
   if (parseAddress(given) === undefined || state === undefined) return given;
   const entry = state.resources.get(given);
@@ -322,7 +330,7 @@ function idOf(given: string, state: State | undefined): string {
   throw unknownInState(given, state.resources.keys());
 }
 
-/** True if a field of the table contains record ids, for which addresses may be given. */
+/** Returns true if the field contains record ids, so that the user may give an address as its value. */
 function holdsIds({ columns }: RecordType, { field }: Pick<CallCondition, 'field'>): boolean {
   return columns.some((column) => column.field === field && column.as === 'reference');
 }

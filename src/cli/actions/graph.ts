@@ -6,7 +6,7 @@ import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/
 import { openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
 
-/** Loaded on use: only pictures need the layout. */
+/** The renderers are loaded on use, because only images need the layout. */
 const formats = {
   mermaid: async () => (await import('../../output/graph/graph-text.ts')).graphMermaid,
   dot: async () => (await import('../../output/graph/graph-text.ts')).graphDot,
@@ -23,10 +23,10 @@ interface GraphOptions {
 export async function graph(context: Context, { address: addresses, output, groupBy }: GraphOptions): Promise<void> {
   const opened = await openWorkspace(context, { requireKey: false, requireState: false });
   const { resources } = validOnly(await opened.declared('offline'));
-  const whole = referenceGraph(resources);
-  refuseUnknown(addresses, { known: new Set(whole.nodes.map(({ id }) => id)) });
-  const shown = addresses.length === 0 ? whole : connectedTo(whole, addresses);
-  const grouped = groupedGraph(shown, refuseUnknownLabel(groupBy, shown));
+  const full = referenceGraph(resources);
+  refuseUnknown(addresses, { known: new Set(full.nodes.map(({ id }) => id)) });
+  const shown = addresses.length === 0 ? full : connectedTo(full, addresses);
+  const grouped = groupedGraph(shown, checkedGrouping(groupBy, shown));
   if (groupBy === undefined && grouped.groups.length > 1)
     context.log.info(
       `Grouped by ${grouped.by.replace(':', ' ')} (--group-by changes this). To draw one resource and its connections: voxform graph ADDRESS`,
@@ -39,7 +39,8 @@ export async function graph(context: Context, { address: addresses, output, grou
   context.terminal.out(render(grouped, { workspace: opened.workspace.name, made: context.now() }));
 }
 
-function refuseUnknownLabel(by: GroupBy | undefined, graph: ReferenceGraph): GroupBy | undefined {
+/** @throws UserError if no resource has the label. */
+function checkedGrouping(by: GroupBy | undefined, graph: ReferenceGraph): GroupBy | undefined {
   if (by === undefined || !by.startsWith('label:')) return by;
   const [key, known] = [by.slice('label:'.length), labelKeys(graph)];
   if (known.includes(key)) return by;

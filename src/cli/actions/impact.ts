@@ -29,7 +29,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
   const { address, since, direction, channel, compare, output, failIf = [] } = options;
   const conditions = failIf.map(conditionOf);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Loads the project's secrets, so that they are redacted from texts of the platform.
+  // This loads the secrets of the project, so that they are redacted from the platform's data.
   await opened.declared('lenient');
   const state = await stateToRead(opened);
   const { id, versions } = versionedRecord(address, state);
@@ -69,14 +69,14 @@ function codeFor({ log }: Context, document: ImpactDocument, conditions: readonl
     return ExitCode.ok;
   }
   const unchecked = conditions.filter((condition) => warnOfGaps(condition, document, log));
-  for (const condition of conditions) warnOfUnknown(condition, compared, log);
+  for (const condition of conditions) warnOfUnknownValue(condition, compared, log);
   const met = conditions.filter((condition) => isMet(condition, compared));
   for (const { text } of met) log.warn(`--fail-if ${text} is met`);
   if (met.length > 0) return ExitCode.changes;
   return unchecked.length > 0 ? ExitCode.error : ExitCode.ok;
 }
 
-/** True if the condition cannot be checked because too many values are unreadable. */
+/** Warns about values that cannot be read. Returns true if there are so many that the condition cannot be checked. */
 function warnOfGaps(condition: FailCondition, document: ImpactDocument, log: Context['log']): boolean {
   const gaps = gapsOf(condition, document);
   const { text, field } = condition;
@@ -90,8 +90,8 @@ function warnOfGaps(condition: FailCondition, document: ImpactDocument, log: Con
   return gaps.some(({ decides }) => decides);
 }
 
-/** A misspelt value would always pass. */
-function warnOfUnknown({ text, field, value }: FailCondition, compared: Compared, log: Context['log']): void {
+/** Warns about a value that no call has, because a condition with a misspelt value is never met. */
+function warnOfUnknownValue({ text, field, value }: FailCondition, compared: Compared, log: Context['log']): void {
   if (value === undefined || shareIn(compared, field as ShareField, value) !== undefined) return;
   const known = Object.keys(compared.shares[field as ShareField]);
   log.warn(`--fail-if ${text}: no call has ${field}=${value}${didYouMean(value, known)}`);

@@ -34,7 +34,7 @@ async function importRecord(
   if (typeof kind === 'string') throw misuse(kind);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
-  // Loads the secrets before any text of the platform is shown.
+  // This loads the secrets of the project, so that they are redacted from the platform's data.
   const { resources } = await opened.declared('lenient');
   const outcome = await withSession(opened, { operation: 'import', options }, ({ session, client }) =>
     importById({ address, id, kind, client, workspaceId, session, now: context.now }),
@@ -57,20 +57,20 @@ async function importFile(context: Context, file: string, options: ImportOptions
   const { resources } = await opened.declared('lenient');
   const fresh = await withSession(opened, { operation: 'import', options }, async ({ session, client }) => {
     const concurrency = opened.concurrency(options);
-    const taking: RowsImport = { session, client, workspaceId, concurrency, now: context.now };
-    const checked = await checkRows(rows, taking);
-    const wrong = [...problems, ...checked.problems].sort((a, b) => a.line - b.line);
-    if (wrong.length > 0) {
-      throw new InvalidRows(wrong.map((each) => ({ severity: 'error', code: 'bad-row', file, ...each })));
+    const rowsImport: RowsImport = { session, client, workspaceId, concurrency, now: context.now };
+    const checked = await checkRows(rows, rowsImport);
+    const allProblems = [...problems, ...checked.problems].sort((a, b) => a.line - b.line);
+    if (allProblems.length > 0) {
+      throw new InvalidRows(allProblems.map((each) => ({ severity: 'error', code: 'bad-row', file, ...each })));
     }
     await recordClaims(
       checked.fresh.map((row) => claimOf(row.address, row.id)),
-      taking,
+      rowsImport,
     );
     return checked.fresh;
   });
-  const held = rows.length - fresh.length;
-  const more = held === 0 ? '' : ` ${held} ${held === 1 ? 'was' : 'were'} already managed.`;
+  const managed = rows.length - fresh.length;
+  const more = managed === 0 ? '' : ` ${managed} ${managed === 1 ? 'was' : 'were'} already managed.`;
   const command = commandFor('voxform plan', opened.selection);
   context.terminal.out(`${fresh.length} imported.${more} Run ${command} to see how they differ.\n`);
   const declared = claimedBy(resources);
@@ -83,12 +83,14 @@ async function importFile(context: Context, file: string, options: ImportOptions
 function warnUndeclared({ log }: Context, addresses: readonly string[]): void {
   const [first, ...more] = addresses;
   if (first === undefined) return;
-  const [what, them, records] =
+  const [subject, pronoun, records] =
     more.length === 0 ? [first, 'one', 'record'] : [`${first} and ${more.length} more`, 'them', 'records'];
-  log.warn(`no manifest declares ${what} yet: write ${them} before the next apply, or it releases the ${records}`);
+  log.warn(
+    `no manifest declares ${subject} yet: write ${pronoun} before the next apply, or it releases the ${records}`,
+  );
 }
 
-/** The addresses whose records the next apply keeps: declared ones, and those of renamed resources. */
+/** Returns the declared addresses and the previous ones of renamed resources. The next apply keeps their records. */
 function claimedBy(resources: readonly Resource[]): ReadonlySet<string> {
   return new Set(
     resources.flatMap(({ address, kind, previousNames }) => [

@@ -19,17 +19,17 @@ import {
 } from './ci-workflow.ts';
 import { cancelled } from './confirm.ts';
 
-interface Given {
+interface InitFlags {
   readonly dir: string;
   readonly install?: Installation;
 }
 
-/** Writes a new project into a folder. Existing files are unchanged. */
-export async function init(context: Context, { dir: folder, install }: Given): Promise<number> {
+/** Writes a new project to a folder. Existing files are unchanged. */
+export async function init(context: Context, { dir: folder, install }: InitFlags): Promise<number> {
   const target = path.resolve(context.cwd, folder);
-  const known = projectFileIn(target);
-  if (known !== undefined) {
-    throw new UserError(`${path.join(folder, known)} already exists; nothing was written`, {
+  const existing = projectFileIn(target);
+  if (existing !== undefined) {
+    throw new UserError(`${path.join(folder, existing)} already exists; nothing was written`, {
       hint: 'Choose another folder: voxform init DIR',
     });
   }
@@ -62,7 +62,7 @@ export async function init(context: Context, { dir: folder, install }: Given): P
     [path.join(target, '.gitignore'), files.get('.gitignore')],
     [path.join(root, GITLAB_FILE), ci.get(GITLAB_FILE)],
   ] as const) {
-    const missing = text === undefined ? [] : await linesMissing(file, text);
+    const missing = text === undefined ? [] : await missingLines(file, text);
     if (missing.length === 0) continue;
     out('');
     out(`Add to ${shown(file)}:`);
@@ -86,15 +86,15 @@ export async function init(context: Context, { dir: folder, install }: Given): P
 }
 
 /**
- * The quickstart example with its schemas, and settings for editor and Git, by path in the project.
- * @param isShared true if the state is in the repository, for every clone.
+ * Returns the files of a new project by path: the quickstart example, its schemas, and the settings of editor and Git.
+ * @param isShared true if all clones share the state, which is in a ref of the repository.
  */
 async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
   const files = new Map<string, string>(await settingsFiles(isShared));
   const example = 'examples/quickstart';
   for (const name of packageFiles(example)) {
     if (path.basename(name) === 'README.md' || name.startsWith('.')) continue;
-    files.set(name, withOwnSchemas(packageText(`${example}/${name}`), name));
+    files.set(name, withProjectSchemas(packageText(`${example}/${name}`), name));
   }
   const project = files.get(PROJECT_FILE);
   if (isShared && project !== undefined) files.set(PROJECT_FILE, withSharedState(project));
@@ -102,9 +102,9 @@ async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
 }
 
 interface Repository {
-  /** Undefined outside of repositories. */
+  /** The root folder; undefined if the project is not in a repository. */
   readonly root?: string | undefined;
-  /** The remote that has the state by default, and that every clone in CI has. */
+  /** The URL of the remote `origin`, which stores the state by default and which every clone in CI has. */
   readonly origin?: string | undefined;
 }
 
@@ -112,22 +112,23 @@ async function repositoryOf(folder: string, env: Context['env']): Promise<Reposi
   let cwd = folder;
   while (!existsSync(cwd)) cwd = path.dirname(cwd);
   const call = { env: gitEnvironment(env), cwd, signal: new AbortController().signal };
-  const asked = (...args: string[]) =>
+  const gitOutput = (...args: string[]) =>
     runGit(args, call).then(
       ({ code, out }) => (code === 0 ? out.toString().trim() : undefined),
       () => undefined,
     );
-  const up = await asked('rev-parse', '--show-cdup');
+  const up = await gitOutput('rev-parse', '--show-cdup');
   const root = up === undefined ? undefined : path.resolve(cwd, up);
-  return { root, origin: root === undefined ? undefined : await asked('remote', 'get-url', 'origin') };
+  return { root, origin: root === undefined ? undefined : await gitOutput('remote', 'get-url', 'origin') };
 }
 
-/** The example uses the schemas of the package; a project has its own copy. */
-function withOwnSchemas(text: string, name: string): string {
+/** Makes a file of the example refer to the project's own copy of the schemas instead of the package's schemas. */
+function withProjectSchemas(text: string, name: string): string {
   const up = '../'.repeat(name.split('/').length - 1);
   return text.replace(/(\$schema=)(?:\.\.\/)*schemas\//, `$1${up}schemas/`);
 }
 
+/** Writes a file. Returns false if it already exists. */
 async function writeNew(file: string, text: string): Promise<boolean> {
   try {
     await makeFolders(path.dirname(file));
@@ -136,8 +137,8 @@ async function writeNew(file: string, text: string): Promise<boolean> {
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST' && (await exists(file))) return false;
     if (!(cause instanceof Error)) throw cause;
-    const isNowhere = 'code' in cause && cause.code === 'ENOENT';
-    const reason = isNowhere ? 'cannot create a folder there' : reasonOf(cause);
+    const lacksFolder = 'code' in cause && cause.code === 'ENOENT';
+    const reason = lacksFolder ? 'cannot create a folder there' : reasonOf(cause);
     throw new UserError(`cannot write ${file}: ${reason}`, {
       hint: 'Choose a writable folder: voxform init DIR',
       cause,
@@ -145,10 +146,10 @@ async function writeNew(file: string, text: string): Promise<boolean> {
   }
 }
 
-/** The patterns that the file lacks. */
-async function linesMissing(file: string, text: string): Promise<string[]> {
-  const has = new Set((await readFile(file, 'utf8')).split(/\r?\n/));
-  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !has.has(line));
+/** Returns the lines of the text, without comments, that the file lacks. */
+async function missingLines(file: string, text: string): Promise<string[]> {
+  const existing = new Set((await readFile(file, 'utf8')).split(/\r?\n/));
+  return text.split('\n').filter((line) => line !== '' && !line.startsWith('#') && !existing.has(line));
 }
 
 async function exists(file: string): Promise<boolean> {
@@ -159,8 +160,8 @@ async function exists(file: string): Promise<boolean> {
 }
 
 /**
- * The files of a project besides its manifests, by path.
- * @param isShared true if the state is in the repository, for every clone.
+ * Returns the schemas and the settings of editor and Git for a project, by path.
+ * @param isShared true if all clones share the state, which is in a ref of the repository.
  */
 export async function settingsFiles(isShared: boolean): Promise<[path: string, text: string][]> {
   const schemas = ['schemas/manifest.schema.json', 'schemas/project.schema.json'];
@@ -196,7 +197,8 @@ ${state}`;
 }
 
 /**
- * The project file of the example, with the state in the repository. The emulator's state stays local, because its records are not kept.
+ * Makes the project file of the example keep the state in the repository. The state of the emulator stays local, because the emulator
+ * loses its records when it stops.
  */
 function withSharedState(projectFile: string): string {
   return projectFile

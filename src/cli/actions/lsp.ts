@@ -4,12 +4,12 @@ import type { Context } from '../context.ts';
 import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 
 interface LspOptions extends PolicyFlags {
-  /** False to ignore `.env` beside project files. */
+  /** False if the `.env` of a project must not be read. */
   readonly envFile?: boolean;
   readonly secrets: boolean;
 }
 
-/** Serves an editor over the standard streams until it disconnects. */
+/** Runs the language server over stdin and stdout until the editor disconnects. */
 export async function lsp(given: Context, options: LspOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
   const { terminal, env, workspace, cacheFolder, policies, interrupts, redactor } = context;
@@ -21,7 +21,7 @@ export async function lsp(given: Context, options: LspOptions): Promise<number> 
     readsSecrets: options.secrets,
     user: process.getuid?.(),
     workspace,
-    // An absolute path means the same in every project.
+    // The paths are absolute because the editor may open several projects.
     policies: policies && { ...policies, files: policies.files.map(({ path }) => ({ path, file: path })) },
     cacheFolder,
     signal: interrupts.stop,

@@ -60,8 +60,8 @@ export async function showState(context: Context, { address }: { readonly addres
   const state = await (await openWithoutKey(context)).state();
   requireKnown(address, state);
   const pending = state.pending.get(address);
-  const shown = { address, ...state.resources.get(address), ...(pending !== undefined && { pending }) };
-  context.terminal.out(jsonText(shown));
+  const entry = { address, ...state.resources.get(address), ...(pending !== undefined && { pending }) };
+  context.terminal.out(jsonText(entry));
 }
 
 function openWithoutKey(context: Context): Promise<OpenWorkspace> {
@@ -71,9 +71,11 @@ function openWithoutKey(context: Context): Promise<OpenWorkspace> {
 export async function unlockState(context: Context, { id }: { readonly id: string }): Promise<void> {
   const { store } = await openWithoutKey(context);
   const runs = await store.history().catch(() => []);
-  const named = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
-  // Ids of locks taken within a minute may have the same prefix.
-  if (named.length > 1) throw new UserError(`${named.length} runs begin with ${id}: ${named.slice(0, 5).join(', ')}`);
+  const matches = runs.filter(({ run }) => run.startsWith(id)).map(({ run }) => run);
+  // The ids of locks that were taken within a minute may have the same prefix.
+  if (matches.length > 1) {
+    throw new UserError(`${matches.length} runs begin with ${id}: ${matches.slice(0, 5).join(', ')}`);
+  }
   context.terminal.out(`Released the lock of ${describedHolder(await store.unlock(id))}.\n`);
 }
 
@@ -127,7 +129,7 @@ export async function removeFromState(
   }
 }
 
-/** Prints the current state, including the journal of a killed run. */
+/** Prints the current state. It includes the journal that a killed run left. */
 export async function pullState(context: Context, { sealed = false }: { readonly sealed?: boolean }): Promise<void> {
   const opened = await openWithoutKey(context);
   const { store } = opened;
@@ -155,7 +157,7 @@ function notSealable(): UserError {
 export const sealState = (context: Context, flags: LockOptions) => convertState(context, flags, 'sealed');
 export const unsealState = (context: Context, flags: LockOptions) => convertState(context, flags, 'plain');
 
-/** Stores the state in another form, with its backups and its history. */
+/** Encrypts or decrypts the state, with its backups and its history. */
 async function convertState(context: Context, options: LockOptions, form: 'sealed' | 'plain'): Promise<void> {
   const opened = await openWithoutKey(context);
   const { state } = opened.workspace;
@@ -187,8 +189,8 @@ export async function pushStateFile(context: Context, { file, ...flags }: FileFl
       cause,
     });
   });
-  const plain = await opened.seal.openedFile(bytes, file);
-  const parsed = parseEdited(plain, file, 'Use another copy. The state was not changed.');
+  const decrypted = await opened.seal.openedFile(bytes, file);
+  const parsed = parseEdited(decrypted, file, 'Use another copy. The state was not changed.');
   const document = await opened.seal.openedCopy(parsed, file);
   const pushed = await pushState(opened.store, {
     document,
@@ -231,14 +233,14 @@ export async function moveStateHere(
   { from, ...lock }: LockOptions & { readonly from: string },
 ): Promise<void> {
   const opened = await openWithoutKey(context);
-  const place = await placeFrom(from, context, opened);
+  const location = await locationFrom(from, context, opened);
   const { store, workspace } = opened;
-  if (isSameState(place, workspace.state)) {
+  if (isSameState(location, workspace.state)) {
     throw new UserError(`${store.location} is already the state of this workspace`, {
       hint: 'Pass another state with --from, or change `state` of the workspace first.',
     });
   }
-  const source = opened.storeAt(place);
+  const source = opened.storeAt(location);
   const session = opened.sessionOptions('state move', lock);
   try {
     const { records, serial } = await moveState({ from: source, to: store, session });
@@ -273,8 +275,11 @@ export async function initState(
   context.terminal.out(`Created an empty state at ${store.location}.\n`);
 }
 
-/** The name of a backend, a path, or settings as in the project file. */
-async function placeFrom(
+/**
+ * Returns the location of a state.
+ * @param from the name of a backend, the path of a file, or settings as in the project file.
+ */
+async function locationFrom(
   from: string,
   { cwd, env, commandLineEnv = env }: Context,
   { project, workspace }: OpenWorkspace,

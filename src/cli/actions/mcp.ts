@@ -8,14 +8,14 @@ import type { Context } from '../context.ts';
 import { type PolicyFlags, withPolicyFiles } from '../flags.ts';
 
 /**
- * Serves an assistant over the standard streams until it disconnects. The assistant may change every file of the project, so none of them is
- * run once it is served.
+ * Runs the MCP server over stdin and stdout until the assistant disconnects. The assistant may change every file of the project, so no
+ * program in the project is run after startup.
  */
 export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
   const { projectFolder, interrupts, terminal } = given;
   const env = projectFolder === undefined ? given.env : withoutPrograms(given.env, realPath(projectFolder));
   const kept = await SettingsAtStart.read(given, env);
-  // Libraries of object stores start programs with the environment of the process.
+  // The client libraries of object stores start programs with the environment of this process.
   if (env.PATH !== undefined) process.env.PATH = env.PATH;
   const isReadable = await serveAssistant(withPolicyFiles({ ...given, env, kept }, flags));
   // An open stdin would keep the process running.
@@ -24,18 +24,18 @@ export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
 }
 
 /**
- * The environment without folders of the project in PATH, such as node_modules/.bin.
- * @throws UserError if voxform itself is in the project, and loads further parts of it when they are needed.
+ * Returns the environment without the project's own folders in PATH, such as node_modules/.bin.
+ * @throws UserError if voxform is installed in the project, because it loads parts of its code on use.
  */
 function withoutPrograms(env: Context['env'], root: string): Context['env'] {
-  const isOwn = (file: string) => isInside(realPath(file), root);
-  // The executable has all its parts inside.
-  const parts = isExecutable ? [] : [import.meta.dirname];
-  if ([process.execPath, ...parts].some(isOwn)) {
+  const isInProject = (file: string) => isInside(realPath(file), root);
+  // The executable contains all code. A package loads it from this folder.
+  const codeFolders = isExecutable ? [] : [import.meta.dirname];
+  if ([process.execPath, ...codeFolders].some(isInProject)) {
     throw new UserError('voxform is installed in the project, where an assistant can change it', {
       hint: 'Install it outside of the project: npm install --global voxform',
     });
   }
-  const folders = env.PATH?.split(path.delimiter).filter((folder) => path.isAbsolute(folder) && !isOwn(folder));
+  const folders = env.PATH?.split(path.delimiter).filter((folder) => path.isAbsolute(folder) && !isInProject(folder));
   return { ...env, PATH: folders?.join(path.delimiter) };
 }

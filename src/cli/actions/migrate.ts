@@ -61,11 +61,13 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
   const common = { context, ends, live, names, globs: { include, exclude }, options, onRead: progress.read };
   try {
     if (options.dryRun) {
-      return await to.withClient(options, async (client) => show({ ...common, client, state: await stateToRead(to) }));
+      return await to.withClient(options, async (client) =>
+        printPreview({ ...common, client, state: await stateToRead(to) }),
+      );
     }
     await checkStateInCi(to);
     return await withSession(to, { operation: 'migrate', options }, ({ session, client }) =>
-      run({ ...common, client, state: session.state }, session),
+      execute({ ...common, client, state: session.state }, session),
     );
   } finally {
     await live?.discard();
@@ -77,7 +79,7 @@ function refuseConflicts({ workspaces }: Context, { batch, maxFailures }: Migrat
   if (batch === undefined && maxFailures !== undefined) throw misuse('--max-failures needs --batch');
 }
 
-/** The records of the old workspace; undefined if the project's manifests describe it. */
+/** Exports the source workspace to manifests. Returns undefined if the migration uses the project's own manifests. */
 async function liveSource(
   context: Context,
   ends: MigrationWorkspaces,
@@ -88,8 +90,8 @@ async function liveSource(
   const hasManifests = desired.resources.length > 0;
   if (!hasManifests && options.source !== 'live') await refuseSkipped(ends, desired);
   const given = await givenIds(context, options);
-  const isBegun = hasManifests && existsSync(path.join(to.project.root, mapPath(options)));
-  if (options.source === 'manifests' || isBegun || (options.source === undefined && hasManifests)) {
+  const isResumed = hasManifests && existsSync(path.join(to.project.root, mapPath(options)));
+  if (options.source === 'manifests' || isResumed || (options.source === undefined && hasManifests)) {
     if (options.source === 'live' || given.length > 0)
       context.log.info(`Using the manifests of ${options.from}; the live workspace is not read.`);
     return undefined;
@@ -104,7 +106,7 @@ async function liveSource(
   }
 }
 
-/** A workspace that skips all manifests was released, so it is not read like one without manifests. */
+/** Refuses a workspace that all manifests skip. Its records were released, so it must not be exported like one without manifests. */
 async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desired: Desired): Promise<void> {
   validOnly(desired);
   const { name } = from.workspace;
@@ -114,24 +116,24 @@ async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desire
   });
 }
 
-type Moving = MigrationInput & { readonly context: Context; readonly options: MigrateOptions };
+type MigrationRun = MigrationInput & { readonly context: Context; readonly options: MigrateOptions };
 
-/** Prints the actions without executing them. */
-async function show(running: Moving): Promise<number> {
-  const outlook = await look(running);
-  tellBefore(running, outlook);
-  tellAfter(running, outlook, undefined);
-  return outlook.planned === undefined ? ExitCode.error : ExitCode.ok;
+/** Prints the actions of the migration without executing them. */
+async function printPreview(migrationRun: MigrationRun): Promise<number> {
+  const preview = await previewWithProgress(migrationRun);
+  printBefore(migrationRun, preview);
+  printAfter(migrationRun, preview, undefined);
+  return preview.planned === undefined ? ExitCode.error : ExitCode.ok;
 }
 
-async function run(running: Moving, session: StateSession): Promise<number> {
-  const { context, live, options, ends } = running;
+async function execute(migrationRun: MigrationRun, session: StateSession): Promise<number> {
+  const { context, live, options, ends } = migrationRun;
   const { interrupts, log } = context;
-  const outlook = await look(running);
-  const { prepared, planned } = outlook;
-  tellBefore(running, outlook);
+  const preview = await previewWithProgress(migrationRun);
+  const { prepared, planned } = preview;
+  printBefore(migrationRun, preview);
   if (planned === undefined) {
-    tellAfter(running, outlook, undefined);
+    printAfter(migrationRun, preview, undefined);
     return ExitCode.error;
   }
   const { document } = planned.plan;
@@ -151,25 +153,25 @@ async function run(running: Moving, session: StateSession): Promise<number> {
       return cancelled(context, { what: 'migration', session });
   }
   const progress = beginWriting(context, changes);
-  const report = await runMigration(running, { session, prepared, planned, onEvent: progress.apply });
+  const report = await runMigration(migrationRun, { session, prepared, planned, onEvent: progress.apply });
   progress.clear();
-  tellAfter(running, outlook, report);
+  printAfter(migrationRun, preview, report);
   log.info(`Map of old to new ids: ${mapPath(options)}`);
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   return [...report.results.values()].every(({ status }) => status === 'done') ? ExitCode.ok : ExitCode.error;
 }
 
-async function look(running: Moving): Promise<MigrationPreview> {
-  const progress = progressFor(running.context);
+async function previewWithProgress(migrationRun: MigrationRun): Promise<MigrationPreview> {
+  const progress = progressFor(migrationRun.context);
   try {
-    return await previewMigration({ ...running, onRead: progress.read });
+    return await previewMigration({ ...migrationRun, onRead: progress.read });
   } finally {
     progress.clear();
   }
 }
 
-function migrationOf(
-  { context, ends, options }: Moving,
+function reportedMigration(
+  { context, ends, options }: MigrationRun,
   { planned, before, files }: MigrationPreview,
 ): Omit<Migration, 'after' | 'report'> {
   const { full = context.verbose } = options;
@@ -185,21 +187,21 @@ function migrationOf(
   };
 }
 
-/** The result itself if results are text, otherwise only for the person who is asked. */
-function tellBefore(running: Moving, outlook: MigrationPreview): void {
-  const { context, options } = running;
+/** Prints the migration before it is executed. If the output format is not text, it goes to stderr, and only if approval is needed. */
+function printBefore(migrationRun: MigrationRun, preview: MigrationPreview): void {
+  const { context, options } = migrationRun;
   const { terminal } = context;
-  const migration = { ...migrationOf(running, outlook), after: [], report: undefined };
+  const migration = { ...reportedMigration(migrationRun, preview), after: [], report: undefined };
   if (options.output === 'text') terminal.out(migrationText(migration, terminal.style));
   else if (!options.autoApprove && !options.dryRun && terminal.canAsk)
     terminal.err(migrationText(migration, terminal.errorStyle));
 }
 
-function tellAfter(running: Moving, outlook: MigrationPreview, report: ApplyReport | undefined): void {
-  const { context, ends, live, options } = running;
-  const { prepared } = outlook;
+function printAfter(migrationRun: MigrationRun, preview: MigrationPreview, report: ApplyReport | undefined): void {
+  const { context, ends, live, options } = migrationRun;
+  const { prepared } = preview;
   const { terminal, log } = context;
-  const common = migrationOf(running, outlook);
+  const common = reportedMigration(migrationRun, preview);
   const { plan } = common;
   const after = plan === undefined ? [] : remainingManualSteps(prepared, { document: plan, ends, report });
   const migration = { ...common, after, report };

@@ -28,15 +28,15 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
   const opened = await openWorkspace(context, { requireKey: options.check ?? false });
   const state = await opened.state();
   const { orphans: listed } = state;
-  const wanted = options.all ? listed : openOrphans(state);
+  const selected = options.all ? listed : openOrphans(state);
   const { log } = context;
-  if (wanted.length === 0 && options.output === 'text') {
-    const more = listed.length - wanted.length;
+  if (selected.length === 0 && options.output === 'text') {
+    const more = listed.length - selected.length;
     log.info(more === 0 ? 'No orphans.' : `No open orphans; --all lists ${more} closed.`);
     return ExitCode.ok;
   }
-  if (options.check) return check(context, opened, { options, wanted });
-  print(context, opened, { ...options, known: wanted.map((orphan) => ({ ...orphan, exists: null })) });
+  if (options.check) return check(context, opened, { options, selected });
+  print(context, opened, { ...options, statuses: selected.map((orphan) => ({ ...orphan, exists: null })) });
   return ExitCode.ok;
 }
 
@@ -44,28 +44,28 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
 async function check(
   context: Context,
   opened: OpenWorkspace,
-  { options, wanted }: { readonly options: OrphansOptions; readonly wanted: readonly Orphan[] },
+  { options, selected }: { readonly options: OrphansOptions; readonly selected: readonly Orphan[] },
 ): Promise<number> {
   const { workspaceId } = opened.workspace;
-  let { looked, isTrusted } = await opened.withClient(options, async (client) => {
-    const looking: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
-    const looked: readonly OrphanStatus[] = await checkOrphans(wanted, looking);
-    return { looked, isTrusted: await isRightPlatform(looked, await opened.stateWithoutWarnings(), looking) };
+  let { statuses, isTrusted } = await opened.withClient(options, async (client) => {
+    const reads: RecordReads = { client, workspaceId, concurrency: opened.concurrency(options) };
+    const statuses: readonly OrphanStatus[] = await checkOrphans(selected, reads);
+    return { statuses, isTrusted: await isRightPlatform(statuses, await opened.stateWithoutWarnings(), reads) };
   });
-  const gone = looked.filter(({ exists, closed }) => exists === false && closed === undefined);
-  if (options.output === 'text') print(context, opened, { ...options, known: looked });
+  const missing = statuses.filter(({ exists, closed }) => exists === false && closed === undefined);
+  if (options.output === 'text') print(context, opened, { ...options, statuses });
   const { exitCode } = context.interrupts;
-  if (gone.length > 0 && !isTrusted) {
+  if (missing.length > 0 && !isTrusted) {
     context.log.warn('nothing was closed: none of the managed records exists either. Check the API key and base_url.');
-  } else if (gone.length > 0 && exitCode === undefined) {
+  } else if (missing.length > 0 && exitCode === undefined) {
     const closed = { because: 'deleted', since: context.now().toISOString() } as const;
-    const closing = gone.map(({ exists, ...orphan }) => ({ ...orphan, closed }));
+    const closing = missing.map(({ exists, ...orphan }) => ({ ...orphan, closed }));
     const done = new Set(await closeInState(opened, closing, options));
-    for (const { address, id } of gone.filter((each) => done.has(each.id)))
+    for (const { address, id } of missing.filter((each) => done.has(each.id)))
       context.log.info(`Closed ${address} (${id}): missing from the platform.`);
-    looked = looked.map((each) => (done.has(each.id) ? { ...each, closed } : each));
+    statuses = statuses.map((each) => (done.has(each.id) ? { ...each, closed } : each));
   }
-  if (options.output === 'json') print(context, opened, { ...options, known: looked });
+  if (options.output === 'json') print(context, opened, { ...options, statuses });
   return exitCode ?? ExitCode.ok;
 }
 
@@ -82,18 +82,22 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
   const { orphans: listed } = await opened.state();
   const closed = { because, since: context.now().toISOString() };
   const open = openOrphans({ orphans: listed });
-  const before = new Set(all ? open : ids.flatMap((given) => namedBy(given, listed)));
-  if (before.size === 0) context.log.info('No open orphans.');
-  const closing = [...before].map((orphan) => ({ ...orphan, closed }));
+  const selected = new Set(all ? open : ids.flatMap((given) => orphansMatching(given, listed)));
+  if (selected.size === 0) context.log.info('No open orphans.');
+  const closing = [...selected].map((orphan) => ({ ...orphan, closed }));
   const done = new Set(await closeInState(opened, closing, options));
-  for (const { address, id, closed: earlier } of before) {
-    const instead = earlier === undefined || earlier.because === because ? '' : ` (was ${earlier.because})`;
-    if (done.has(id)) context.terminal.out(`Closed ${address} (${id}): ${because}${instead}.\n`);
+  for (const { address, id, closed: earlier } of selected) {
+    const previous = earlier === undefined || earlier.because === because ? '' : ` (was ${earlier.because})`;
+    if (done.has(id)) context.terminal.out(`Closed ${address} (${id}): ${because}${previous}.\n`);
   }
 }
 
-/** The orphans that an argument names: by glob, only open ones; by id, all; by address, open ones or else closed ones. */
-function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
+/**
+ * Returns the orphans that an argument selects. A glob selects only open ones, an id all, and an address the open one or else the closed
+ * one.
+ * @throws UserError if no orphan matches, or if several have the address.
+ */
+function orphansMatching(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   if (isGlob(given)) {
     const open = openOrphans({ orphans: listed });
     const matches = new Set(matching(given, new Set(open.map(({ address }) => address)), 'orphans close'));
@@ -103,9 +107,9 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
   if (byId.length > 0) return byId;
   const all = listed.filter(({ address }) => address === given);
   const open = openOrphans({ orphans: all });
-  const meant = open.length > 0 ? open : all;
-  if (meant.length === 1) return meant;
-  const ids = meant.map(({ id }) => id);
+  const matches = open.length > 0 ? open : all;
+  if (matches.length === 1) return matches;
+  const ids = matches.map(({ id }) => id);
   if (ids.length > 0) {
     const which = open.length > 0 ? 'open' : 'closed';
     throw new UserError(`${given} has ${ids.length} ${which} orphans: ${ids.join(', ')}`, { hint: 'Give the id.' });
@@ -119,10 +123,10 @@ function namedBy(given: string, listed: readonly Orphan[]): readonly Orphan[] {
 function print(
   { terminal }: Context,
   { workspace }: OpenWorkspace,
-  { output, all = false, known }: OrphansOptions & { readonly known: readonly OrphanStatus[] },
+  { output, all = false, statuses }: OrphansOptions & { readonly statuses: readonly OrphanStatus[] },
 ) {
   const dashboard = dashboardOf(workspace);
-  const linked = known.map((orphan) => {
+  const linked = statuses.map((orphan) => {
     const url = recordUrl({ dashboard }, orphan);
     return { ...orphan, ...(url !== undefined && { url }) };
   });

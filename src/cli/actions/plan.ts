@@ -40,8 +40,8 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
   }
   let isDenied = false;
   const exitCode = await reportEach(context, options, {
-    what: 'plan',
-    async look(opened) {
+    type: 'plan',
+    async compute(opened) {
       const all = { opened, options: { ...options, routes: true } };
       const document = await withPlan(context, all, async (planned, sources) => {
         const { plan } = await withViolations(planned, { ...options, ...all, ...sources });
@@ -72,7 +72,7 @@ function codeFor(documents: readonly PlanDocument[], options: PlanCommandFlags):
   return options.detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
 }
 
-/** Writes a private file, completely or not at all. An existing device or pipe is written to. */
+/** Writes a private file atomically. If the file is a device or a pipe, writes to it instead of replacing it. */
 async function writePrivateFile({ cwd }: Context, file: string, text: string): Promise<void> {
   const target = path.resolve(cwd, file);
   try {
@@ -88,7 +88,7 @@ async function writePrivateFile({ cwd }: Context, file: string, text: string): P
   }
 }
 
-/** Replacing a device or pipe with a file would hide it from other processes. */
+/** Returns true for a device or a pipe, which must not be replaced with a file. */
 async function isStream(file: string): Promise<boolean> {
   const found = await stat(file).catch(() => undefined);
   return found !== undefined && !found.isFile() && !found.isDirectory();

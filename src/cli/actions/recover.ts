@@ -22,7 +22,7 @@ interface RecoverOptions extends PlatformOptions, LockOptions, DiscoveryFlags, J
 export async function recover(context: Context, options: RecoverOptions): Promise<number> {
   const given = await givenIds(context, options);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Loads the secrets before any text of the platform is shown. None has to be set.
+  // This loads the secrets that are set, so that they are redacted from the platform's data.
   const { resources } = validOnly(await opened.declared('lenient'));
   const backups = await opened.store.backups();
   const { state, loss } = await recoverableState(opened, backups);
@@ -52,24 +52,24 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   }
   const isLost = loss !== undefined;
   let answers: Answers;
-  let begins: boolean;
+  let writesState: boolean;
   try {
-    answers = await chosen(context, matches, options);
-    begins = answers.taken.size > 0 || (isLost && (await agreesToBegin(context, options)));
+    answers = await askForRecords(context, matches, options);
+    writesState = answers.taken.size > 0 || (isLost && (await confirmNewState(context, options)));
   } catch (error) {
-    if (!isText) terminal.out(jsonText(recoverJson({ ...recovery, ...none(), selection: opened.selection })));
+    if (!isText) terminal.out(jsonText(recoverJson({ ...recovery, ...noAnswers(), selection: opened.selection })));
     throw error;
   }
   const { taken } = answers;
   const interrupted = context.interrupts.exitCode;
   if (interrupted !== undefined && taken.size === 0) return interrupted;
-  if (begins) {
+  if (writesState) {
     const { lockTimeout, allowOlderState = false } = options;
-    const recording = interrupted === undefined ? opened : uninterrupted(context, opened);
-    const kept = await recordRecovery(recording, { recovery, taken, isLost, lockTimeout, allowOlderState });
-    if (kept !== undefined) context.log.info(`The old state is kept in ${kept}.`);
+    const recorder = interrupted === undefined ? opened : withoutInterrupts(context, opened);
+    const oldState = await recordRecovery(recorder, { recovery, taken, isLost, lockTimeout, allowOlderState });
+    if (oldState !== undefined) context.log.info(`The old state is kept in ${oldState}.`);
   }
-  const unanswered = isLost && begins ? unansweredNow(recovery, taken) : recovery.unanswered;
+  const unanswered = isLost && writesState ? unansweredNow(recovery, taken) : recovery.unanswered;
   const dashboard = dashboardOf(opened.workspace);
   const recovered: Recovered = { ...recovery, ...answers, unanswered, selection: opened.selection, dashboard };
   if (!isText) terminal.out(jsonText(recoverJson(recovered)));
@@ -82,38 +82,41 @@ export async function recover(context: Context, options: RecoverOptions): Promis
   return interrupted;
 }
 
-/** The signal ended the questions. Answers are still recorded. A second signal ends the process. */
-function uninterrupted(context: Context, opened: OpenWorkspace): OpenWorkspace {
+/**
+ * Returns the workspace without its interrupts, because the answers given before a signal are still recorded. A second signal ends the
+ * process.
+ */
+function withoutInterrupts(context: Context, opened: OpenWorkspace): OpenWorkspace {
   const never = new AbortController().signal;
   return new OpenWorkspace({ ...context, interrupts: { stop: never, requests: never } }, opened);
 }
 
 type Answers = Pick<Recovered, 'taken' | 'declined'>;
 
-function none(): Answers {
+function noAnswers(): Answers {
   return { taken: new Map(), declined: new Set() };
 }
 
-/** The records that a person or `--auto-approve` accepts. */
-async function chosen(context: Context, matches: readonly Match[], options: RecoverOptions): Promise<Answers> {
+/** Returns the records that a person or `--auto-approve` accepts. */
+async function askForRecords(context: Context, matches: readonly Match[], options: RecoverOptions): Promise<Answers> {
   const { auto, autoApprove } = options;
   const certain = new Map(
     matches.flatMap(({ resource, certain: one }) => (one === undefined ? [] : [[resource.address, one.id]])),
   );
-  const allCertain = { ...none(), taken: certain };
+  const allCertain = { ...noAnswers(), taken: certain };
   if (autoApprove) return allCertain;
-  const open = auto ? certain.size : matches.filter(({ candidates }) => candidates.length > 0).length;
-  if (open === 0) return none();
+  const questions = auto ? certain.size : matches.filter(({ candidates }) => candidates.length > 0).length;
+  if (questions === 0) return noAnswers();
   const hint = advice`To import certain matches: ${command('recover --auto --auto-approve')}. To import one record: ${command('import ADDRESS ID')}`;
   if (auto) {
     const question = `Import ${plural(certain.size, 'record')}?`;
-    return (await approve(context, { question, verb: 'import', hint })) ? allCertain : none();
+    return (await approve(context, { question, verb: 'import', hint })) ? allCertain : noAnswers();
   }
   if (!context.terminal.canAsk) throw new UserError('approval needs a terminal; nothing was imported', { hint });
-  return oneByOne(context, matches);
+  return askOneByOne(context, matches);
 }
 
-async function oneByOne({ terminal, interrupts }: Context, matches: readonly Match[]): Promise<Answers> {
+async function askOneByOne({ terminal, interrupts }: Context, matches: readonly Match[]): Promise<Answers> {
   const taken = new Map<string, string>();
   const declined = new Set<string>();
   const used = new Set<string>();
@@ -125,8 +128,8 @@ async function oneByOne({ terminal, interrupts }: Context, matches: readonly Mat
       const key = `${kind}/${candidate.id}`;
       if (used.has(key)) continue;
       const isCertain = candidate === certain;
-      const asked = `${address}: is it ${candidate.id}? ${evidenceText(candidate)}`;
-      const question = `\n${terminal.errorStyle.prose(asked)}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
+      const match = `${address}: is it ${candidate.id}? ${evidenceText(candidate)}`;
+      const question = `\n${terminal.errorStyle.prose(match)}\n[y]es / [n]o / [a]ll certain / [q]uit: `;
       const answer = isAll ? (isCertain ? 'y' : 'n') : letterOf(await terminal.ask(question, interrupts.stop));
       if (answer === 'q' || answer === 'a') declined.delete(address);
       if (answer === 'q') return { taken, declined };
@@ -140,8 +143,8 @@ async function oneByOne({ terminal, interrupts }: Context, matches: readonly Mat
   return { taken, declined };
 }
 
-/** No lost record was found. The remaining files are still moved to quarantine, with the user's consent. */
-async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
+/** Asks whether to quarantine an unusable state for which no lost record was found, and to begin a new one. */
+async function confirmNewState(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
   if (autoApprove) return true;
   return approve(context, {
     question: 'Nothing imported. Quarantine the unusable state and continue without it?',
@@ -150,7 +153,7 @@ async function agreesToBegin(context: Context, { autoApprove }: RecoverOptions):
   });
 }
 
-/** y, n, a or q from an answer, abbreviated or not; q without an answer. */
+/** Returns y, n, a or q for a complete or abbreviated answer, q if there is none, and an empty string if it is invalid. */
 function letterOf(given = 'q'): string {
   const answer = given.trim().toLowerCase();
   const letter = answer.charAt(0);

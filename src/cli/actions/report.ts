@@ -14,7 +14,7 @@ import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
 import type { FullFlag, PlanFlags, WorkspacesFlags } from '../flags.ts';
 
-/** Plans all resources in scope, with progress. */
+/** Plans all resources in scope, and shows the progress. */
 export async function planAll(context: Context, planning: Planning): Promise<PlanResult> {
   const progress = progressFor(context);
   const planned = await planWorkspace({ ...planning, onProgress: progress.read });
@@ -22,7 +22,7 @@ export async function planAll(context: Context, planning: Planning): Promise<Pla
   return planned;
 }
 
-/** `writes` is the number of resources that an apply will write. */
+/** @param writes the number of resources that an apply will write. */
 export function progressFor({ terminal, log, quiet, now, onProgress }: Context, writes?: number): Progress {
   if (onProgress !== undefined) return { read: onProgress, apply() {}, clear() {} };
   return createProgress({
@@ -35,7 +35,10 @@ export function progressFor({ terminal, log, quiet, now, onProgress }: Context, 
   });
 }
 
-/** After this call, an interrupt lets requests in flight finish. @param writes the number of resources to be written. */
+/**
+ * Must be called before the first write. After this call, an interrupt lets requests in flight finish.
+ * @param writes the number of resources that will be written.
+ */
 export function beginWriting(context: Context, writes: number): Progress {
   const { interrupts, log } = context;
   interrupts.finishesRequests = true;
@@ -49,7 +52,7 @@ export interface ReportFlags extends FullFlag {
   readonly apiKeyStdin?: boolean;
 }
 
-/** Plans without a lock, for a command that only shows the result, and calls `work` with the plan and its inputs. */
+/** Calls `work` with a plan and its inputs. Takes no lock, because the caller only prints the result. */
 export function withPlan<T>(
   context: Context,
   { opened, options }: { readonly opened: OpenWorkspace; readonly options: PlanningOptions },
@@ -60,7 +63,7 @@ export function withPlan<T>(
   );
 }
 
-/** Prints the report of one or several workspaces in the requested format. */
+/** Prints the report of one or of several workspaces in the requested format. */
 export async function report(
   { terminal, verbose, quiet, now }: Context,
   {
@@ -77,20 +80,20 @@ export async function report(
   terminal.out(isSeveral ? format.several(subject, presentation) : format.report(subject, presentation));
 }
 
-/** @throws UserError if `--even-if-all` is used without its companion flag. */
+/** @throws UserError if `--even-if-all` is used without `--allow-recreate all`. */
 export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
   if (!evenIfAll || allowRecreate.includes('all')) return;
   throw misuse('--even-if-all needs --allow-recreate all');
 }
 
-/** With `--strict`, manual steps are an error. */
+/** Returns the exit code of a plan. With `--strict`, anything that voxform cannot apply is an error. */
 export function strictCode(document: PlanDocument, { strict }: PlanFlags): number {
   const { manual, blocked, unknown } = document.summary;
-  const needsPerson = manual + blocked + unknown > 0 || document.resources.some(isNotApplied);
-  return strict && needsPerson ? ExitCode.error : ExitCode.ok;
+  const isIncomplete = manual + blocked + unknown > 0 || document.resources.some(isNotApplied);
+  return strict && isIncomplete ? ExitCode.error : ExitCode.ok;
 }
 
-/** The requested workspaces if there are several, or all; undefined for one. */
+/** Returns the names of the requested workspaces if there are several, or `all`; undefined if only one is requested. */
 export function severalNamed(
   { workspaces }: Pick<Context, 'workspaces'>,
   { allWorkspaces = false }: WorkspacesFlags,
@@ -107,24 +110,27 @@ export function severalNamed(
 export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
   const names = severalNamed(context, flags);
   if (names === undefined) return;
-  const each =
+  const commands =
     names === 'all'
       ? 'voxform apply --workspace NAME'
       : names.map((name) => `voxform apply --workspace ${name}`).join(', then ');
-  throw misuse('apply takes one workspace at a time', `Review all of them with voxform plan, then apply each: ${each}`);
+  throw misuse(
+    'apply takes one workspace at a time',
+    `Review all of them with voxform plan, then apply each: ${commands}`,
+  );
 }
 
-interface Reported<T> {
+interface WorkspaceResults<T> {
   readonly done: readonly T[];
   readonly failures: readonly WorkspaceFailure[];
 }
 
-/** Runs the work for each workspace in turn. Failures are part of the report; an interrupt ends it. */
+/** Runs the work for each workspace in turn. Returns failures as data, but throws after an interrupt. */
 export async function inEach<T>(
   context: Context,
   names: readonly string[] | 'all',
   work: (opened: OpenWorkspace) => Promise<T>,
-): Promise<Reported<T>> {
+): Promise<WorkspaceResults<T>> {
   const { log, terminal, redactor, verbose, interrupts } = context;
   const { redact } = redactor;
   const done: T[] = [];
@@ -143,32 +149,33 @@ export async function inEach<T>(
   return { done, failures };
 }
 
-interface EachDocument {
-  readonly what: 'plan' | 'drift';
-  look(opened: OpenWorkspace): Promise<PlanDocument>;
+interface ReportedDocument {
+  readonly type: 'plan' | 'drift';
+  compute(opened: OpenWorkspace): Promise<PlanDocument>;
+  /** Returns the exit code. */
   codeFor(documents: readonly PlanDocument[]): number;
 }
 
-/** Runs the work for each requested workspace, reports the results, and returns the exit code. */
+/** Computes the document of each requested workspace, prints the report, and returns the exit code. */
 export async function reportEach(
   context: Context,
   options: WorkspacesFlags & ReportFlags,
-  { what, look, codeFor }: EachDocument,
+  { type, compute, codeFor }: ReportedDocument,
 ): Promise<number> {
-  const reportOf = what === 'plan' ? planReport : driftReport;
+  const reportOf = type === 'plan' ? planReport : driftReport;
   const several = severalNamed(context, options);
   if (several !== undefined && options.apiKeyStdin) throw misuse('--api-key-stdin takes one workspace only');
   if (several === undefined) {
     const apiKey = options.apiKeyStdin ? await keyFromStdin(context) : undefined;
     const opened = await openWorkspace({ ...context, apiKey }, { requireKey: true });
-    const document = await look(opened);
+    const document = await compute(opened);
     await report(context, { ...options, selection: opened.selection }, reportOf(document));
     return codeFor([document]);
   }
-  const found = await inEach(context, several, look);
-  const { done: documents, failures } = found;
-  await report(context, options, { what, reports: documents.map(reportOf), failures });
-  return severalCode(context, found, codeFor(documents));
+  const results = await inEach(context, several, compute);
+  const { done: documents, failures } = results;
+  await report(context, options, { what: type, reports: documents.map(reportOf), failures });
+  return severalCode(context, results, codeFor(documents));
 }
 
 async function keyFromStdin({ terminal }: Context): Promise<Secret> {
@@ -178,9 +185,13 @@ async function keyFromStdin({ terminal }: Context): Promise<Secret> {
   return new Secret('from stdin', text);
 }
 
-/** Logs the failures and returns 1 if a workspace failed; otherwise returns `found`. */
-export function severalCode({ log, terminal }: Context, { done, failures }: Reported<unknown>, found: number): number {
-  if (failures.length === 0) return found;
+/** Returns `successCode` if no workspace failed. Otherwise, logs the failures and returns 1. */
+export function severalCode(
+  { log, terminal }: Context,
+  { done, failures }: WorkspaceResults<unknown>,
+  successCode: number,
+): number {
+  if (failures.length === 0) return successCode;
   const names = failures.map(({ workspace }) => workspace).join(', ');
   const message = `${failures.length} of ${done.length + failures.length} workspaces failed: ${names}`;
   log.block('error', renderError(new UserError(message), terminal.errorStyle));

@@ -13,14 +13,14 @@ export async function setSecret(context: Context, { name }: SecretName): Promise
   const { terminal, interrupts, redactor, log } = context;
   checkName(name);
   const { keychain, isUsed } = await keychainOf(context);
-  const isAsked = terminal.canAsk;
-  const value = isAsked
+  const { canAsk } = terminal;
+  const value = canAsk
     ? await terminal.ask(`Value of ${name} (not shown): `, interrupts.stop, { isShown: false })
     : await terminal.readInput(MAX_CHARACTERS);
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   if (value === undefined || value.trim() === '') {
     throw new UserError(`no value for ${name}; nothing was stored`, {
-      ...(!isAsked && { hint: `Write it into stdin: printf %s "$VALUE" | voxform secret set ${name}` }),
+      ...(!canAsk && { hint: `Write it into stdin: printf %s "$VALUE" | voxform secret set ${name}` }),
     });
   }
   redactor.add(value);
@@ -58,7 +58,7 @@ function checkName(name: string): void {
   );
 }
 
-/** The key store, and whether a workspace of the project reads secrets from it. */
+/** Returns the key store of the project, and whether a workspace of the project reads secrets from it. */
 async function keychainOf(context: Context) {
   const { root, workspaces } = await openProject(context);
   const isUsed = Object.values(workspaces).some(({ secrets }) =>

@@ -36,8 +36,9 @@ export async function show(context: Context, options: ShowOptions): Promise<void
 }
 
 /**
- * @param project the project whose age key decrypts a sealed plan.
- * @throws UserError if the file does not exist or is not a plan for this version.
+ * Reads a saved plan.
+ * @param project returns the context of the project whose age key decrypts a sealed plan.
+ * @throws UserError if the file cannot be read or is not a plan for this version.
  */
 export async function readSavedPlan(
   context: Context,

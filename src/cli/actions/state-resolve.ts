@@ -15,12 +15,12 @@ import { type Approval, approve, cancelled } from './confirm.ts';
 interface ResolveOptions extends LockOptions {
   readonly address: readonly string[];
   readonly all?: boolean;
-  /** A date or a moment. */
+  /** A date or a time. */
   readonly since?: string;
   readonly autoApprove?: boolean;
 }
 
-/** Resolves unknown creates as not created: the named ones, or all after approval. */
+/** Resolves unknown creates as not created: those at the given addresses, or all of them after approval. */
 export async function resolvePending(context: Context, options: ResolveOptions): Promise<number> {
   refuseUnclear(options);
   const opened = await openWorkspace(context, { requireKey: false });
@@ -36,24 +36,24 @@ async function resolveIn(
 ): Promise<number> {
   const { terminal } = context;
   const { pending } = session.state;
-  const chosen = options.all ? sentSince(session.state, options.since) : [...new Set(options.address)];
-  for (const address of chosen) if (!pending.has(address)) throw notPending(address, session.state);
-  if (chosen.length === 0) {
+  const addresses = options.all ? sentSince(session.state, options.since) : [...new Set(options.address)];
+  for (const address of addresses) if (!pending.has(address)) throw notPending(address, session.state);
+  if (addresses.length === 0) {
     context.log.info('No unknown creates.');
     return ExitCode.ok;
   }
   if (options.all) {
     const links = context.dashboard === undefined ? [] : whole('LOOK FOR IT AT');
-    const rows = chosen.map((address) => {
+    const rows = addresses.map((address) => {
       const link = links.map(() => recordUrl(context, { kind: kindOf(address), id: null }) ?? '');
       return [address, pending.get(address)?.since ?? '', ...link];
     });
     terminal.out(renderTable([...whole('ADDRESS'), 'SENT', ...links], rows, terminal.tableStyle));
-    if (!options.autoApprove && !(await approve(context, approvalOf(chosen.length))))
+    if (!options.autoApprove && !(await approve(context, approvalOf(addresses.length))))
       return cancelled(context, { session });
   }
-  for (const address of chosen) await session.record({ type: 'resolved', address });
-  for (const address of chosen) {
+  for (const address of addresses) await session.record({ type: 'resolved', address });
+  for (const address of addresses) {
     const url = options.all ? undefined : recordUrl(context, { kind: kindOf(address), id: null });
     const where = url === undefined ? '' : ` If its record does exist after all (${url}), import it first.`;
     terminal.out(`Resolved ${address} as not created. The next apply creates it.${where}\n`);
@@ -77,7 +77,7 @@ function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void
   );
 }
 
-/** Unknown creates sent since then, by address. */
+/** Returns the addresses of the unknown creates that were sent since then. */
 function sentSince({ pending }: State, since: string | undefined): string[] {
   const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   return [...pending]
@@ -95,9 +95,9 @@ function notPending(address: string, { pending, resources }: State): UserError {
 }
 
 function approvalOf(count: number): Approval {
-  const what = plural(count, 'create');
+  const creates = plural(count, 'create');
   return {
-    question: `Resolve ${what} as not created? Records that do exist will be created again.`,
+    question: `Resolve ${creates} as not created? Records that do exist will be created again.`,
     verb: 'resolve',
     hint: 'Check the dashboard for the records, then approve with --auto-approve.',
   };

@@ -31,19 +31,19 @@ interface WorkspaceStatus {
   readonly resources: readonly ResourceStatus[];
 }
 
-/** Milliseconds between two reads while waiting for a publication. */
-const PAUSE = 5_000;
+/** The time between two reads while waiting for a publication. */
+const POLL_INTERVAL_MS = 5_000;
 
 export async function status(context: Context, options: StatusOptions): Promise<number> {
   refuseConflicts(options);
   const deadline = context.now().getTime() + options.timeout * 1000;
-  const look = (opened: OpenWorkspace) => statusIn(context, opened, { ...options, deadline });
+  const readStatus = (opened: OpenWorkspace) => statusIn(context, opened, { ...options, deadline });
   const several = severalNamed(context, options);
   const { terminal, log } = context;
   const isJson = options.output === 'json';
   if (several !== undefined) {
-    const reported = await inEach(context, several, look);
-    const { done: statuses, failures } = reported;
+    const results = await inEach(context, several, readStatus);
+    const { done: statuses, failures } = results;
     const parts = [
       ...(statuses.length === 0 ? [] : [table(statuses, terminal.tableStyle, options)]),
       ...failures.map((failure) => failureText(failure, terminal.style)),
@@ -51,12 +51,12 @@ export async function status(context: Context, options: StatusOptions): Promise<
     terminal.out(
       isJson ? jsonText({ format_version: 1, voxform_version: VERSION, statuses, failures }) : parts.join('\n'),
     );
-    return severalCode(context, reported, codeFor(context, statuses, options));
+    return severalCode(context, results, codeFor(context, statuses, options));
   }
   const opened = await openWorkspace(context, { requireKey: true });
-  const found = await look(opened);
+  const found = await readStatus(opened);
   terminal.out(isJson ? jsonText(found.resources) : table(found, terminal.tableStyle, options));
-  if (!isJson && found.resources.some(({ status }) => withSteps.has(status)))
+  if (!isJson && found.resources.some(({ status }) => statusesWithSteps.has(status)))
     log.info(`To show the steps: ${commandFor('voxform plan', opened.selection)}`);
   return codeFor(context, [found], options);
 }
@@ -67,8 +67,9 @@ function refuseConflicts({ kind = [], only, waitPublished }: StatusOptions): voi
 }
 
 /**
- * @param options with the time at which the wait ends, in milliseconds.
- * @throws UserError if a signal ends the wait.
+ * Reads the status of a workspace. With `waitPublished`, reads it until every agent is published.
+ * @param options `deadline` is the time in milliseconds at which the wait ends.
+ * @throws UserError if a signal aborts the wait.
  */
 async function statusIn(
   context: Context,
@@ -79,19 +80,21 @@ async function statusIn(
   const { kind, only, deadline } = options;
   return preparedToPlan(opened, options, async (prepared) => {
     const all = { ...options, refresh: true, evenIfAll: true, publications: true };
-    const look = async (given: PlanSources): Promise<ResourceStatus[]> => {
-      const { plan } = await planAll(context, { ...given, opened, options: all });
+    const readResources = async (sources: PlanSources): Promise<ResourceStatus[]> => {
+      const { plan } = await planAll(context, { ...sources, opened, options: all });
       return statusOf(plan.document.resources.filter(({ kind: each }) => kind?.includes(each) ?? true));
     };
-    let resources = await look(prepared);
+    let resources = await readResources(prepared);
     while (options.waitPublished && resources.some(({ unpublished }) => unpublished)) {
-      const left = deadline - now().getTime();
-      if (left <= 0) break;
-      const waited = resources.filter(({ unpublished }) => unpublished).map(({ address }) => address);
-      log.info(`Waiting for ${waited.join(', ')} to be published.`);
-      await delay(Math.min(PAUSE, left), undefined, { signal: interrupts.stop }).catch(() => undefined);
+      const remainingMs = deadline - now().getTime();
+      if (remainingMs <= 0) break;
+      const unpublishedAgents = resources.filter(({ unpublished }) => unpublished).map(({ address }) => address);
+      log.info(`Waiting for ${unpublishedAgents.join(', ')} to be published.`);
+      await delay(Math.min(POLL_INTERVAL_MS, remainingMs), undefined, { signal: interrupts.stop }).catch(
+        () => undefined,
+      );
       if (interrupts.exitCode !== undefined) throw new UserError('interrupted');
-      resources = await look({ ...prepared, ahead: undefined });
+      resources = await readResources({ ...prepared, ahead: undefined });
     }
     const { name, workspaceId } = opened.workspace;
     const shown = resources.filter(({ status }) => only?.includes(status.replace(' ', '-')) ?? true);
@@ -112,21 +115,21 @@ function codeFor(
   return detailedExitcode && rows.some(({ status }) => status !== 'in sync') ? ExitCode.changes : ExitCode.ok;
 }
 
-/** Statuses with steps that a plan lists. */
-const withSteps: ReadonlySet<SyncStatus> = new Set(['manual', 'blocked', 'unknown']);
+/** The statuses whose steps a plan lists. */
+const statusesWithSteps: ReadonlySet<SyncStatus> = new Set(['manual', 'blocked', 'unknown']);
 
-/** The status of one workspace, or of several with their names. */
+/** Returns the table of one workspace, or of several workspaces with their names. */
 function table(
   found: WorkspaceStatus | readonly WorkspaceStatus[],
   style: Style,
   { kind, only }: StatusOptions,
 ): string {
-  const isNamed = Array.isArray(found);
+  const hasNames = Array.isArray(found);
   const rows = [found]
     .flat()
     .flatMap(({ workspace, resources }) =>
       resources.map(({ address, status, detail, url = '' }) => [
-        ...(isNamed ? [workspace] : []),
+        ...(hasNames ? [workspace] : []),
         address,
         status,
         [detail, url].filter((part) => part !== '').join(' '),
@@ -134,6 +137,6 @@ function table(
     );
   if (rows.length === 0 && (kind ?? only) !== undefined) return 'No resource matches.\n';
   if (rows.length === 0) return 'No resources in the manifests or the state.\n';
-  const columns = [...whole(...(isNamed ? ['WORKSPACE'] : []), 'ADDRESS', 'STATUS'), { title: 'DETAIL', prose: true }];
+  const columns = [...whole(...(hasNames ? ['WORKSPACE'] : []), 'ADDRESS', 'STATUS'), { title: 'DETAIL', prose: true }];
   return renderTable(columns, rows, style);
 }

@@ -19,7 +19,7 @@ interface ValidateOptions extends WorkspacesFlags, PolicyFlags {
   readonly secrets?: boolean;
 }
 
-/** Checks one workspace, or several in one report, in which a problem of some workspaces names them. */
+/** Checks one or several workspaces. The report names the workspaces of a problem that not all of them have. */
 export async function validate(given: Context, options: ValidateOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
   const { terminal, cwd: here, projectFolder: cwd = here, env, cacheFolder, interrupts, policies } = context;
@@ -31,26 +31,26 @@ export async function validate(given: Context, options: ValidateOptions): Promis
     mode: options.secrets ? 'offline-with-secrets' : 'offline',
   });
   const shared = sharedDiagnostics(workspaces);
-  const diagnostics = shared.map(({ workspaces: having, ...diagnostic }) =>
-    having.length === workspaces.length || output === 'json'
+  const diagnostics = shared.map(({ workspaces: affected, ...diagnostic }) =>
+    affected.length === workspaces.length || output === 'json'
       ? diagnostic
-      : { ...diagnostic, message: `${diagnostic.message} (in ${having.join(', ')})` },
+      : { ...diagnostic, message: `${diagnostic.message} (in ${affected.join(', ')})` },
   );
   terminal.out(
     several !== undefined && output === 'json'
       ? jsonText({ ...diagnosticsJson(shared), workspaces: workspaces.flatMap(({ name }) => name ?? []) })
-      : rendered(diagnostics, output, context),
+      : render(diagnostics, output, context),
   );
-  // An invalid project is a normal result.
+  // An invalid project is a result and not an error, so it was printed to stdout.
   const isValid = diagnostics.every(({ severity }) => severity !== 'error');
   for (const { name = '', resources } of isValid && output === 'text' ? workspaces : []) {
     const where = several === undefined ? '' : ` in ${escapeControls(name)}`;
-    terminal.out(`${terminal.style.good('Valid')}${where}: ${counted({ resources })}.\n`);
+    terminal.out(`${terminal.style.good('Valid')}${where}: ${resourceCounts({ resources })}.\n`);
   }
   return isValid ? ExitCode.ok : ExitCode.error;
 }
 
-function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, context: Context): string {
+function render(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, context: Context): string {
   const formats: Record<DiagnosticFormat, () => string> = {
     text: () => diagnosticsText(context, diagnostics, 'out'),
     json: () => jsonText(diagnosticsJson(diagnostics)),
@@ -60,8 +60,8 @@ function rendered(diagnostics: readonly Diagnostic[], output: DiagnosticFormat, 
   return formats[output]();
 }
 
-/** `3 Agent, 2 PhoneNumber in 4 files` */
-function counted({ resources }: Pick<Desired, 'resources'>): string {
+/** Returns text such as `3 Agent, 2 PhoneNumber in 4 files`. */
+function resourceCounts({ resources }: Pick<Desired, 'resources'>): string {
   const files = new Set(resources.map(({ source }) => source.file)).size;
   if (resources.length === 0) return 'no resources';
   return `${kindCounts(resources)} in ${plural(files, 'file')}`;

@@ -29,51 +29,51 @@ interface VersionsOptions extends PlatformOptions {
   readonly detailedExitcode?: boolean;
 }
 
-/** Lists the published versions of a resource, shows one, or compares two, or the latest with the draft. */
+/** Lists the published versions of a resource, shows one, compares two, or compares the latest with the draft. */
 export async function versions(context: Context, options: VersionsOptions): Promise<number> {
   const { address, version } = options;
   refuseConflicts(options);
   const opened = await openWorkspace(context, { requireKey: true });
-  // Loads the project's secrets, so that they are redacted from texts of the platform.
+  // This loads the secrets of the project, so that they are redacted from the platform's data.
   await opened.declared('lenient');
   const state = await stateToRead(opened);
   const { terminal, log } = context;
   return opened.withClient(options, async (client) => {
-    const of = versionedRecord(address, state);
+    const record = versionedRecord(address, state);
     const { workspace } = opened;
     if (options.diff === 'published') {
       const { redact } = context.redactor;
       return printDraft(context, await diffDraft({ address, state, client, workspace, redact }), options);
     }
     if (version === undefined) {
-      const all = await publishedOf(of, client);
+      const all = await publishedOf(record, client);
       if (options.output === 'json') terminal.out(jsonText(all));
       else if (all.length === 0) log.info(`${address} was never published.`);
       else terminal.out(versionTable(all, terminal.tableStyle));
       return ExitCode.ok;
     }
     const { workspaceId } = workspace;
-    const shown = await versionOf(of, version, { client, workspaceId });
+    const shown = await versionOf(record, version, { client, workspaceId });
     if (options.diff === undefined) {
       terminal.out(options.output === 'json' ? jsonText(shown) : yamlText(shown));
       return ExitCode.ok;
     }
-    const other = await versionOf(of, options.diff, { client, workspaceId });
+    const other = await versionOf(record, options.diff, { client, workspaceId });
     terminal.out(
       options.output === 'json'
         ? jsonText({ before: shown, after: other })
-        : betweenText(of, [shown, other], { numbers: [version, options.diff], style: terminal.style }),
+        : differenceText(record, [shown, other], { numbers: [version, options.diff], style: terminal.style }),
     );
     return ExitCode.ok;
   });
 }
 
 async function publishedOf(
-  { id, versions: of }: VersionedRecord,
+  { id, versions }: VersionedRecord,
   client: PlatformClient,
 ): Promise<readonly VersionShown[]> {
   const all: VersionShown[] = [];
-  for await (const each of of.list(client, id)) all.push(each);
+  for await (const each of versions.list(client, id)) all.push(each);
   return all;
 }
 
@@ -82,7 +82,7 @@ function versionTable(all: readonly VersionShown[], style: Style): string {
   return renderTable([{ title: 'VERSION', align: 'right' }, ...whole('PUBLISHED (LOCAL)')], rows, style);
 }
 
-/** @throws UserError for flags that exclude each other. */
+/** @throws UserError if flags contradict each other. */
 function refuseConflicts({ address, version, diff, output, detailedExitcode }: VersionsOptions): void {
   if (diff === 'published') {
     if (version === undefined) return;
@@ -112,18 +112,18 @@ function printDraft(
   return detailedExitcode && changed ? ExitCode.changes : ExitCode.ok;
 }
 
-/** The differences of two versions in fields of a manifest. Their times are in the list. */
-function betweenText(
+/** Returns the differences of two versions in the fields of a manifest, without fields such as the time of publication. */
+function differenceText(
   { address, kind }: VersionedRecord,
   [shown, other]: readonly [ShownRecord, ShownRecord],
   { numbers, style }: { readonly numbers: readonly [number, number]; readonly style: Style },
 ): string {
   const fields = new Set(Object.keys(kindNamed(kind).spec.shape));
-  const own = (record: ShownRecord): string =>
+  const manifestFields = (record: ShownRecord): string =>
     yamlText(Object.fromEntries(Object.entries(record).filter(([field]) => fields.has(field))), {
       sortMapEntries: true,
     });
-  const [before, after] = [own(shown), own(other)];
+  const [before, after] = [manifestFields(shown), manifestFields(other)];
   const names = { before: `${address} version ${numbers[0]}`, after: `${address} version ${numbers[1]}` };
   if (before === after) return `${names.before} and version ${numbers[1]} are identical.\n`;
   return renderFileDiffs([{ file: address, before, after, names }], style);
@@ -146,7 +146,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
     if (resource === undefined) throw misuse(`no manifest declares ${address}${didYouMean(address, declared)}`);
     const { workspaceId } = opened.workspace;
     const record = versionedRecord(address, state);
-    const to = options.to ?? (await offered(context, options, await publishedOf(record, client)));
+    const to = options.to ?? (await defaultVersion(context, options, await publishedOf(record, client)));
     const version = await versionOf(record, to, { client, workspaceId });
     const kind = kindNamed(resource.kind);
     const records = await referableRecords({
@@ -167,10 +167,10 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
 }
 
 /**
- * The version before the latest one, or the only one; the user sees it before anything is written.
- * @throws UserError if nobody is asked, or without a version.
+ * Returns the version before the latest one, or the only version.
+ * @throws UserError if the resource has no version, or if the user would not see the choice before the manifests are written.
  */
-async function offered(
+async function defaultVersion(
   { terminal, log }: Context,
   { address, dryRun, autoApprove, output }: RollbackOptions,
   all: readonly VersionShown[],
@@ -178,8 +178,8 @@ async function offered(
   const [latest, previous = latest] = [...all].map(({ version }) => version).sort((a, b) => b - a);
   if (previous === undefined) throw misuse(`${address} was never published, so there is no version to roll back to`);
   if (output === 'text') terminal.out(`${versionTable(all, terminal.tableStyle)}\n`);
-  const isSeen = dryRun || (terminal.canAsk && !autoApprove);
-  if (!isSeen || output !== 'text')
+  const isReviewed = dryRun || (terminal.canAsk && !autoApprove);
+  if (!isReviewed || output !== 'text')
     throw misuse(
       `rollback needs --to VERSION, one of ${all.map(({ version }) => version).join(', ')}`,
       `The one before the latest: voxform rollback ${address} --to ${previous}`,
@@ -188,14 +188,17 @@ async function offered(
   return previous;
 }
 
-/** @throws ForeignRecord if the record belongs to another workspace. */
+/**
+ * Reads a published version.
+ * @throws ForeignRecord if the record belongs to another workspace.
+ */
 async function versionOf(
-  { address, kind, id, versions: of }: VersionedRecord,
+  { address, kind, id, versions }: VersionedRecord,
   version: number,
   { client, workspaceId }: { readonly client: PlatformClient; readonly workspaceId: string },
 ): Promise<ShownRecord> {
   try {
-    const shown = await of.get(client, id, version);
+    const shown = await versions.get(client, id, version);
     const actual = shown.workspace_id ?? workspaceId;
     if (actual !== workspaceId) throw foreignRecord(`${kind} ${id}`, { actual, workspaceId });
     return shown;

@@ -23,7 +23,7 @@ import { pageAddress } from '../page-address.ts';
 
 interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly autoApprove?: boolean;
-  /** Seconds, like all durations here. */
+  /** All durations of the flags are in seconds. */
   readonly interval: number;
   readonly git?: string;
   readonly ref?: string;
@@ -34,13 +34,13 @@ interface WatchFlags extends WatchPolicy, PageFlags, PolicyFlags {
   readonly grace: number;
 }
 
-/** Milliseconds without a change before files are read. */
-const SETTLING = { quiet: 250, longest: 5000 };
+/** The wait for further changes before files are read, in milliseconds: without a change, and in total. */
+const SETTLING_MS = { quiet: 250, longest: 5000 };
 
-/** Milliseconds for which a resource must be missing from the manifests of a folder before it is released. */
-const REMOVAL_DELAY = 2000;
+/** A resource must be missing from the manifests of a folder for this time before it is released. */
+const REMOVAL_DELAY_MS = 2000;
 
-/** Runs until it receives a signal. */
+/** Watches a workspace until voxform receives a signal. */
 export async function watch(given: Context, flags: WatchFlags): Promise<number> {
   const context = withPolicyFiles(given, flags);
   const { terminal, log, interrupts, cwd, projectFolder = cwd, redactor, tracing } = context;
@@ -48,7 +48,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   const { interval, firstRetry, longestRetry, grace } = flags;
   const address = pageAddress(flags);
   const source = sourceOf(context, flags);
-  if (flags.git === undefined) await refuseNothing(context);
+  if (flags.git === undefined) await refuseUnusableProject(context);
   await log.begin(terminal.isWatched ? 'text' : 'json');
 
   const page =
@@ -71,11 +71,11 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     tracing?.request(event);
     page?.metrics.request(event);
   };
-  // Keeps connections from run to run.
+  // The runs share connections and their limit.
   const shared = new JointLimit(MAX_CONCURRENCY);
   await using _shared = closing(shared);
   const watch: Watch = new Watch({
-    context: { ...context, log: timed(log), onRequest, shared },
+    context: { ...context, log: asEntries(log), onRequest, shared },
     log,
     source,
     local: localPaths(cwd, flags),
@@ -83,15 +83,15 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     clock: systemClock,
     timing: {
       pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, longestRetry: longestRetry * 1000 },
-      settling: SETTLING,
+      settling: SETTLING_MS,
       random: Math.random,
-      removalDelay: REMOVAL_DELAY,
+      removalDelay: REMOVAL_DELAY_MS,
       grace: grace * 1000,
     },
     observers: [
       notifier,
       ...(page === undefined ? [] : [page.metrics, page.pages]),
-      ...(tracing === undefined ? [] : [traced(tracing, redactor)]),
+      ...(tracing === undefined ? [] : [tracingObserver(tracing, redactor)]),
     ],
     watchFiles: (changed) => filesOf(context, source, changed),
   });
@@ -99,9 +99,9 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
 
   interrupts.finishesRequests = true;
   interrupts.onHangup = () => watch.trigger('hangup');
-  let endsAt = Number.POSITIVE_INFINITY;
+  let deadline = Number.POSITIVE_INFINITY;
   interrupts.stop.addEventListener('abort', () => {
-    endsAt = systemClock.now() + grace * 1000;
+    deadline = systemClock.now() + grace * 1000;
     const message = 'stopping: finishing requests in flight; press Ctrl-C again to stop now';
     log.entry('info', message, { event: 'ending' });
   });
@@ -115,7 +115,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   });
   try {
     const isClean = await watch.untilStopped();
-    await deliveries.flush(Math.max(0, endsAt - systemClock.now()));
+    await deliveries.flush(Math.max(0, deadline - systemClock.now()));
     if (isClean) log.entry('info', 'stopped', { event: 'ended' });
     else log.entry('warning', 'stopped before all requests in flight finished', { event: 'ended' });
     return isClean ? ExitCode.ok : ExitCode.error;
@@ -124,7 +124,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
   }
 }
 
-/** The folders of a state and of secrets for a project from Git. */
+/** Returns the folders outside of a project from Git that its state and its secrets may use. */
 function localPaths(cwd: string, { allowDir = [], git: source }: WatchFlags): LocalPaths | undefined {
   if (source === undefined) return undefined;
   return { root: cwd, allowed: allowDir.map((folder) => path.resolve(cwd, folder)), source };
@@ -147,20 +147,20 @@ function sourceOf(
   });
 }
 
-/** In a checkout, only secrets are watched: its files never change. */
+/** Watches the files of the source. The files of a checkout never change, so only secrets are watched there. */
 function filesOf(
   { cwd, projectFolder = cwd, log }: Context,
   { isAtomic }: ManifestSource,
   changed: () => void,
 ): FileWatch {
-  const said = new Set<string>();
+  const reported = new Set<string>();
   const files = new WatchedFiles({
     folder: projectFolder,
     changed,
     onError(error) {
       const message = `cannot watch all files, relying on --interval: ${messageOf(error)}`;
-      if (!said.has(message)) log.entry('warning', message, { event: 'files-unwatched' });
-      said.add(message);
+      if (!reported.has(message)) log.entry('warning', message, { event: 'files-unwatched' });
+      reported.add(message);
     },
   });
   if (!isAtomic) return files;
@@ -170,8 +170,8 @@ function filesOf(
   };
 }
 
-/** Messages of runs, in the form of all messages of watch. */
-function timed(log: Context['log']): RunContext['log'] {
+/** Returns a log that writes the messages of a run as entries with a time, like the other messages of `watch`. */
+function asEntries(log: Context['log']): RunContext['log'] {
   return {
     warn: (message) => log.entry('warning', message),
     info: (message) => log.entry('info', message),
@@ -179,30 +179,30 @@ function timed(log: Context['log']): RunContext['log'] {
   };
 }
 
-function traced(tracing: Tracing, redactor: Context['redactor']): RunObserver {
+function tracingObserver(tracing: Tracing, redactor: Context['redactor']): RunObserver {
   return {
     began: () => tracing.begin('voxform watch run'),
-    finished({ number: run, result, triggers: given, workspace: of, commit = null, error }) {
-      const [triggers, workspace] = [given.join(','), of?.name ?? null];
+    finished({ number: run, result, triggers: triggerNames, workspace: opened, commit = null, error }) {
+      const [triggers, workspace] = [triggerNames.join(','), opened?.name ?? null];
       const failure = result === 'ok' ? undefined : redactor.redact(error === undefined ? result : messageOf(error));
       tracing.end({ command: 'watch', run, result, triggers, workspace, commit }, failure);
     },
   };
 }
 
-function refuseContradictions({ mode, autoApprove, interval, git, ...ofGit }: WatchFlags): void {
+function refuseContradictions({ mode, autoApprove, interval, git, ...gitFlags }: WatchFlags): void {
   if (mode === 'apply' && autoApprove !== true) {
     throw misuse('--mode apply needs --auto-approve: watch does not ask', 'Try it with --mode report first.');
   }
   if (interval <= 0) throw misuse('--interval must be more than 0');
-  if (git === undefined && (ofGit.ref ?? ofGit.path ?? ofGit.allowDir) !== undefined) {
+  if (git === undefined && (gitFlags.ref ?? gitFlags.path ?? gitFlags.allowDir) !== undefined) {
     throw misuse('--ref, --path and --allow-dir need --git', 'To watch another folder: voxform watch -C DIR');
   }
   if (git === '') throw misuse('--git needs the URL of a repository');
 }
 
-/** Waits for problems that an edit can fix, but not for a missing project or key. */
-async function refuseNothing(context: Context): Promise<void> {
+/** Throws if the project or the API key is missing. Ignores invalid files, because an edit can fix them later. */
+async function refuseUnusableProject(context: Context): Promise<void> {
   try {
     await openWorkspace(context, { requireKey: true });
   } catch (error) {

@@ -17,12 +17,12 @@ import { approve, cancelled } from './confirm.ts';
 import { planAll } from './report.ts';
 
 interface AcceptOptions extends PlatformOptions, WriteBackOptions {
-  /** Empty for all drifted resources. */
+  /** The addresses of the resources; empty for all drifted resources. */
   readonly address: readonly string[];
   readonly pullRequest?: boolean;
 }
 
-/** Writes drift into the manifests, or into a request. Writes nothing to the platform or the state. */
+/** Writes drift into the manifests or into a pull request. Writes nothing to the platform or the state. */
 export async function accept(context: Context, options: AcceptOptions): Promise<number> {
   const { address: addresses, pullRequest = false } = options;
   if (pullRequest && addresses.length > 0) {
@@ -47,10 +47,10 @@ async function withDrift<T>(
   work: (facts: DriftFacts) => Promise<T>,
 ): Promise<T> {
   const { address: addresses } = options;
-  // A value that the platform kept is not drift: only a person accepts it, not a request.
+  // A value that the platform kept in spite of an apply is not drift. A person can accept it, but a pull request must not.
   const retryIgnored = options.pullRequest !== true;
-  const whole = { refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
-  const all = { ...options, ...whole, target: addresses };
+  const planning = { refresh: true, evenIfAll: true, retryIgnored, routes: !retryIgnored };
+  const all = { ...options, ...planning, target: addresses };
   return preparedToPlan(opened, all, async (prepared) => {
     const { desired: resources, state, client } = prepared;
     const earlier = resources.flatMap(({ kind, previousNames }) => previousNames.map((name) => `${kind}/${name}`));
@@ -61,10 +61,10 @@ async function withDrift<T>(
   });
 }
 
-/** Seconds that a host may delay the command, by default. */
-const MAX_WAIT = 300;
+/** The default of the time that a host may delay the command. */
+const MAX_WAIT_SECONDS = 300;
 
-/** Updates the drift request of a workspace. The project folder is unchanged. */
+/** Opens, updates or closes the drift request of a workspace. Leaves the project folder unchanged. */
 async function acceptByRequest(
   context: Context,
   facts: DriftFacts,
@@ -90,17 +90,17 @@ async function acceptByRequest(
   const signal = interrupts.requests;
   const parts = { opened, drift, acceptance, origin: { checkout }, writer: requestWriter, signal };
   const proposal = await proposalOf(parts);
-  const longestPause = (options.maxWait ?? MAX_WAIT) * 1000;
-  const kept = isDry ? undefined : await executeProposal(opened, proposal, { longestPause, signal });
-  const said = kept && requestWords(kept);
+  const longestPause = (options.maxWait ?? MAX_WAIT_SECONDS) * 1000;
+  const request = isDry ? undefined : await executeProposal(opened, proposal, { longestPause, signal });
+  const message = request && requestWords(request);
   if (isJson) {
     const json = acceptanceJson(acceptance, { workspace: opened.workspace.name, written: false });
-    terminal.out(jsonText({ ...json, pull_request: kept === undefined ? null : requestJson(kept) }));
-    if (said !== undefined) log[kept !== undefined && needsPerson(kept) ? 'warn' : 'info'](said);
+    terminal.out(jsonText({ ...json, pull_request: request === undefined ? null : requestJson(request) }));
+    if (message !== undefined) log[request !== undefined && needsPerson(request) ? 'warn' : 'info'](message);
     if (refused.length > 0) log.warn(`${plural(refused.length, 'change')} cannot be written back`);
-  } else if (said !== undefined) terminal.out(`${said.charAt(0).toUpperCase()}${said.slice(1)}\n`);
+  } else if (message !== undefined) terminal.out(`${message.charAt(0).toUpperCase()}${message.slice(1)}\n`);
   if (files.length === 0) return refused.length === 0 ? ExitCode.ok : ExitCode.error;
-  return kept !== undefined && needsPerson(kept) ? ExitCode.error : ExitCode.ok;
+  return request !== undefined && needsPerson(request) ? ExitCode.error : ExitCode.ok;
 }
 
 export interface WriteBackOptions extends JsonFlag {
@@ -108,7 +108,7 @@ export interface WriteBackOptions extends JsonFlag {
   readonly autoApprove?: boolean;
 }
 
-interface WritingBack {
+interface WriteBack {
   readonly found: FoundValues;
   readonly options: WriteBackOptions;
   readonly command: string;
@@ -119,7 +119,7 @@ interface WritingBack {
 export async function writeBack(
   context: Context,
   opened: OpenWorkspace,
-  { found, options, command, words }: WritingBack,
+  { found, options, command, words }: WriteBack,
 ): Promise<number> {
   const { project, workspace } = opened;
   const acceptance = await acceptanceOf(opened, found);
