@@ -3,31 +3,31 @@ import path from 'node:path';
 
 const current = new AsyncLocalStorage<FileView>();
 
-/** The view of the files for the current work; undefined if that is the disk. */
+/** Returns the view of the current work, or undefined if it reads directly from the disk. */
 export function fileView(): FileView | undefined {
   return current.getStore();
 }
 
 type Answer = { readonly value: unknown } | { readonly error: unknown };
 
-/** A consistent view of files: given texts replace those on the disk, and everything else is read from the disk once. */
+/** A consistent view of files: given texts override the files on the disk, and everything else is read from the disk once. */
 export class FileView {
   #answers = new Map<string, Map<string, Answer>>();
   #contents = new Map<string, Uint8Array>();
   #texts: ReadonlyMap<string, Uint8Array> = new Map();
 
-  /** @param texts by real path; the file need not exist. */
+  /** @param texts by real path. The files need not exist. */
   constructor(texts: ReadonlyMap<string, string> = new Map()) {
     this.setTexts(texts);
   }
 
-  /** An unchanged text keeps its bytes. */
+  /** Replaces all given texts. An unchanged text keeps its `Uint8Array`. */
   setTexts(texts: ReadonlyMap<string, string>): void {
     const known = this.#texts;
     this.#texts = new Map([...texts].map(([file, text]) => [file, same(known.get(file), Buffer.from(text))]));
   }
 
-  /** The same files with some more texts. */
+  /** Returns a view with additional texts that shares the cache. */
   with(texts: ReadonlyMap<string, string>): FileView {
     const view = new FileView(texts);
     view.#texts = new Map([...this.#texts, ...view.#texts]);
@@ -41,7 +41,7 @@ export class FileView {
     return current.run(this, work);
   }
 
-  /** Drops cached reads from the disk: all of them, or those of a file, its parent folders and its contents. */
+  /** Drops cached reads of the disk: all of them, or those of a path, of its parent folders and of everything below it. */
   forget(file?: string): void {
     const isConcerned = (at: string): boolean =>
       file === undefined ||
@@ -51,7 +51,7 @@ export class FileView {
       for (const at of answers.keys()) if (isConcerned(at)) answers.delete(at);
   }
 
-  /** The cached result of a query on a file, which may be an error; else the current result. */
+  /** Returns the cached result of a query on a file, or throws its cached error. Runs the query if it is not cached. */
   asked<T>(question: string, file: string, ask: () => T): T {
     const answers = this.#answers.get(question) ?? new Map<string, Answer>();
     this.#answers.set(question, answers);
@@ -61,17 +61,17 @@ export class FileView {
     return answer.value as T;
   }
 
-  /** The bytes of a given text. @param file a real path. */
+  /** Returns the bytes of a given text. @param file a real path. */
   textOf(file: string): Uint8Array | undefined {
     return this.#texts.get(file);
   }
 
-  /** Names of the given texts in a folder. */
+  /** Returns the file names of the given texts in a folder. */
   namesIn(folder: string): readonly string[] {
     return [...this.#texts.keys()].filter((file) => path.dirname(file) === folder).map((file) => path.basename(file));
   }
 
-  /** Returns the same object for equal bytes of a file. */
+  /** Returns the previous `Uint8Array` of a file if the bytes are equal, so that callers can compare by identity. */
   kept(file: string, bytes: Uint8Array): Uint8Array {
     const kept = same(this.#contents.get(file), bytes);
     this.#contents.set(file, kept);

@@ -2,7 +2,7 @@ import * as promises from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { errorCode } from '../problems/error-code.ts';
 
-/** The functions of a file system for voxform's own files, so that a test can make any of them fail. */
+/** The file system functions for voxform's own files. A test can make any of them fail. */
 export type Files = Pick<
   typeof promises,
   'copyFile' | 'link' | 'mkdir' | 'open' | 'readdir' | 'readlink' | 'realpath' | 'rename' | 'stat' | 'unlink'
@@ -14,11 +14,11 @@ export type FileHandle = promises.FileHandle;
 
 export const nodeFiles: Files = { ...promises, readFile: readWhole };
 
-/** Node reads a file in pieces of half a megabyte, with a pause after each; a state may have a hundred times that. */
+/** Reads a file with as few reads as possible. Node's `readFile` yields after each half megabyte, and a state may be a hundred times as large. */
 async function readWhole(path: string): Promise<Buffer> {
   await using handle = await promises.open(path);
   const status = await handle.stat();
-  // Other files, such as pipes, have no size.
+  // Pipes and other special files have no size.
   if (!status.isFile() || status.size === 0) return await handle.readFile();
   const { size } = status;
   const bytes = Buffer.allocUnsafeSlow(size);
@@ -31,12 +31,12 @@ async function readWhole(path: string): Promise<Buffer> {
   return bytes.subarray(0, filled);
 }
 
-/** Frees the memory of a file's content at once: the garbage collector may leave it for long. The buffer is empty then. */
+/** Frees the memory of a file's content at once, because the garbage collector may keep it for a long time. Empties the buffer. */
 export function freeBuffer({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);
 }
 
-/** For `catch`: returns undefined if there is no such file. */
+/** For `catch`: returns undefined if the file does not exist, and throws any other error again. */
 export function whereMissing(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error;
 }
@@ -45,7 +45,7 @@ export async function unlinkIfThere(files: Files, path: string): Promise<void> {
   await files.unlink(path).catch(whereMissing);
 }
 
-/** A write may take fewer bytes than it was given. */
+/** Repeats the write until all bytes are written, because a single write may write fewer. */
 export async function writeFully(handle: FileHandle, bytes: Buffer): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
@@ -54,7 +54,7 @@ export async function writeFully(handle: FileHandle, bytes: Buffer): Promise<voi
   }
 }
 
-/** Makes names in the file's folder survive a loss of power, if the system can. */
+/** Syncs the folder of a file, so that its entries survive a power failure. Does nothing where the system does not support this. */
 export async function syncFolderOf(files: Files, path: string): Promise<void> {
   const unless = (codes: readonly string[]) => (error: unknown) => {
     if (!codes.includes(errorCode(error) ?? '')) throw error;
@@ -64,7 +64,7 @@ export async function syncFolderOf(files: Files, path: string): Promise<void> {
   await handle?.sync().catch(unless(['EINVAL', 'EPERM']));
 }
 
-/** True if a hard link failed because the file system has none. */
+/** True if a hard link failed because the file system does not support it, or allows no more for this file. */
 export function hasNoLinks(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '');
 }
@@ -75,8 +75,8 @@ interface MakingFolders {
 }
 
 /**
- * Creates a folder with its parents, each with this mode; existing ones stay as they are. Node's recursive mkdir never ends in an existing
- * folder that cannot contain others, as in /proc: this fails with ENOENT there.
+ * Creates a folder and its missing parents, each with this mode. Existing folders stay as they are. In a folder that cannot contain others,
+ * such as /proc, this fails with ENOENT, while Node's recursive mkdir never returns.
  */
 export async function makeFolders(folder: string, making: MakingFolders = {}): Promise<void> {
   const { mode = 0o777, files = nodeFiles } = making;
@@ -92,7 +92,7 @@ export async function makeFolders(folder: string, making: MakingFolders = {}): P
   }
 }
 
-/** False if its parent has to be created first. */
+/** Creates one folder. Returns false if its parent must be created first. */
 async function makeOne(folder: string, { mode, files }: Required<MakingFolders>): Promise<boolean> {
   try {
     await files.mkdir(folder, { mode });

@@ -17,16 +17,16 @@ import { errorCode } from '../problems/error-code.ts';
 import { fileView } from './file-view.ts';
 
 /*
- * A load reads manifests, settings and secrets only through these functions, so that `SeenFiles` knows all files that it depends on, also
- * missing ones.
+ * A load reads manifests, settings and secrets only through these functions, so that `SeenFiles` knows all files that the load depends on,
+ * including missing ones.
  */
 
-/** Milliseconds: within a tick of the file system's clock, a file can change again with the same time. */
+/** The maximum resolution of a file system's timestamps. Within it, a file can change twice and keep the same timestamp. */
 const LONGEST_TICK = 2000;
 
 const current = new AsyncLocalStorage<SeenFiles>();
 
-/** The file system reads of some work, to check whether repeating it would give the same. */
+/** Records the files that some work reads, to determine whether repeating the work would read the same. */
 export class SeenFiles {
   readonly #now: () => number;
   readonly #stamps = new Map<string, string>();
@@ -39,17 +39,17 @@ export class SeenFiles {
     this.#now = now;
   }
 
-  /** Does work and records everything that it reads. */
+  /** Runs work and records everything that it reads. */
   during<T>(work: () => Promise<T>): Promise<T> {
     return current.run(this, work);
   }
 
-  /** The size of all opened files in bytes. */
+  /** The total size of all read files in bytes. */
   get bytes(): number {
     return Number(this.#bytes);
   }
 
-  /** False if a file changed, or if that cannot be determined. */
+  /** False if a file has changed, or if this cannot be determined. */
   isUnchanged(): boolean {
     return (
       this.#isCertain &&
@@ -85,7 +85,7 @@ export class SeenFiles {
   }
 }
 
-/** The status of a path, or the code of the error. */
+/** The status of a path, or the error code. */
 type Look = BigIntStats | string;
 
 function lookAt(file: string): Look {
@@ -96,7 +96,7 @@ function lookAt(file: string): Look {
   }
 }
 
-/** Equal only while the file is neither replaced nor written. Only the time of the change cannot be set back. */
+/** Identifies the content of a file: it changes if the file is replaced or written. A program can set back the mtime, but not the ctime. */
 function stampOf(seen: Look): string {
   if (typeof seen === 'string') return seen;
   const { dev, ino, size, mtimeNs, ctimeNs } = seen;
@@ -116,13 +116,13 @@ function all(seen: ReadonlyMap<string, string>, isSame: (file: string, answer: s
   return true;
 }
 
-/** The answer of the current view, or of the disk without a view. */
+/** Returns the result of the current view, or of the disk if there is no view. */
 function inView<T>(question: string, file: string, ask: () => T): T {
   const view = fileView();
   return view === undefined ? ask() : view.asked(question, file, ask);
 }
 
-/** Like `realpathSync`. */
+/** Like `realpathSync`, but also resolves a file that exists only in the current view. */
 export function realPathOf(file: string): string {
   try {
     return inView('path', file, () => realPathOnDisk(file));
@@ -133,7 +133,7 @@ export function realPathOf(file: string): string {
   }
 }
 
-/** The real path of a text in the view that is not on the disk. */
+/** Returns the real path of a file that exists only in the view. */
 function realPathOfUnsaved(file: string): string | undefined {
   const view = fileView();
   if (view === undefined || view.textOf(file) !== undefined) return view && file;
@@ -153,7 +153,7 @@ function realPathOnDisk(file: string): string {
   }
 }
 
-/** The target of a link; undefined if it is none. */
+/** Returns the target of a symbolic link, or undefined if the path is not a link. */
 export function linkTarget(link: string): string | undefined {
   current.getStore()?.link(
     link,
@@ -162,7 +162,7 @@ export function linkTarget(link: string): string | undefined {
   return attempt(() => readlinkSync(link));
 }
 
-/** The status of a path with links followed; undefined if it cannot be read. */
+/** Returns the status of a path, following links, or undefined if it cannot be read. */
 export function statusOf(file: string): BigIntStats | undefined {
   return inView('status', file, () => statusOnDisk(file));
 }
@@ -179,7 +179,7 @@ export function isFolder(file: string): boolean {
 
 export type FolderEntry = Pick<Dirent, 'name' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
-/** Like `readdirSync`. */
+/** Like `readdirSync`, but includes the files that exist only in the current view. */
 export function entriesOf(folder: string): readonly FolderEntry[] {
   const entries = inView('entries', folder, () => entriesOnDisk(folder));
   const names = fileView()?.namesIn(folder) ?? [];
@@ -192,12 +192,12 @@ function fileNamed(name: string): FolderEntry {
 }
 
 function entriesOnDisk(folder: string): Dirent[] {
-  // Stamp the folder first, because later changes of the folder change its time.
+  // Record the status before reading: a change made in between is then detected.
   current.getStore()?.stamp(folder, lookAt(folder));
   return readdirSync(folder, { withFileTypes: true });
 }
 
-/** Does not wait for a pipe. */
+/** Without O_NONBLOCK, opening a named pipe waits for a writer. */
 const READING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 export function withOpen<T>(file: string, work: (descriptor: number) => T): T {

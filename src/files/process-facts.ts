@@ -2,7 +2,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../problems/attempt.ts';
 import { errorCode } from '../problems/error-code.ts';
 
-/** Distinguishes a process from another with the same pid, as far as the system can. */
+/** Distinguishes a process from another one with the same pid, as far as the system supports it. */
 interface ProcessFacts {
   /** Changes at every boot. */
   readonly boot?: string | undefined;
@@ -20,7 +20,7 @@ export function processFacts(pid: number): ProcessFacts {
   };
 }
 
-/** False only if it is certain that no such process runs here. */
+/** False only if the process is certainly not running on this machine. */
 export function isAlive(pid: number): boolean {
   const state = statusOf(pid)?.state;
   if (state !== undefined) return state !== 'Z' && state !== 'X';
@@ -32,7 +32,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Fields 3 and 22 of proc(5)'s `stat`; the name in field 2 may hold anything, so they are counted from its end. */
+/** Reads fields 3 and 22 of `stat` in proc(5). They are counted from the end of field 2, which is a name with any characters. */
 function statusOf(pid: number): { state: string | undefined; started: string | undefined } | undefined {
   const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (text === undefined) return undefined;

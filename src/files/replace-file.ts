@@ -5,14 +5,14 @@ import { type Files, nodeFiles, syncFolderOf, unlinkIfThere, writeFully } from '
 import { isAlive } from './process-facts.ts';
 
 /*
- * A file is replaced by a rename of a draft beside it. write-file-atomic does less: it takes the content in one piece, does not sync the
- * folder, and leaves the drafts of killed processes.
+ * A file is replaced by renaming a draft in the same folder. The package write-file-atomic does less: it needs the content in one piece, does
+ * not sync the folder, and does not remove the drafts of killed processes.
  */
 
-/** Age of an abandoned draft, also if its writer still runs: a draft exists only during one write. */
+/** An older draft is abandoned, even if its writer is still running: a draft exists only during one write. */
 const LEFT_MILLISECONDS = 60_000;
 
-/** Name of a draft, with the pid of its writer. Folders have voxform's name, because they are removed with their contents. */
+/** Draft names contain the pid of the writer. Those of folders also contain `voxform`, because they are removed with their contents. */
 const DRAFTS = {
   file: /^\.(.+)\.([\da-f]{6})[\da-f]{2}\.tmp$/s,
   folder: /^\.(.+)\.voxform-export-([\da-f]{6})[\da-f]{2}$/s,
@@ -20,29 +20,29 @@ const DRAFTS = {
 
 type Sort = keyof typeof DRAFTS;
 
-/** A path beside another, for its replacement. `removeDrafts` removes it if its writer died. */
+/** Returns a path for a replacement, in the folder of its target. `removeDrafts` removes the draft if its writer was killed. */
 export function draftBeside(target: string, sort: Sort = 'file'): string {
   const unique = (process.pid % 2 ** 24).toString(16).padStart(6, '0') + randomBytes(1).toString('hex');
   const end = sort === 'file' ? `${unique}.tmp` : `voxform-export-${unique}`;
   return path.join(path.dirname(target), `.${path.basename(target)}.${end}`);
 }
 
-/** A text, or pieces. */
+/** A string, or the pieces of the content. */
 type FileContent = string | Iterable<Buffer>;
 
 interface DraftOptions {
-  /** Permissions; default: 0600. */
+  /** The permissions. Default: 0600. */
   readonly mode?: number | undefined;
-  /** Path of the draft, if no other process uses it at the same time; default: `draftBeside`. */
+  /** The path of the draft, which no other process may use at the same time. Default: the result of `draftBeside`. */
   readonly draft?: string | undefined;
-  /** False for a file that a loss of power may destroy, because it can be created again. */
+  /** False for a file that may be lost in a power failure, because it can be created again. */
   readonly isDurable?: boolean | undefined;
-  /** Default: Node's. */
+  /** Default: the functions of Node. */
   readonly files?: Files | undefined;
 }
 
 /**
- * Replaces a file in one step that survives a loss of power. After a failure the file is unchanged, and no draft is left, also not of a
+ * Replaces a file atomically; the result survives a power failure. If this fails, the file is unchanged. No draft remains, not even one of a
  * process that was killed earlier.
  */
 export async function replaceFile(file: string, content: FileContent, options: DraftOptions = {}): Promise<void> {
@@ -58,7 +58,7 @@ export async function replaceFile(file: string, content: FileContent, options: D
   if (options.isDurable !== false) await syncFolderOf(files, file);
 }
 
-/** Writes a draft beside a file, which can then take the file's name in one step. @returns its path. */
+/** Writes a draft in the folder of a file, which can then be renamed to the file. @returns the path of the draft. */
 export async function writeBeside(
   file: string,
   content: FileContent,
@@ -78,7 +78,7 @@ export async function writeBeside(
   return draft;
 }
 
-/** Removes the drafts of killed processes beside these paths, as far as possible. */
+/** Removes the drafts that killed processes left for these paths. Ignores errors. */
 export async function removeDrafts(targets: Iterable<string>, sort: Sort = 'file'): Promise<void> {
   for (const [folder, inFolder] of Map.groupBy(targets, (target) => path.dirname(target))) {
     const names = new Set(inFolder.map((target) => path.basename(target)));
@@ -96,12 +96,12 @@ async function isAbandoned(draft: string, { sort, writer }: { sort: Sort; writer
   const found = await lstat(draft);
   const isSort = sort === 'file' ? found.isFile() : found.isDirectory();
   if (!isSort || (process.getuid !== undefined && found.uid !== process.getuid())) return false;
-  // On another machine, or in another container, the pid may be of another process.
+  // A live pid may belong to another process if the writer ran on another machine or in another container.
   if (!isAlive(writer)) return true;
   return (await clockOf(path.dirname(draft))) - found.mtimeMs > LEFT_MILLISECONDS;
 }
 
-/** Milliseconds by the clock of the file system, which may be another machine's. */
+/** Returns the time of the file system's clock in milliseconds. It may be the clock of another machine. */
 async function clockOf(folder: string): Promise<number> {
   const probe = await writeBeside(path.join(folder, 'clock'), '');
   try {

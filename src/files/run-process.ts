@@ -11,7 +11,7 @@ export interface ProcessCall {
   /** The complete environment of the process. */
   readonly env: ProcessEnvironment;
   readonly cwd?: string | undefined;
-  /** Ends the process and its child processes. */
+  /** Stops the process and its child processes. */
   readonly signal: AbortSignal;
 }
 
@@ -27,15 +27,16 @@ export interface StartedProcess {
   readonly ended: Promise<ProcessEnd>;
 }
 
-/** The time in milliseconds for a process to remove its locks and temporary files before it is killed. */
+/** The time for a process to remove its locks and temporary files before it is killed. */
 const KILL_DELAY = 2000;
 
-/** The number of bytes of the error output that are kept. */
+/** The maximum number of characters of the error output to keep. */
 const MAX_KEPT = 10_000;
 
 /**
  * Starts a program without a shell in its own session: it has no terminal for prompts and does not receive Ctrl-C.
- * @throws the reason of the signal. `ended` rejects with a UserError if the folder does not exist.
+ * `ended` rejects with a UserError if the folder does not exist.
+ * @throws the reason of the signal.
  */
 export async function startProcess(
   program: string,
@@ -50,7 +51,7 @@ export async function startProcess(
     endGroup(child.pid, 'SIGTERM');
     killing = setTimeout(() => {
       endGroup(child.pid, 'SIGKILL');
-      // A process that left the group may still hold the other ends.
+      // A process that left the group may still hold the other ends of the pipes.
       child.stdout.destroy();
       child.stderr.destroy();
     }, KILL_DELAY);
@@ -68,7 +69,7 @@ export async function startProcess(
       signal.throwIfAborted();
       return { code: status ?? 1, complaint };
     } catch (error) {
-      // Spawning fails in the same way as without the program.
+      // A missing folder and a missing program cause the same error.
       if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))
         throw new UserError(`${program} cannot run in ${cwd}: the folder does not exist`);
       throw error;
@@ -82,6 +83,6 @@ export async function startProcess(
 
 function endGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
-  // It may have exited by itself.
+  // The process may already have exited.
   attempt(() => process.kill(process.platform === 'win32' ? pid : -pid, signal));
 }

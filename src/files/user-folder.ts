@@ -1,13 +1,13 @@
 import path from 'node:path';
 
 const places = {
-  /** May be lost. */
+  /** For files that may be deleted at any time. */
   cache: { variable: 'XDG_CACHE_HOME', inHome: '.cache' },
-  /** Must outlive a project. */
+  /** For files that must outlive a project. */
   state: { variable: 'XDG_STATE_HOME', inHome: '.local/state' },
 } as const;
 
-/** The folder for files of this user; undefined if the environment names none. */
+/** Returns voxform's folder for files of this user, or undefined if the environment defines none. */
 export function userFolder(
   name: keyof typeof places,
   env: Readonly<Record<string, string | undefined>>,

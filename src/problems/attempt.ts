@@ -1,4 +1,4 @@
-/** The result of `work`, undefined if it throws anything. */
+/** Returns the result of `work`, or undefined if it throws. */
 export function attempt<T>(work: () => T): T | undefined {
   try {
     return work();

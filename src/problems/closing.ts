@@ -1,4 +1,4 @@
-/** For `await using` with an object that has a method `close`. */
+/** Makes an object with a `close` method usable with `await using`. */
 export function closing(resource: { close(): unknown } | undefined): AsyncDisposable {
   return {
     async [Symbol.asyncDispose]() {

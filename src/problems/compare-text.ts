@@ -1,4 +1,4 @@
-/** The order of two texts by code units: the same on every machine. */
+/** Orders strings by code units, which does not depend on the locale of the machine. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

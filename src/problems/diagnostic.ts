@@ -1,6 +1,6 @@
 import { compareText } from './compare-text.ts';
 
-/** One problem in a person's file, as data. `output/diagnostics.ts` turns it into text. */
+/** A problem in a user's file, as data. `output/diagnostics.ts` formats it. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning';
   /** A stable short name of the rule, e.g. `unknown-field`. */
@@ -9,24 +9,24 @@ export interface Diagnostic {
   readonly message: string;
   /** Relative to the project folder, with forward slashes. */
   readonly file: string;
-  /** From 1; absent if the problem is the file itself. */
+  /** Starts at 1. Absent if the problem concerns the whole file. */
   readonly line?: number;
-  /** From 1, in characters. */
+  /** Starts at 1 and counts UTF-16 units. */
   readonly column?: number;
   /** The path inside the manifest, e.g. `spec.llm_config.model`. */
   readonly path?: string;
   readonly fix?: Fix;
 }
 
-/** The fix of the key or value at this place. */
+/** A fix for the key or value at the position of the diagnostic. */
 export type Fix =
   | {
-      /** Replacements, the most likely first: texts, or an object. */
+      /** Replacements, the most likely first. Each is a string or an object. */
       readonly instead: readonly (string | Readonly<Record<string, string>>)[];
     }
   | { readonly quotes: 'add' | 'remove' };
 
-/** The order of reports: by file, then by place, errors first, then by rule. */
+/** Orders diagnostics by file, line, column, severity (errors first), rule and message. */
 export function compareDiagnostics(a: Diagnostic, b: Diagnostic): number {
   return (
     compareText(a.file, b.file) ||
@@ -44,7 +44,7 @@ interface Place {
   readonly column?: number | undefined;
 }
 
-/** `manifests/agents.yaml:12:7`, as far as it is known. */
+/** Returns a position such as `manifests/agents.yaml:12:7`. Unknown parts are omitted. */
 export function placeOf({ file, line, column }: Place): string {
   return [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
 }

@@ -1,4 +1,4 @@
-/** The code of an error of the system or of Node, e.g. `ENOENT`. */
+/** Returns the `code` of an error from the system or from Node, e.g. `ENOENT`. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

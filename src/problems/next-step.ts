@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
 /*
- * The next step of a person, as data. `output/next-steps.ts` words it, with the flags of the command line.
+ * The next step for the user, as data. `output/next-steps.ts` formats it, with the flags of the command line.
  */
 
 const address = z.string().describe('Address of the resource.');
 const instruction = z.string().describe('The instruction, one sentence.');
 
-/** Guards stop an apply until a person overrides them. */
+/** Checks that stop an apply until the user overrides them. */
 export const guards = ['large_change', 'owner_change', 'older_commit'] as const;
 
 export type Guard = (typeof guards)[number];
@@ -130,7 +130,7 @@ type FixedFields<T> = T extends object ? { readonly [Key in keyof T]: Fixed<T[Ke
 
 export type NextStep = FixedFields<z.infer<typeof nextStep>>;
 
-/** For several unknown creates without candidates. */
+/** The steps for several unknown creates without candidates. */
 export const STEPS_OF_UNCONFIRMED: readonly NextStep[] = [
   { action: 'import', address: 'ADDRESS', id: null, reason: 'found' },
   { action: 'resolve_not_created', address: 'all' },

@@ -1,7 +1,7 @@
 import type { Fix } from './diagnostic.ts';
 
 /**
- * The candidate that `word` most likely misspells, or undefined if none is near.
+ * Returns the candidate that `word` most likely misspells, or undefined if none is near.
  * Near means an edit distance (with transpositions) of at most a third of the longer word, at least 1.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
@@ -19,7 +19,7 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   return best;
 }
 
-/** A suggestion: as the end of a message, empty if nothing is near, and as a fix. */
+/** A suggestion, both as the end of a message (empty if nothing is near) and as a fix. */
 export interface WordHint {
   readonly text: string;
   readonly fix?: Fix;
@@ -32,12 +32,12 @@ export function suggestion(word: string, candidates: Iterable<string>): WordHint
   return near === undefined ? NO_HINT : { text: meant([`"${near}"`]), fix: { instead: [near] } };
 }
 
-/** `; did you mean "x"?` for the end of a message, or an empty text. */
+/** Returns `; did you mean "x"?` for the end of a message, or an empty string. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   return suggestion(word, candidates).text;
 }
 
-/** `; did you mean x, y or z?` with the first three, or an empty text. */
+/** Returns `; did you mean x, y or z?` with the first three candidates, or an empty string. */
 export function meant(shown: readonly string[]): string {
   const words = shown.slice(0, 3);
   const last = words.pop();

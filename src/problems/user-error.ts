@@ -1,11 +1,11 @@
 import type { NextStep } from './next-step.ts';
 import { commandFor, type WorkspaceSelection, type workspaceCommands } from './workspace-command.ts';
 
-/** A problem that a person can fix: a message, and the way out. Shown without a stack. */
+/** A problem that the user can fix. It is shown with its hint and without a stack. */
 export class UserError extends Error {
   override readonly name: string = 'UserError';
   readonly hint: string | undefined;
-  /** The hint, with commands as data. */
+  /** The hint, with its commands as data. */
   readonly advice: Advice | undefined;
   /** Next steps as data, shown after the hint. */
   readonly next: readonly NextStep[];
@@ -27,7 +27,7 @@ export interface UserErrorOptions {
   readonly cause?: unknown;
 }
 
-/** The process exit codes, the same for every command. */
+/** The exit codes of all commands. */
 export const ExitCode = {
   ok: 0,
   error: 1,
@@ -37,24 +37,24 @@ export const ExitCode = {
   terminated: 143,
 } as const;
 
-/** The error for an invalid command line. */
+/** Returns the error for an invalid command line. */
 export function misuse(message: string, hint?: Advice): UserError {
   return new UserError(message, { ...(hint !== undefined && { hint }), exitCode: ExitCode.usage });
 }
 
-/** Text, or its parts if it names commands of the workspace. A command is without `voxform`. */
+/** The text of a hint. If it mentions commands of the workspace, it is a list of its parts. A command is written without `voxform`. */
 export type Advice = string | readonly (string | { readonly command: string })[];
 
 export function command(line: `${(typeof workspaceCommands)[number]}${string}`): Advice {
   return [{ command: line }];
 }
 
-/** Tag of a template with advice as values. */
+/** A template tag that builds advice. The interpolated values are advice too. */
 export function advice(texts: TemplateStringsArray, ...values: readonly Advice[]): Advice {
   return texts.flatMap((text, place) => [text, values[place] ?? ''].flat());
 }
 
-/** The text, with commands that name the workspace. */
+/** Returns the advice as text, with commands that select the workspace. */
 export function adviceText(given: Advice, selection?: WorkspaceSelection): string {
   const parts = [given].flat();
   return parts

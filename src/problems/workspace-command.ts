@@ -1,16 +1,16 @@
 import { shellWord } from './shell-word.ts';
 
-/** How commands select the workspace: by its address in a fleet, by its name, or not at all if it is the only one. */
+/** How a command selects its workspace: by its address in a fleet, by its name, or not at all if there is only one. */
 export type WorkspaceSelection = { readonly member: string } | { readonly workspace: string } | undefined;
 
-/** The command line of a command that begins with `voxform`, for one workspace. */
+/** Adds the selection of a workspace to a command line that begins with `voxform`. */
 export function commandFor(command: string, selection: WorkspaceSelection): string {
   if (selection === undefined) return command;
   if ('workspace' in selection) return `${command} -w ${selection.workspace}`;
   return command.replace('voxform', () => `voxform fleet exec ${shellWord(selection.member)} --`);
 }
 
-/** Commands of one workspace that write no manifest. */
+/** The commands that concern one workspace and write no manifest. */
 export const workspaceCommands = [
   'plan',
   'apply',

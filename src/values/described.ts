@@ -4,13 +4,13 @@ import { lazily } from './lazily.ts';
 
 export const jsonValue: z.ZodType<Json> = z.json();
 
-/** For `meta` of a schema: the description in editors and `voxform explain`, and examples as in a manifest. */
+/** Metadata of a schema: its description in editors and `voxform explain`, and examples as written in a manifest. */
 export const about = (description: string, ...examples: z.core.util.JSONType[]) => ({
   description,
   examples,
 });
 
-/** The schema of an object with these fields and no others. */
+/** Returns the schema of an object with exactly these fields. */
 export function described<Fields extends z.ZodRawShape>(description: string, fields: Fields) {
   return z.strictObject(fields).describe(description);
 }

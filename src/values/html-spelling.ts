@@ -6,7 +6,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** The text escaped for HTML and XML, between tags or in a quoted attribute. */
+/** Escapes text for HTML and XML, between tags or in a quoted attribute. */
 export function htmlSpelling(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }

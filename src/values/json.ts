@@ -16,16 +16,17 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns undefined if the text is not valid JSON. */
 export function parsedJson(text: string): unknown {
   return attempt((): unknown => JSON.parse(text));
 }
 
-/** Each item once, in order of first appearance. */
+/** Removes duplicate items. The order of first appearance is kept. */
 export function distinct<T>(items: readonly T[]): T[] {
   return [...new Map(items.map((item) => [JSON.stringify(item), item])).values()];
 }
 
-/** Deep equality of JSON values. The order of an object's keys does not count. */
+/** Compares JSON values deeply. The order of an object's keys does not matter. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) {
@@ -38,12 +39,12 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   );
 }
 
-/** The same text for equal JSON values: for digests and for comparing as a set. A key without a value counts as absent. */
+/** Returns the same text for equal JSON values, for digests and for comparing sets. A key whose value is undefined counts as absent. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(sortKeys(value as Json));
 }
 
-/** The same value with the keys of all objects in code-unit order. */
+/** Returns the value with the keys of all objects sorted by code units. */
 export function sortKeys(value: Json): Json {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
@@ -52,7 +53,7 @@ export function sortKeys(value: Json): Json {
   return sorted;
 }
 
-/** A copy of an array or object with all items or fields changed. Other values stay the same. */
+/** Applies `change` to each item of an array or field of an object, and returns a copy. Returns any other value unchanged. */
 export function mapParts<In, Out>(value: In, change: (part: In, key: string | number) => Out): Out {
   if (Array.isArray(value)) return value.map((item: In, index) => change(item, index)) as Out;
   if (!isObject(value)) return value as unknown as Out;
@@ -68,7 +69,7 @@ export function setOwn<T>(target: Record<string, T>, key: string, value: T): voi
   else target[key] = value;
 }
 
-/** True if arrays and objects are nested more than `levels` deep. Looks no deeper. */
+/** True if arrays and objects are nested more than `levels` deep. Does not visit deeper levels. */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (levels === 0) return true;

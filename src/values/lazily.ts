@@ -1,4 +1,4 @@
-/** Creates the value on first use. */
+/** Returns a function that creates the value on its first call and then returns the same value. */
 export function lazily<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

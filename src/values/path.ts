@@ -7,8 +7,8 @@ export type LeafPath = string;
 export type Leaves = ReadonlyMap<LeafPath, Value>;
 
 /**
- * The leaves of a spec by path. Arrays, special values and objects for which `isOpaque` is true are leaves. An empty object has no
- * leaf.
+ * Returns the leaves of a spec by path. Arrays, special values, and objects for which `isOpaque` returns true are leaves. An empty object
+ * contains no leaf.
  */
 export function flatten(
   spec: { readonly [key: string]: Value },
@@ -24,7 +24,7 @@ export function flatten(
   return leaves;
 }
 
-/** The nested form of leaves: the reverse of `flatten`. */
+/** Returns the nested object of these leaves: the inverse of `flatten`. */
 export function unflatten<T>(leaves: Iterable<readonly [LeafPath, T]>): Record<string, T | Record<string, unknown>> {
   const root: Record<string, unknown> = {};
   for (const [path, value] of leaves) {
@@ -58,7 +58,7 @@ function keysOf(path: LeafPath): readonly string[] {
   return keys;
 }
 
-/** The value at a path, or undefined if a key is absent. */
+/** Returns the value at a path, or undefined if a key is absent. */
 export function valueAt(root: unknown, path: LeafPath): unknown {
   let value = root;
   for (const key of keysOf(path)) {
@@ -72,7 +72,7 @@ export function isUnder(path: LeafPath, prefix: LeafPath): boolean {
   return path === prefix || path.startsWith(`${prefix}.`);
 }
 
-/** The top-level key of a path. */
+/** Returns the top-level key of a path. */
 export function rootOf(path: LeafPath): string {
   const dot = path.indexOf('.');
   return dot === -1 ? path : path.slice(0, dot);

@@ -1,27 +1,27 @@
 import { htmlSpelling } from './html-spelling.ts';
 
-/** Shorter texts are not secrets, and replacing them would break ordinary words. */
+/** Shorter strings are not treated as secrets: replacing them would garble ordinary words. */
 const SHORTEST = 4;
 
-/** Lines of a secret (for example of a PEM key) are replaced on their own from this length. */
+/** From this length, a single line of a secret (such as a PEM key) is also replaced where it occurs alone. */
 const SHORTEST_LINE = 16;
 
-/** Base64 of a secret inside of a longer text, as in `user:secret`. Shorter ones would match by chance. */
+/** The minimum length for the Base64 of a secret within a longer string such as `user:secret`. A shorter one could match by chance. */
 const SHORTEST_INNER_BASE64 = 12;
 
-/** Replaces known secrets in any text, in all spellings that occur, with `(secret)`. */
+/** Replaces known secrets in text with `(secret)`, in every encoding that may occur. */
 export class Redactor {
   readonly #forms = new Set<string>();
   #pattern: RegExp | undefined;
 
-  /** Texts shorter than four characters are ignored. */
+  /** Ignores strings shorter than four characters. */
   add(secret: string): void {
     const before = this.#forms.size;
     for (const part of partsOf(secret)) for (const form of spellings(part)) this.#forms.add(form);
     if (this.#forms.size !== before) this.#pattern = undefined;
   }
 
-  /** The text with all known secrets replaced, overlapping ones too. Usable without its object. */
+  /** Replaces all known secrets, even if they overlap. It can be passed as a function, because it does not need `this`. */
   readonly redact = (text: string): string => {
     if (this.#forms.size === 0) return text;
     this.#pattern ??= oneOf(this.#forms);
@@ -48,7 +48,7 @@ export class Redactor {
   };
 }
 
-/** The secret, the secret without spaces around it, and its longer lines. */
+/** Returns the secret, the secret without surrounding white space, and its longer lines. */
 function partsOf(secret: string): Set<string> {
   const parts = new Set([secret, secret.trim()].filter((part) => part.length >= SHORTEST));
   const lines = secret.split(/\r?\n/);
@@ -59,7 +59,7 @@ function partsOf(secret: string): Set<string> {
 }
 
 function* spellings(text: string): Generator<string> {
-  // A URL, a header, a page or a cell of CSV may contain JSON. CSV and YAML double quotes.
+  // A URL, a header, a page or a CSV cell may contain JSON. CSV and YAML double the quotes.
   for (const form of new Set([text, ...jsonSpellings(text)])) {
     yield form;
     yield form.replaceAll('"', '""');
@@ -76,7 +76,7 @@ function* jsonSpellings(text: string): Generator<string> {
   for (const form of [escaped, ascii]) {
     yield form;
     yield form.replaceAll('/', '\\/');
-    // JSON inside of a JSON text, as in a message about a body.
+    // JSON within a JSON string, as in a message about a body.
     yield escapedForJson(form);
   }
 }
@@ -99,7 +99,7 @@ function* base64Spellings(text: string): Generator<string> {
   const forms = [bytes.toString('base64').replace(/=+$/, '')];
   for (const offset of [0, 1, 2]) {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-    // The first and last characters also encode bits of the neighbours.
+    // The first and last characters also encode bits of the adjacent bytes.
     const first = Math.ceil((offset * 8) / 6);
     const last = Math.floor(((offset + bytes.length) * 8) / 6);
     if (last - first >= SHORTEST_INNER_BASE64) forms.push(shifted.slice(first, last));
@@ -110,7 +110,7 @@ function* base64Spellings(text: string): Generator<string> {
   }
 }
 
-/** Longest first: a secret may begin with another one. */
+/** The longest form comes first, because one secret may be the beginning of another. */
 function oneOf(forms: ReadonlySet<string>): RegExp {
   const sorted = [...forms].sort((a, b) => b.length - a.length);
   return new RegExp(sorted.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');

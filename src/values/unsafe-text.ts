@@ -1,11 +1,11 @@
 /**
  * Characters that could control a terminal, forge a line, reverse the reading order or hide a difference: control characters, line
- * separators, bidirectional controls, halves of surrogate pairs, and characters without width.
+ * separators, bidirectional controls, unpaired surrogates, and zero-width characters.
  */
 export const UNSAFE =
   /[\p{Cc}\p{Cs}\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-/** Formatted JSON of 10,000 resources has two million line feeds. */
+/** Excludes line feeds, which are safe here. Formatted JSON of 10,000 resources has two million of them. */
 const UNSAFE_WITHIN_LINES = new RegExp(`(?!\\n)${UNSAFE.source}`, 'gu');
 
 /** True if `escapeUnsafe` would change the text. */
@@ -13,17 +13,17 @@ export function isUnsafe(text: string): boolean {
   return escapeUnsafe(text) !== text;
 }
 
-/** Formatted JSON or YAML with escapes. Its line feeds and its value stay the same. */
+/** Escapes unsafe characters in formatted JSON or YAML. Its line feeds and its value stay the same. */
 export function escapeUnsafe(json: string): string {
   return json.replace(UNSAFE_WITHIN_LINES, unicodeEscape);
 }
 
-/** For messages in VS Code, which makes links out of Markdown, also such that run its commands. */
+/** Disables Markdown links. VS Code renders messages as Markdown, and a link can run a command of the editor. */
 export function withoutLinks(text: string): string {
   return text.replaceAll('](', '] (');
 }
 
-/** By UTF-16 units, as JSON and JavaScript spell it. */
+/** Returns a character as `\u` escapes of its UTF-16 units, as in JSON and JavaScript. */
 export function unicodeEscape(character: string): string {
   let escaped = '';
   for (let index = 0; index < character.length; index++) {

@@ -2,14 +2,14 @@ import { inspect } from 'node:util';
 import { isObject, type Json, type JsonObject, mapParts } from './json.ts';
 
 /**
- * A value of a manifest after files, variables and the environment were read: JSON, in which a leaf may be a
- * secret, a reference to another record, or a text joined from such parts.
+ * A value of a manifest after its files, variables and environment variables were read. It is JSON in which a leaf may also be a secret, a
+ * reference to another record, or a string joined from such parts.
  */
 export type Value = null | boolean | number | string | readonly Value[] | { readonly [key: string]: Value } | Special;
 
 export type Special = Secret | Reference | Join | Unset;
 
-/** A value that must never be shown: every conversion to text gives `(secret)`, except `reveal`. */
+/** A value that must never be shown: every conversion to a string except `reveal` returns `(secret)`. */
 export class Secret {
   readonly name: string;
   readonly #text: () => string | undefined;
@@ -24,7 +24,7 @@ export class Secret {
     return this.#text() !== undefined;
   }
 
-  /** The plain text, for requests and fingerprints. @throws if the secret is not set */
+  /** Returns the plain text, for requests and fingerprints. @throws if the secret is not set */
   reveal(): string {
     const text = this.#text();
     if (text === undefined) throw new Error(`the secret ${this.name} is not set`);
@@ -44,7 +44,7 @@ export class Secret {
   }
 }
 
-/** The id of another resource's record, or of a knowledge base by its name on the platform. */
+/** Stands for the id of another resource's record, or of a knowledge base that is looked up by its name on the platform. */
 export class Reference {
   readonly kind: string;
   /** The name in the manifest. */
@@ -63,7 +63,7 @@ export class Reference {
   }
 }
 
-/** A text with parts that are not known yet, or must not be shown. */
+/** A string with parts that are not known yet or must not be shown. */
 export class Join {
   readonly parts: readonly Value[];
   readonly separator: string;
@@ -74,7 +74,7 @@ export class Join {
   }
 }
 
-/** An environment variable that is not set. Only offline validation accepts it, as any text. */
+/** An environment variable that is not set. Only offline validation accepts it, in place of any string. */
 export class Unset {
   readonly name: string;
 
@@ -88,7 +88,7 @@ export function isSpecial(value: unknown): value is Special {
   return value instanceof Secret || value instanceof Reference || value instanceof Join || value instanceof Unset;
 }
 
-/** The special leaves of a value in order, with those inside of joins. */
+/** Returns the special leaves of a value in order, including those inside joins. */
 export function specials(value: Value): readonly (Secret | Reference | Unset)[] {
   const found: (Secret | Reference | Unset)[] = [];
   hasSpecial(value, (special) => {
@@ -98,7 +98,7 @@ export function specials(value: Value): readonly (Secret | Reference | Unset)[] 
   return found;
 }
 
-/** True if a part of the value is secret, so no part of it may be shown. */
+/** True if any part of the value is secret. Then no part of it may be shown. */
 export function isTainted(value: Value): boolean {
   return hasSpecial(value, (special) => special instanceof Secret);
 }
@@ -126,7 +126,7 @@ function hasSpecial(value: Value, matches: (special: Secret | Reference | Unset)
   return false;
 }
 
-/** The value with each special leaf replaced. Joins of plain text become text. */
+/** Replaces each special leaf of a value. A join whose parts are all plain becomes a string. */
 export function mapSpecials(value: Value, replace: (special: Secret | Reference | Unset) => Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (value instanceof Join) {
@@ -139,7 +139,7 @@ export function mapSpecials(value: Value, replace: (special: Secret | Reference 
   return mapParts<Value, Value>(value, (part) => mapSpecials(part, replace));
 }
 
-/** A text if every part is plain, otherwise a `Join`. */
+/** Returns a string if every part is plain, otherwise a `Join`. */
 export function joined(parts: readonly Value[], separator: string): string | Join {
   const plain = parts.every(
     (part) => typeof part === 'string' || typeof part === 'number' || typeof part === 'boolean',
@@ -147,13 +147,13 @@ export function joined(parts: readonly Value[], separator: string): string | Joi
   return plain ? parts.map(String).join(separator) : new Join(parts, separator);
 }
 
-/** The value with ids in place of the references that `idOf` knows. */
+/** Replaces the references for which `idOf` returns an id. */
 export function withReferences(value: Value, idOf: (reference: Reference) => string | undefined): Value {
   return mapSpecials(value, (special) => (special instanceof Reference ? (idOf(special) ?? special) : special));
 }
 
 /**
- * The plain JSON of a request. Only this function puts secrets back into a value.
+ * Returns a value as the plain JSON of a request. Only this function puts secrets into a value.
  * @throws for an unresolved reference or a secret that is not set, which earlier checks exclude.
  */
 export function revealed(value: Value): Json {
@@ -164,7 +164,7 @@ export function revealed(value: Value): Json {
   }) as Json;
 }
 
-/** The value in the forms of a manifest, for a saved plan: with names of secrets, never their text. */
+/** Returns the value in manifest notation (`$secret`, `$ref` and others) for a saved plan. It names secrets but never contains their text. */
 export function toForms(value: Value): Json {
   if (value instanceof Secret) return { $secret: value.name };
   if (value instanceof Reference) return { $ref: value.address };
@@ -174,7 +174,7 @@ export function toForms(value: Value): Json {
   return isLikeForm && isPlain(value) ? { $literal: value as Json } : mapParts<Value, Json>(value, toForms);
 }
 
-/** The reverse of `toForms`; `secret` supplies the text of a secret by its name. */
+/** Returns the value of manifest notation: the inverse of `toForms`. `secret` returns the secret with a given name. */
 export function fromForms(forms: Json, secret: (name: string) => Secret): Value {
   if (!isObject(forms)) return mapParts<Json, Value>(forms, (part) => fromForms(part, secret));
   if (typeof forms.$secret === 'string') return secret(forms.$secret);
@@ -193,7 +193,7 @@ export function fromForms(forms: Json, secret: (name: string) => Secret): Value 
   return mapParts<Json, Value>(forms as JsonObject, (part) => fromForms(part, secret));
 }
 
-/** True if there is no special leaf in the value. */
+/** True if the value contains no special leaf. */
 export function isPlain(value: Value): boolean {
   return !hasSpecial(value, () => true);
 }
