@@ -5,8 +5,8 @@ import { type Files, nodeFiles, syncFolderOf, unlinkIfThere, writeFully } from '
 import { isAlive } from './process-facts.ts';
 
 /*
- * A file is replaced by renaming a draft in the same folder. The package write-file-atomic does less: it needs the content in one piece, does
- * not sync the folder, and does not remove the drafts of killed processes.
+ * A file is replaced by renaming a draft in the same folder. The package write-file-atomic does less: it needs the content in one piece,
+ * does not sync the folder, and does not remove the drafts of killed processes.
  */
 
 /** An older draft is abandoned, even if its writer is still running: a draft exists only during one write. */
@@ -42,8 +42,8 @@ interface DraftOptions {
 }
 
 /**
- * Replaces a file atomically; the result survives a power failure. If this fails, the file is unchanged. No draft remains, not even one of a
- * process that was killed earlier.
+ * Replaces a file atomically; the result survives a power failure. If this fails, the file is unchanged. No draft remains, not even one of
+ * a process that was killed earlier.
  */
 export async function replaceFile(file: string, content: FileContent, options: DraftOptions = {}): Promise<void> {
   const { files = nodeFiles } = options;

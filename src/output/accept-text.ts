@@ -3,16 +3,16 @@ import { renderFileDiffs, unifiedDiff } from './file-diff.ts';
 import { plural } from './plural.ts';
 import { paragraphs, type Style, section } from './style.ts';
 
-/** The words for values that go into the manifests, by their origin. */
+/** The texts for values that are written to the manifests. They depend on the origin of the values. */
 export interface AcceptanceWords {
   readonly verb: string;
-  /** The message if there are none. */
+  /** The message if there are no such values. */
   readonly nothing: string;
-  /** The next step after they were written, as a sentence. */
+  /** The next step after the values were written, as a sentence. */
   readonly next?: string;
 }
 
-/** The diff of the files, then the values that are left out, with reasons. */
+/** Returns the diff of the files, followed by the values that cannot be written back, with reasons. */
 export function renderAcceptance(
   { files, accepted, refused, unmoved, unshown = [] }: Acceptance,
   style: Style,
@@ -33,7 +33,7 @@ export function renderAcceptance(
   ]);
 }
 
-/** The same as data. `written` is false for a dry run, and if there was nothing to write. */
+/** Returns the accepted values as JSON. `written` is false for a dry run, and if there was nothing to write. */
 export function acceptanceJson(
   { files, accepted, refused, unmoved, unshown = [] }: Acceptance,
   { workspace, written }: { readonly workspace: string; readonly written: boolean },

@@ -4,12 +4,12 @@ import { isNotApplied, type PlanDocument, type PlannedResource, renamedIn } from
 import type { NextStep } from '../problems/next-step.ts';
 import { plural } from './plural.ts';
 
-/** The words and symbol of an action, the same in all formats. */
+/** The symbol and the words of an action, which are the same in all formats. */
 interface WordsOfAction {
-  /** Terraform's symbol, where Terraform has the action. */
+  /** The same symbol as in Terraform, if Terraform has the action. */
   readonly symbol: string;
   readonly heading: string;
-  /** Added to the heading if the reasons of the resources do not explain it. */
+  /** Added to the heading of actions that the reasons of the resources do not explain. */
   readonly explanation?: string;
   /** In `Plan: 1 to create.` */
   readonly count: string;
@@ -38,20 +38,20 @@ export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
   noop: { symbol: ' ', heading: 'Unchanged', count: 'unchanged', done: 'unchanged' },
 };
 
-/** The actions of an apply, in display order. */
+/** The actions that an apply executes, in display order. */
 export const appliedActions = ['create', 'adopt', 'update', 'replace', 'forget'] as const satisfies Action[];
-/** The actions that an apply leaves to a person. */
+/** The actions that an apply leaves to the user. */
 export const pendingActions = ['manual', 'blocked', 'unknown'] as const satisfies Action[];
-/** The order of the groups. */
+/** All actions that change something, in display order. */
 export const shownActions: readonly Action[] = [...appliedActions, ...pendingActions];
 
-/** The resources of each action, in the plan's order. */
+/** Returns a function that returns the resources with an action, in the order of the plan. */
 export function byAction(resources: readonly PlannedResource[]): (action: Action) => readonly PlannedResource[] {
   const groups = Map.groupBy(resources, (resource) => resource.action);
   return (action) => groups.get(action) ?? [];
 }
 
-/** `1 to create, 2 to update`; empty without these actions. */
+/** Returns a text such as `1 to create, 2 to update`, or an empty string if there are none of these actions. */
 export function counts(summary: PlanDocument['summary'], actions: readonly Action[]): string {
   return actions
     .filter((action) => summary[action] > 0)
@@ -61,20 +61,20 @@ export function counts(summary: PlanDocument['summary'], actions: readonly Actio
 
 const wordsByName: Readonly<Record<string, WordsOfAction | undefined>> = actionWords;
 
-/** `2 to create, 1 not applied`: actions and statuses, without resources in sync. */
+/** Returns the counts of actions and statuses, such as `2 to create` and `1 not applied`. Omits resources in sync. */
 export function countWords(found: Readonly<Record<string, number>>): string[] {
   return Object.entries(found)
     .filter(([name, count]) => count > 0 && name !== 'in_sync' && name !== 'noop')
     .map(([name, count]) => `${count} ${wordsByName[name]?.count ?? name.replaceAll('_', ' ')}`);
 }
 
-/** `2 created, 1 closed`: executed actions, including those that never occur in a plan. */
+/** Returns the counts of executed actions, such as `2 created` and `1 closed`, including actions that never occur in a plan. */
 export function doneWords(done: Readonly<Record<string, number>>): string[] {
   const past = (action: string) => `${action}${action.endsWith('e') ? 'd' : 'ed'}`;
   return Object.entries(done).map(([action, count]) => `${count} ${wordsByName[action]?.done ?? past(action)}`);
 }
 
-/** The closing sentences of a plan, such as `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
+/** Returns the closing sentences of a plan, such as `Plan: 1 to create, 2 to update.` and `3 manual, 41 unchanged.` */
 export function planSummary(plan: PlanDocument): string[] {
   const { summary, resources } = plan;
   const renames = renamedIn(resources).length;
@@ -107,7 +107,7 @@ function listOf(...parts: readonly (string | false)[]): string {
   return parts.filter(Boolean).join(', ');
 }
 
-/** The number of unchanged resources with a field that the platform did not apply. */
+/** Returns the number of unchanged resources with a field that the platform did not apply. */
 export function notAppliedIn(resources: readonly PlannedResource[]): number {
   return resources.filter((each) => each.action === 'noop' && each.previous_address === undefined && isNotApplied(each))
     .length;
@@ -118,7 +118,7 @@ export interface AppliedWrite {
   readonly result: ResourceResult;
 }
 
-/** The planned writes of an apply, in display order. */
+/** Returns the planned writes of an apply with their results, in display order. */
 export function appliedIn({ plan, results }: ApplyReport): AppliedWrite[] {
   return appliedActions.flatMap(byAction(plan.resources)).flatMap((resource): AppliedWrite[] => {
     const result = results.get(resource.address);
@@ -136,18 +136,18 @@ export function skippedIn(writes: readonly AppliedWrite[]) {
   }));
 }
 
-/** The remaining steps for a person, also for written resources. */
+/** Returns the resources with remaining steps for the user, including resources that were written. */
 export function leftIn(report: ApplyReport): PlannedResource[] {
   const halfDone = appliedIn(report).filter(isHalfDone);
   return [...pendingActions.flatMap(byAction(report.plan.resources)), ...halfDone.map(({ resource }) => resource)];
 }
 
-/** Written, with a remaining step that the API cannot do. */
+/** True if the resource was written, but has a remaining step that the API cannot do. */
 function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean {
   return result.status === 'done' && steps.length > 0;
 }
 
-/** Why an apply ended early, as a sentence or two, if it did. */
+/** Returns the reason why an apply ended early as one or two sentences, or undefined if it did not. */
 export function earlyEnd(report: ApplyReport): string | undefined {
   const { interrupted, results } = report;
   if (interrupted !== undefined) {
@@ -160,7 +160,7 @@ export function earlyEnd(report: ApplyReport): string | undefined {
   return halted && `Stopped early: ${halted}. Run plan before you apply again.`;
 }
 
-/** Why something was skipped or not recorded, as a clause. A halt that skipped nothing is left out. */
+/** Returns the reason for skipped or unrecorded resources as a clause, or undefined if the halt affected none. */
 export function haltOf({ halted, results, stateError }: ApplyReport): string | undefined {
   if (halted !== undefined && stateError !== undefined) return `${halted}: ${stateError}`;
   return [...results.values()].some((result) => result.status === 'skipped' && result.because === halted)
@@ -168,13 +168,13 @@ export function haltOf({ halted, results, stateError }: ApplyReport): string | u
     : undefined;
 }
 
-/** The import step of a record that was created but not saved to the state; undefined for any other result. */
+/** Returns the import step of a record that was created but not saved to the state, or undefined for any other result. */
 export function unrecordedStep({ result }: AppliedWrite): NextStep | undefined {
   if (result.status !== 'failed') return undefined;
   return result.next?.find((step) => step.action === 'import' && step.reason === 'unsaved');
 }
 
-/** Resources with a field for which the platform kept its own value. */
+/** Returns the number of resources with a field for which the platform kept its own value. */
 export function notAppliedAfter({ plan, results }: ApplyReport): number {
   return plan.resources.filter((resource) => {
     const result = results.get(resource.address);
@@ -182,7 +182,7 @@ export function notAppliedAfter({ plan, results }: ApplyReport): number {
   }).length;
 }
 
-/** `2 created, 1 failed`; empty without writes. */
+/** Returns a text such as `2 created, 1 failed`, or an empty string if there were no writes. */
 export function appliedCounts(report: ApplyReport): string {
   const words = appliedIn(report).map((entry) => {
     const { done } = actionWords[entry.resource.action];
@@ -196,7 +196,7 @@ export function appliedCounts(report: ApplyReport): string {
     .join(', ');
 }
 
-/** The closing sentences of an apply, such as `Applied: 2 created, 1 failed.` and `1 manual.` */
+/** Returns the closing sentences of an apply, such as `Applied: 2 created, 1 failed.` and `1 manual.` */
 export function applySummary(report: ApplyReport): string[] {
   const { summary } = report.plan;
   const renames = renamedBy(report).length;

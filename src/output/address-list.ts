@@ -1,15 +1,15 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 
-/** The number of addresses to name before the rest is counted. */
+/** The number of addresses to list before the others are only counted. */
 const MOST = 12;
 
 export interface NamedOptions {
   readonly most?: number;
-  /** The option or command that lists all; empty if there is none. */
+  /** The option or command that lists all addresses, or an empty string if there is none. */
   readonly lists?: string;
 }
 
-/** `Agent/a, Agent/b and 95 more (--full lists them)`, from names in display form. */
+/** Returns a list such as `Agent/a, Agent/b and 95 more (--full lists them)`. The names must be in display form. */
 export function addressList(
   names: readonly string[],
   full = false,
@@ -21,13 +21,13 @@ export function addressList(
   return `${shown.join(', ')}${rest > 0 ? ` and ${rest} more${how}` : ''}`;
 }
 
-/** `name, role and 3 more`: up to a maximum, then the number of others. */
+/** Returns a list such as `name, role and 3 more`. */
 export function listed(names: readonly string[], most: number): string {
   const more = names.length - most;
   return more <= 0 ? names.join(', ') : `${names.slice(0, most).join(', ')} and ${more} more`;
 }
 
-/** True if no address may be left out: a decision is needed, a record is released, or drift is overwritten. */
+/** True if no address may be omitted: a resource needs a decision, a record is released, or drift is overwritten. */
 export function mustNameAll(resources: readonly PlannedResource[]): boolean {
   return resources.some(
     ({ action, steps = [], missing, changes }) =>

@@ -29,7 +29,7 @@ export const applyDocument = planDocument
 export type ApplyDocument = Immutable<z.infer<typeof applyDocument>>;
 type AppliedResource = Immutable<z.infer<typeof appliedResource>>;
 
-/** The plan's document with the results, the ids of created records, and the warnings of the answers. */
+/** Returns the plan with the results, the ids of created records, and the warnings from the responses. */
 export function applyJson(report: ApplyReport): ApplyDocument {
   const { plan, results, warnings, interrupted } = report;
   const halted = haltOf(report);
@@ -45,14 +45,14 @@ export function applyJson(report: ApplyReport): ApplyDocument {
 
 function withResult(resource: PlannedResource, result: ResourceResult | undefined): AppliedResource {
   if (result?.status !== 'done') return { ...resource, ...outcomeJson(result) };
-  // The plan's information about it is outdated.
+  // After the write, the plan's value of this field is outdated.
   const { not_applied: _, ...rest } = resource;
   const { id, notApplied } = result;
   const kept = notApplied === undefined ? {} : { not_applied: [...notApplied] };
   return { ...rest, id: id ?? resource.id, ...outcomeJson(result), ...kept };
 }
 
-/** The result of a resource; empty if nothing was tried. */
+/** Returns the result of a resource, or an empty object if no write was attempted. */
 export function outcomeJson(
   result: ResourceResult | undefined,
 ): Pick<AppliedResource, 'result' | 'error' | 'hint' | 'next' | 'because'> {

@@ -6,7 +6,7 @@ import { type FieldView, type FieldViewOptions, fieldViews } from './field-view.
 import { isTask, stepText } from './next-steps.ts';
 import type { DiffLine } from './text-diff.ts';
 
-/** The statements about one resource, or about several together. */
+/** The information about one resource, or the information that several resources share. */
 export interface Statement {
   readonly resources: readonly PlannedResource[];
   readonly fields: readonly FieldView[];
@@ -15,7 +15,7 @@ export interface Statement {
   readonly released: readonly string[];
   readonly notices: readonly string[];
   readonly steps: readonly string[];
-  /** The number of its changes that are shown in an earlier, shared statement. */
+  /** The number of changes of the resource that an earlier, shared statement contains. */
   readonly elsewhere: number;
 }
 
@@ -25,10 +25,10 @@ interface CompactOptions {
   readonly full?: boolean | undefined;
 }
 
-/** The minimum number of resources for a common statement. */
+/** The minimum number of resources for a shared statement. */
 export const FEWEST_SHARING = 3;
 
-/** All statements about the resources, in order; common ones first. */
+/** Returns the statements about the resources. Shared statements come first, the others in the order of the resources. */
 export function compacted(resources: readonly PlannedResource[], { views, full = false }: CompactOptions): Statement[] {
   const known = new Map<string, FieldView>();
   const alone = resources.map((resource) => statementOf(resource, { ...views, known }));
@@ -46,12 +46,12 @@ export function compacted(resources: readonly PlannedResource[], { views, full =
   return [...withoutRepeatedRoutes(sharings.map(saidOnce).sort((a, b) => rankOf(b) - rankOf(a))), ...rest];
 }
 
-/** Changes before remarks, and those of most resources first. */
+/** The sort key of shared statements: changes come before remarks, and larger groups before smaller ones. */
 function rankOf({ fields, resources }: Statement): number {
   return (fields.length > 0 ? Number.MAX_SAFE_INTEGER / 2 : 0) + resources.length;
 }
 
-/** Shows routes only in the first statement about a resource. */
+/** Keeps routes only in the first statement about a resource. */
 function withoutRepeatedRoutes(shared: readonly Statement[]): Statement[] {
   const named = new Set<PlannedResource>();
   return shared.map((said) => {
@@ -77,14 +77,14 @@ export function statementOf(resource: PlannedResource, views: FieldViewOptions):
   };
 }
 
-/** A change, a hunk of a text or a remark, which several resources may share. */
+/** A change, a hunk of a diff, or a remark. Several resources may share it. */
 interface StatementPart {
   /** Equal for equal parts. */
   readonly key: string;
   /** The approximate number of displayed lines. */
   readonly lines: number;
   readonly said: Partial<Said>;
-  /** A part of a diff: changed lines with their context and place. */
+  /** The changed lines of a diff with their context and position. */
   readonly hunk?: readonly DiffLine[];
 }
 
@@ -99,7 +99,7 @@ function isChange({ said }: StatementPart): boolean {
   return said.fields !== undefined;
 }
 
-/** The parts of an update are shared one by one, because each line stands for itself; other actions are shared whole or not at all. */
+/** Splits a statement into parts. Updates can share single parts; other actions share either all parts or none. */
 function partsOf({ resources, fields, reason, released, notices, steps }: Statement): StatementPart[] {
   const [resource] = resources;
   if (resource === undefined) return [];
@@ -128,7 +128,7 @@ function partsOf({ resources, fields, reason, released, notices, steps }: Statem
   const whole = resource.action === 'update' ? [] : [reason, ...parts.map(({ key }) => key)];
   const met = new Map<string, number>();
   return parts.map((each) => {
-    // A text may change in the same way at two places.
+    // A text may contain the same change twice.
     const times = (met.get(each.key) ?? 0) + 1;
     met.set(each.key, times);
     return { ...each, key: JSON.stringify([times, each.key, whole]) };
@@ -139,7 +139,7 @@ function withLines(field: FieldView, lines: readonly DiffLine[]): FieldView {
   return { ...field, body: { form: 'diff', lines } };
 }
 
-/** For each set of resources, the parts that exactly these have, if sharing them is shorter. */
+/** For each set of resources, returns the parts that exactly these resources have, if sharing the parts saves lines. */
 function sharingsOf(members: readonly Sharer[]): Sharer[][] {
   const held = members.flatMap(({ parts }, index) => parts.map(({ key }) => ({ key, index })));
   const many = [...Map.groupBy(held, ({ key }) => key)]
@@ -155,17 +155,17 @@ function sharingsOf(members: readonly Sharer[]): Sharer[][] {
   });
 }
 
-/** Common steps alone do not justify a group of updates. */
+/** Returns the parts to share. Updates that share only steps are not grouped. */
 function worthSharing({ said, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
   const shared = parts.filter(({ key }) => keys.has(key));
   const isWhole = said.resources.every(({ action }) => action !== 'update');
   return isWhole || shared.some(isChange) ? shared : shared.filter((part) => part.said.notices !== undefined);
 }
 
-/** The approximate number of columns in a line of addresses. */
+/** The approximate width of a line of addresses. */
 const LINE = 70;
 
-/** The approximate number of lines saved by sharing the parts, if this many resources need no box of their own. */
+/** Returns the approximate number of lines that sharing saves. `covered` is the number of resources that then need no box of their own. */
 function savedBy(sharing: readonly Sharer[], covered: number): number {
   const [{ parts = [] } = {}] = sharing;
   const resources = sharing.flatMap(({ said }) => said.resources);
@@ -223,13 +223,13 @@ function hunksOf(lines: readonly DiffLine[]): DiffLine[][] {
   return starts.map((start, index) => lines.slice(start, starts[index + 1]));
 }
 
-/** The changed lines of a hunk, and those between them. */
+/** Returns the range of a hunk from its first to its last changed line. */
 function coreOf(lines: readonly DiffLine[]): readonly [start: number, end: number] {
   const changes = ({ sign }: DiffLine) => sign === '+' || sign === '-' || sign === '~';
   return [lines.findIndex(changes), lines.findLastIndex(changes) + 1];
 }
 
-/** A hunk of several texts, with the common part of context and place. */
+/** Returns one hunk for several texts, with only the context and position that they have in common. */
 function commonLines(hunks: readonly (readonly DiffLine[])[]): DiffLine[] {
   const [first = []] = hunks;
   const [start, end] = coreOf(first);

@@ -19,10 +19,10 @@ import { renderIndented, whole } from './table.ts';
 import { displayWidth, pad } from './text-width.ts';
 import { valueText } from './value-text.ts';
 
-/** The differences of two sides, for all formats. */
+/** The differences between two sides, for all formats. */
 interface Comparison {
   readonly title: string;
-  /** Shows everything. */
+  /** The command that shows all differences. */
   readonly command: string;
   readonly sides: readonly { readonly sign: '-' | '+'; readonly name: string; readonly about: string }[];
   readonly groups: readonly ComparedGroup[];
@@ -43,7 +43,7 @@ interface FieldList {
   readonly fields: readonly { readonly address: string; readonly paths: readonly string[] }[];
 }
 
-/** Two workspaces. Undeclared differences come first; a resource with both kinds is in both groups. */
+/** Compares two workspaces. Undeclared differences come first. A resource with declared and undeclared differences is in both groups. */
 export function workspaceComparison(diff: DiffDocument, verbose = false): Comparison {
   const { first, second, resources, summary } = diff;
   const side = (sign: '-' | '+', { name, workspace_id, base_url }: DiffDocument['first']) =>
@@ -91,7 +91,7 @@ export function workspaceComparison(diff: DiffDocument, verbose = false): Compar
   };
 }
 
-/** A draft, from its published version. */
+/** Compares the published version of an agent with its draft. */
 export function draftComparison(diff: DraftDiffDocument, verbose = false): Comparison {
   const { address, kind, id, changes, published, updated_at: updated, unknown } = diff;
   const at = (time: string | null): string => (time === null ? '(not shown)' : timeText(time, 'local'));
@@ -122,7 +122,7 @@ function draftSummary({ address, published, changes, unknown }: DraftDiffDocumen
   return `Publishing ${address} would change nothing${unknown.length === 0 ? '' : ' that can be compared'}.`;
 }
 
-/** Such as `Diff: 2 resources differ, 1 of them as declared.` and `5 are the same.` */
+/** Returns the closing sentences, such as `Diff: 2 resources differ, 1 not as declared.` and `5 the same.` */
 function diffSummary({ summary }: DiffDocument): string[] {
   const { same, different, only_first, only_second, neither, undeclared, unknown } = summary;
   const differing = different + only_first + only_second;
@@ -149,7 +149,7 @@ const COLORS = { '+': 'create', '-': 'forget', '~': 'update' } as const;
 
 interface FoundGroup extends Pick<ReportGroup, 'heading' | 'explanation'> {
   readonly symbol: keyof typeof COLORS;
-  /** In the form of a plan, from the first side to the second, with other notes on each field if given. */
+  /** The differences in the form of a plan from the first side to the second. `notes`, if present, replaces the notes on each field. */
   readonly found: readonly { readonly resource: PlannedResource; readonly notes?: readonly (readonly string[])[] }[];
 }
 
@@ -157,7 +157,7 @@ function groupOf({ symbol, found, ...words }: FoundGroup, verbose: boolean): Com
   const options = { secrets: createSecretNumbers(), verbose };
   const fields = new Map(
     found.map(({ resource, notes }) => {
-      // A record on only one side is shown like a changed one.
+      // With an id, a record that exists on only one side is shown like a changed one.
       const views = fieldViews({ ...resource, id: resource.id ?? '' }, options);
       const shown = views.map((view, index): FieldView => {
         const said = { ...view, notes: notes?.[index] ?? view.notes };
@@ -185,7 +185,7 @@ function planned(difference: ResourceDifference, { first, second }: DiffDocument
   };
 }
 
-/** Links that differ in many resources of a kind, one row each. */
+/** A table of links that differ in many resources of a kind, with one row for each resource. */
 interface LinkTable {
   readonly heading: string;
   readonly titles: readonly string[];
@@ -193,7 +193,7 @@ interface LinkTable {
   readonly resources: readonly PlannedResource[];
 }
 
-/** Resources that differ in links only, without those that differ alike. */
+/** Returns tables of the resources that differ only in links. Resources that share the same difference are not included. */
 function linkTables(resources: readonly PlannedResource[], views: FieldViewOptions): LinkTable[] {
   const linked = resources.filter(
     ({ kind, changes }) =>
@@ -217,7 +217,7 @@ function linkTables(resources: readonly PlannedResource[], views: FieldViewOptio
   });
 }
 
-/** `Agent/a -> Agent/b`, and for a list the items of only one side: `- Agent/a, + Agent/b`. */
+/** Returns a text such as `Agent/a -> Agent/b`. For lists, it contains the items of only one side: `- Agent/a, + Agent/b`. */
 function linkText({ before, after }: PlannedChange): string {
   const said = (value: Json | undefined) =>
     value === undefined ? '(not set)' : value === null ? '(none)' : valueText(value);
@@ -238,7 +238,7 @@ function changeOf({ path, sensitive, first, second }: FieldDifference): PlannedC
   };
 }
 
-/** Notes on a difference: the workspace that deviates from its manifests, and values from the state. */
+/** Returns notes on a difference: which workspace deviates from its manifests, and which values come from the state. */
 function notesOf({ first, second, sensitive }: FieldDifference, names: readonly [string, string]): string[] {
   return [first, second].flatMap(({ standing, verified }, side) => {
     const said = [STANDINGS[standing], verified || sensitive ? '' : 'unverified'].filter((word) => word !== '');
@@ -256,11 +256,11 @@ const STANDINGS = {
 
 interface ComparisonOptions {
   readonly verbose?: boolean;
-  /** Show common statements for each resource. */
+  /** True to repeat shared statements for each resource. */
   readonly full?: boolean | undefined;
 }
 
-/** Each field from the first side to the second. */
+/** Returns the comparison as text, with each field from the first side to the second. */
 export function comparisonText(
   { sides, groups, unknown, unverified, summary, isClean }: Comparison,
   style: Style,
@@ -294,10 +294,10 @@ function fieldsText({ title, explanation, fields }: FieldList, style: Style): st
   return section(style.prose(explanation, { lead: `${style.bold(title)}: `, format: style.dim }), lines);
 }
 
-/** The part of the page that rows may fill. */
+/** The maximum share of the page for table rows. */
 const TABLE_SHARE = 0.6;
 
-/** The same as a comment of at most 65,536 characters. */
+/** Returns the comparison as Markdown for a comment of at most 65,536 characters. */
 export function comparisonMarkdown(
   { title, command, sides, groups, unknown, summary }: Comparison,
   { full }: ComparisonOptions = {},

@@ -7,8 +7,8 @@ import type { Style } from './style.ts';
 import { displayWidth, wrapWords } from './text-width.ts';
 
 /**
- * A line for each, `file:line:column  message`, in the given order, and a closing count; empty without diagnostics. A secret or variable
- * that is not set has one line. With excerpts, lines wrap and each is followed by its excerpt.
+ * Returns one line for each diagnostic, `file:line:column  message`, in the given order, and a closing count. Returns an empty string if
+ * there are none. A secret or variable that is not set gets a single line. With excerpts, lines wrap, and each is followed by its excerpt.
  */
 export function renderDiagnostics(diagnostics: readonly Diagnostic[], style: Style, excerpt?: Excerpt): string {
   if (diagnostics.length === 0) return '';
@@ -26,7 +26,7 @@ export function renderDiagnostics(diagnostics: readonly Diagnostic[], style: Sty
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }
 
-/** Rules about a name with one cause outside of the files, which is fixed once. */
+/** Rules whose violations with the same name have one cause outside the files, such as a secret that is not set. */
 const ONE_CAUSE: ReadonlySet<string> = new Set(['missing-secret', 'placeholder-secret', 'missing-variable']);
 
 /** Groups diagnostics by cause, in the order of their first occurrence. */
@@ -35,7 +35,7 @@ function byCause(diagnostics: readonly Diagnostic[]): readonly (readonly [Diagno
   return [...groups.values()] as [Diagnostic, ...Diagnostic[]][];
 }
 
-/** The message in lines. The first fits behind the place; the others are indented. */
+/** Wraps a message. Its first line fits after the position; the others are indented. */
 function wrapped(place: string, message: string, { width }: Style): string[] {
   const lead = displayWidth(place) + 2;
   const [first = ''] = wrapWords(message, Math.max(1, width - lead));
@@ -46,13 +46,13 @@ function wrapped(place: string, message: string, { width }: Style): string[] {
 
 const INDENT = '    ';
 
-/** Valid without errors; warnings do not count. */
+/** Returns the diagnostics as JSON. The project is valid if there are no errors, even with warnings. */
 export function diagnosticsJson(diagnostics: readonly Diagnostic[]) {
   const { errors, warnings } = tally(diagnostics);
   return { valid: errors === 0, errors, warnings, diagnostics };
 }
 
-/** Workflow commands, one per line, which GitHub shows in a pull request; empty without diagnostics. */
+/** Returns workflow commands, one per line, which GitHub shows in a pull request. */
 export function diagnosticsGithub(diagnostics: readonly Diagnostic[]): string {
   return diagnostics
     .map(({ severity, message, file, line, column, code }) =>
@@ -61,7 +61,7 @@ export function diagnosticsGithub(diagnostics: readonly Diagnostic[]): string {
     .join('');
 }
 
-/** `2 errors, 1 warning in 1 file` */
+/** Returns a text such as `2 errors, 1 warning in 1 file`. */
 function countOf(diagnostics: readonly Diagnostic[]): string {
   const { errors, warnings } = tally(diagnostics);
   const found = [errors > 0 ? plural(errors, 'error') : '', warnings > 0 ? plural(warnings, 'warning') : ''];
@@ -74,7 +74,7 @@ function tally(diagnostics: readonly Diagnostic[]) {
   return { errors, warnings: diagnostics.length - errors };
 }
 
-/** JUnit XML: one test case per file with problems, failed if it has an error. Warnings are its output. */
+/** Returns JUnit XML with one test case for each file with problems. The test case fails if there is an error. Warnings are its output. */
 export function diagnosticsJunit(diagnostics: readonly Diagnostic[]): string {
   const byFile = [...Map.groupBy(diagnostics, ({ file }) => file)];
   const failures = byFile.filter(([, problems]) => problems.some(isError)).length;
@@ -116,13 +116,13 @@ export type AnnotationLevel = 'error' | 'warning' | 'notice';
 
 interface AnnotationPlace {
   readonly file?: string | undefined;
-  /** From 1, as the column. */
+  /** Line and column start at 1. */
   readonly line?: number | undefined;
   readonly col?: number | undefined;
   readonly title?: string | undefined;
 }
 
-/** A workflow command for GitHub Actions, with its line feed: an annotation at a place in a file. */
+/** Returns a workflow command for GitHub Actions, with its line feed. It annotates a position in a file. */
 export function githubCommand(level: AnnotationLevel, place: AnnotationPlace, message: string): string {
   const properties = Object.entries(place)
     .filter(([, value]) => value !== undefined)
@@ -132,7 +132,7 @@ export function githubCommand(level: AnnotationLevel, place: AnnotationPlace, me
   return `::${level}${properties === '' ? '' : ` ${properties}`}::${escapeData(message)}\n`;
 }
 
-/** A percent sign begins GitHub's own escapes. */
+/** Escapes control characters, and the percent sign, with which GitHub's own escapes begin. */
 function escapeData(text: string): string {
   return escapeControls(text).replaceAll('%', '%25');
 }

@@ -13,10 +13,10 @@ import { plural } from './plural.ts';
 import type { Style } from './style.ts';
 
 interface ErrorOptions {
-  /** Show the causes of every error. */
+  /** True to show the causes of the error. */
   readonly verbose?: boolean;
   readonly command?: string;
-  /** The page for bug reports. */
+  /** The URL for bug reports. */
   readonly issues?: string;
   readonly selection?: WorkspaceSelection;
   readonly baseUrl?: string;
@@ -24,7 +24,7 @@ interface ErrorOptions {
   redact?(text: string): string;
 }
 
-/** An error for a person, with its hint; a bug with its stack and what to report. */
+/** Formats an error for the user, with its hint. For a bug, it contains the stack and the facts to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
   if (!(error instanceof UserError || error instanceof PlatformError)) return unexpected(error, style, options);
   const { verbose, redact = String, selection, baseUrl } = options;
@@ -57,7 +57,7 @@ function bugText(error: unknown): string {
   return `this is a bug in voxform: ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
 }
 
-/** The paragraphs of a message. Lines after the first are indented, so that none can look like a line of voxform. */
+/** Formats a message. Lines after the first are indented, so that a line of the message cannot imitate output of voxform. */
 function labelled(label: string, message: string, style: Style): string {
   const [first = '', ...rest] = message.split('\n');
   return [
@@ -69,12 +69,12 @@ function labelled(label: string, message: string, style: Style): string {
   ].join('\n');
 }
 
-/** GitHub Actions treats an indented line that begins with `::` as a command. */
+/** Returns a prefix for a line that GitHub Actions would run as a command: it begins with `::`, possibly after spaces. */
 function guard(line: string): string {
   return line.trimStart().startsWith('::') ? '| ' : '';
 }
 
-/** The causes of an error, nearest first; a cycle ends them. */
+/** Returns the causes of an error, the nearest first. Stops at a cycle. */
 function causeChain(error: Error): unknown[] {
   const chain = new Set<unknown>();
   for (let next = error.cause; next !== undefined && next !== error && !chain.has(next); ) {
@@ -84,14 +84,14 @@ function causeChain(error: Error): unknown[] {
   return [...chain];
 }
 
-/** Messages, because only developers need the stacks. */
+/** Returns the messages of the causes that the message of the error does not already contain. */
 function causesOf(error: Error): string[] {
   return causeChain(error)
     .map(errorMessage)
     .filter((text) => text !== '' && !error.message.includes(text));
 }
 
-/** The stack with those of its causes, one frame per line. */
+/** Returns the stack of an error and of its causes, one frame per line. */
 function stackOf(error: Error, redact: (text: string) => string): string {
   const stacks = [error, ...causeChain(error)].map((each, place) => {
     const text = each instanceof Error ? (each.stack ?? String(each)) : String(each);
@@ -110,7 +110,7 @@ export interface ErrorContext {
   redact(text: string): string;
 }
 
-/** An error for a program. Its stack is on stderr. */
+/** Returns an error as JSON. The stack of a bug is only on stderr. */
 export function errorJson(error: unknown, { exitCode, selection, redact }: ErrorContext): ErrorDocument {
   const { diagnostics = [], message, ...rest } = factsOf(error, hintOf(error, selection, undefined), redact);
   const errors = diagnostics.filter(({ severity }) => severity === 'error').length;
@@ -125,7 +125,7 @@ export function errorJson(error: unknown, { exitCode, selection, redact }: Error
   };
 }
 
-/** Without secrets, and without the fixes for editors. */
+/** Returns the facts of an error without secrets and without the fixes for editors. */
 function factsOf(error: unknown, hint: string | undefined, redact: (text: string) => string) {
   const diagnostics = diagnosticsOf(error)?.map(({ fix: _, ...each }) => ({ ...each, message: redact(each.message) }));
   return {
@@ -135,14 +135,14 @@ function factsOf(error: unknown, hint: string | undefined, redact: (text: string
   };
 }
 
-/** Diagnostics of manifests and project file, if the error has them. */
+/** Returns the diagnostics of the manifests and the project file, if the error has any. */
 export function diagnosticsOf(error: unknown): readonly Diagnostic[] | undefined {
   return error instanceof Error && 'diagnostics' in error && Array.isArray(error.diagnostics)
     ? error.diagnostics
     : undefined;
 }
 
-/** The hint for people; `baseUrl` is the address of the platform. */
+/** Returns the hint of an error as text. `baseUrl` is the address of the platform. */
 function hintOf(error: unknown, selection: WorkspaceSelection, baseUrl: string | undefined): string | undefined {
   if (error instanceof PlatformError) return platformHint(error, baseUrl);
   return error instanceof UserError ? helpText(error, selection) : undefined;
@@ -159,7 +159,7 @@ function requestOf({ reason, facts }: PlatformError): NonNullable<ErrorDocument[
   };
 }
 
-/** The hint for a failed request; undefined if the message says everything. */
+/** Returns the hint for a failed request, or undefined if the message is sufficient. */
 function platformHint(error: PlatformError, baseUrl: string | undefined): string | undefined {
   const where = baseUrl === undefined ? 'base_url' : `base_url (${baseUrl})`;
   switch (error.reason) {
@@ -213,7 +213,7 @@ function statusHint(error: PlatformError): string | undefined {
   if (status === 429)
     return 'rate limited; set limits.requests_per_second or a lower limits.concurrency in voxform.yaml, or try again later';
   if (status >= 500) return `the platform is failing; try again later${lost(error)}`;
-  // Only a write sends values of a manifest.
+  // Only a write sends values from a manifest.
   return field === undefined || method === 'GET'
     ? undefined
     : `the platform rejected ${field}: change it in the manifest`;
@@ -223,7 +223,7 @@ function lost({ outcome }: PlatformError): string {
   return outcome === 'lost' ? '. The request may have succeeded: the next plan checks' : '';
 }
 
-/** The error of a workspace as data without secrets. */
+/** Returns the error of a workspace as data without secrets. */
 export function failureOf(
   error: unknown,
   { workspace, baseUrl }: { readonly workspace: string; readonly baseUrl: string },

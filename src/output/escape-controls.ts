@@ -2,12 +2,12 @@ import { UNSAFE, unicodeEscape } from '../values/unsafe-text.ts';
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** The text on one line, with escapes for everything that a terminal might interpret. */
+/** Returns the text on one line, with escapes for all characters that a terminal might interpret. */
 export function escapeControls(text: string): string {
   return text.replace(UNSAFE, (character) => short[character] ?? unicodeEscape(character));
 }
 
-/** The same, but keeps line feeds. */
+/** Splits a text into lines and escapes each of them. */
 export function escapedLines(text: string): string[] {
   return text.split('\n').map(escapeControls);
 }

@@ -7,18 +7,18 @@ import { kindCounts } from './plural.ts';
 import { bullets, paragraphs, type Style } from './style.ts';
 
 interface ExportReport {
-  /** The text as typed. */
+  /** The folder as the user typed it. */
   readonly folder: string;
   readonly drafts: ManifestDrafts;
   readonly missed: readonly MissedRecord[];
   readonly replaced: readonly string[];
-  /** Other existing manifests, which may declare the same records. */
+  /** Other manifests that already exist. They may declare the same records. */
   readonly left: readonly string[];
-  /** Show every list in full. */
+  /** True to show every list in full. */
   readonly verbose: boolean;
 }
 
-/** The written files, the omitted parts with reasons, and manual steps. */
+/** Returns a summary of an export: the written files, the omitted parts with reasons, and the manual steps. */
 export function exportText(report: ExportReport, style: Style): string {
   const { folder, drafts, missed, replaced, left, verbose } = report;
   const listing = (title: string, lines: readonly string[]) => {
@@ -41,12 +41,12 @@ export function exportText(report: ExportReport, style: Style): string {
 
 const MOST_LISTED = 20;
 
-/** A line for each record that was not found. */
+/** Returns a line for each record that was not found or not readable. */
 export function missedLines(missed: readonly MissedRecord[]): string[] {
   return missed.map(({ kind, id, because }) => `${kind}${id === undefined ? '' : ` ${id}`}: ${because}`);
 }
 
-/** One line for all resources of a kind that lack the same field for the same reason. */
+/** Returns one line for all resources of a kind that lack the same field for the same reason. */
 function omittedLines({ manifests }: ManifestDrafts, verbose: boolean): string[] {
   const totals = Map.groupBy(manifests, ({ kind }) => kind);
   const all = manifests.flatMap(({ kind, name, omitted }) =>

@@ -9,7 +9,7 @@ import { type DiffLine, diffTexts } from './text-diff.ts';
 import { valueText, withoutForms } from './value-text.ts';
 import { yamlText } from './yaml-text.ts';
 
-/** A field of a plan in display form. All texts are safe to show; renderers only arrange them. */
+/** A field of a plan in display form. All strings are escaped; renderers only arrange them. */
 export interface FieldView {
   readonly path: string;
   readonly body: FieldBody;
@@ -19,7 +19,7 @@ export interface FieldView {
 export type FieldBody =
   | { readonly form: 'value'; readonly after: string }
   | { readonly form: 'change'; readonly before: string; readonly after: string }
-  /** The start of a new long text, or only `before`. */
+  /** The beginning of a new long text. `before` is the old value, if it has one. */
   | {
       readonly form: 'text';
       readonly before: string | undefined;
@@ -31,21 +31,21 @@ export type FieldBody =
 
 export interface FieldViewOptions {
   readonly secrets: SecretNumbers;
-  /** For drift, the arrow points from the manifest to the platform, the direction of the change. */
+  /** The direction of the arrow. For drift, it points from the manifest to the platform. */
   readonly towards?: 'manifest' | 'platform';
-  /** Show long texts in full, and differences in white space. */
+  /** True to show long texts in full, and differences in white space. */
   readonly verbose: boolean;
-  /** Show new texts and values in full, for output that can fold them. */
+  /** True to show new texts and values in full, for output that can fold them. */
   readonly wholeTexts?: boolean;
-  /** The workspace options of commands in steps. */
+  /** The workspace that commands in steps select. */
   readonly selection?: WorkspaceSelection;
-  /** The results for equal changes: comparing long texts takes time. */
+  /** A cache of the views of equal changes, because comparing long texts takes time. */
   readonly known?: Map<string, FieldView>;
-  /** The fields of a resource outside of a plan. */
+  /** Returns the fields of a resource, in place of those of its plan. */
   readonly fieldsOf?: (resource: PlannedResource) => readonly FieldView[];
 }
 
-/** Numbers the distinct fingerprints of secrets from 1, in the order of requests. */
+/** Returns the number of a secret's fingerprint. Distinct fingerprints are numbered from 1 in the order of the calls. */
 type SecretNumbers = (fingerprint: string) => number;
 
 export function createSecretNumbers(): SecretNumbers {
@@ -57,7 +57,7 @@ export function createSecretNumbers(): SecretNumbers {
   };
 }
 
-/** For the changes of a report. */
+/** Returns the options to show the changes of a report. */
 export function viewsOf(
   { what }: { readonly what: 'plan' | 'drift' | 'apply' },
   options: Pick<FieldViewOptions, 'selection'> & Partial<FieldViewOptions>,
@@ -66,7 +66,7 @@ export function viewsOf(
   return { secrets: createSecretNumbers(), towards, verbose: false, ...options };
 }
 
-/** Characters. A longer text is compared rather than shown beside another. */
+/** In characters. Longer values are shown as a diff. */
 const longText = 60;
 const shownLines = 4;
 const shownCharacters = 200;
@@ -92,7 +92,7 @@ export function fieldViews(resource: PlannedResource, options: FieldViewOptions)
   });
 }
 
-/** Adds the address or name before each known id. */
+/** Puts the address or name before each known id. */
 function withNames({ before, after, names, ...rest }: PlannedChange): PlannedChange {
   return {
     ...rest,
@@ -101,14 +101,14 @@ function withNames({ before, after, names, ...rest }: PlannedChange): PlannedCha
   };
 }
 
-/** An id, or each id of a list, with the address or name before it. */
+/** Puts the address or name before an id, or before each id of a list. */
 export function namedValue(value: Json, names: Readonly<Record<string, string>> = {}): Json {
   const named = (each: Json): Json =>
     typeof each === 'string' && Object.hasOwn(names, each) ? namedId(each, names[each]) : each;
   return Array.isArray(value) ? value.map(named) : named(value);
 }
 
-/** The same difference in the other direction. */
+/** Returns the difference in the opposite direction. */
 function turned({ before, after, fingerprints, ...rest }: PlannedChange): PlannedChange {
   return {
     ...rest,
@@ -160,11 +160,13 @@ function plainBody({ before, after }: PlannedChange, isNew: boolean, options: Fi
 
 interface LongForm {
   readonly text: string;
-  /** Needs its own lines. */
+  /** True if the text has several lines. */
   readonly isBlock: boolean;
 }
 
-/** The lines of a long or multi-line value, or of a list or an object if the other side has lines; otherwise undefined. */
+/**
+ * Returns a string as it is, and a list or object as YAML if it, or a value of its type on the other side, is long. Otherwise undefined.
+ */
 function long(value: Json, other: Json | undefined): LongForm | undefined {
   if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };
   if (typeof value !== 'object' || value === null) return undefined;
@@ -182,7 +184,7 @@ function comparable(from: LongForm, to: LongForm): boolean {
   return from.isBlock || to.isBlock || (from.text.length > longText && to.text.length > longText);
 }
 
-/** The value on one line. */
+/** Returns the value on one line. */
 function brief(value: Json, verbose: boolean): string {
   if (typeof value === 'string' && value.includes('\n')) return `(text of ${value.split('\n').length} lines)`;
   const text = valueText(value);
@@ -200,7 +202,7 @@ function planNotes(change: PlannedChange, body: FieldBody, action: Action): stri
   if (change.cause === 'drift') said.push('drifted');
   if (change.not_applied) said.push('not applied last time');
   if (change.cause === 'both') said.push("overwrites someone else's change");
-  // A secret is never shown, and an unknown value needs no note.
+  // The text of a secret is never shown, and an unknown value needs no note.
   const isKnown = body.form !== 'value' && change.before !== undefined;
   if (!change.verified && !change.sensitive && isKnown) said.push('unverified');
   return said;
@@ -211,12 +213,12 @@ function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] 
   return variableNotes(before, after).map(escapeControls);
 }
 
-/** The placeholders that a text is filled into when a call begins, e.g. `{{customer_name}}`. */
+/** Variables that the platform replaces when a call begins, e.g. `{{customer_name}}`. */
 const placeholder = /\{\{\s*([^{}\n]{1,80}?)\s*\}\}/g;
-/** The number of names before the rest is counted. */
+/** The number of names to list before the others are only counted. */
 const named = 6;
 
-/** The changes of the variables of a text, as short notes; empty if they are the same. */
+/** Returns notes on the variables that a text gained or lost. */
 export function variableNotes(before: string, after: string): string[] {
   const [old, now] = [variablesIn(before), variablesIn(after)];
   const came = [...now].filter((name) => !old.has(name));

@@ -4,12 +4,12 @@ import { escapeControls } from './escape-controls.ts';
 import type { Format, Style } from './style.ts';
 
 interface ChangedFile extends FileEdit {
-  /** The names above the diff, if they differ from the file's. */
+  /** The names above the diff, if they differ from the name of the file. */
   readonly names?: { readonly before: string; readonly after: string };
 }
 
 const contextLines = 3;
-/** The maximum number of differing lines; finding the shortest diff takes quadratic time. */
+/** The maximum number of differing lines, because finding the shortest diff takes quadratic time. */
 const maxEdits = 4000;
 
 export function unifiedDiff({ file, before, after, names }: ChangedFile): string {
@@ -20,7 +20,7 @@ export function unifiedDiff({ file, before, after, names }: ChangedFile): string
   for (const hunk of patch?.hunks ?? [wholeFile(before, after)]) {
     const at = (start: number, count: number): string => `${start}${count === 1 ? '' : `,${count}`}`;
     lines.push(`@@ -${at(hunk.oldStart, hunk.oldLines)} +${at(hunk.newStart, hunk.newLines)} @@`);
-    // A carriage return is expected only in a Windows line ending.
+    // Only the carriage return of a Windows line ending is not escaped.
     for (const line of hunk.lines) lines.push(escapeControls(line.replace(/\r$/, '')));
   }
   return `${lines.join('\n')}\n`;
@@ -38,7 +38,7 @@ function wholeFile(before: string, after: string) {
   };
 }
 
-/** A unified diff of files for `git apply`. */
+/** Returns a unified diff of the files for `git apply`. */
 export function renderFileDiffs(files: readonly ChangedFile[], style: Style): string {
   const formats: Readonly<Record<string, Format>> = { '@': style.dim, '+': style.added, '-': style.removed };
   const colored = (line: string, index: number) => (index < 2 ? style.bold : (formats[line.charAt(0)] ?? String))(line);

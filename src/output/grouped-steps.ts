@@ -11,28 +11,28 @@ import { plural } from './plural.ts';
 
 /** A manual step that many resources of a kind share. */
 export interface SharedStep<O extends StepOwner = PlannedResource> {
-  /** Without the resources, e.g. `Publish 300 agents in the dashboard` */
+  /** The step without the addresses, e.g. `Publish 300 agents in the dashboard`. */
   readonly text: string;
   readonly resources: readonly O[];
-  /** The command that lists it after an apply, such as `status --only unpublished`. */
+  /** The command that lists the resources after an apply, such as `status --only unpublished`. */
   readonly command: string;
   /** Present if the resources have different values. */
   readonly table?: StepTable;
-  /** The dashboard's list of these records. */
+  /** The URL of the list of these records in the dashboard. */
   readonly url?: string | undefined;
-  /** Follows the names of the resources. */
+  /** The text after the addresses. */
   readonly after?: string;
 }
 
 interface StepTable {
   readonly titles: readonly string[];
-  /** A row for each of the resources, with its address last. */
+  /** One row for each resource, with its address last. */
   readonly rows: readonly (readonly string[])[];
-  /** Dashboard addresses in the order of the rows; absent if there are none. */
+  /** The dashboard URLs in the order of the rows. Absent if no row has one. */
   readonly urls?: readonly string[];
 }
 
-/** The table with the links as its last column, if there are any. */
+/** Returns the table, with the links as its last column if there are any. */
 export function withLinks<Cell>({ titles, rows, urls }: StepTable, link: (url: string) => Cell) {
   return {
     titles: urls === undefined ? titles : [...titles, 'Link'],
@@ -40,9 +40,9 @@ export function withLinks<Cell>({ titles, rows, urls }: StepTable, link: (url: s
   };
 }
 
-/** The minimum number of resources for a common step. */
+/** The minimum number of resources for a shared step. */
 export const FEWEST_IN_TABLE = 8;
-/** The number of addresses to name before the rest is counted. */
+/** The number of addresses to list before the others are only counted. */
 export const MOST_NAMED = 3;
 
 export interface Formats {
@@ -51,12 +51,12 @@ export interface Formats {
 }
 
 export interface SharedStepOptions extends Formats {
-  /** Present after an apply, whose options cannot list the resources again. */
+  /** Present after an apply, which cannot be repeated with --full. */
   readonly applied?: { readonly selection: WorkspaceSelection };
   link?(url: string | undefined): string;
 }
 
-/** `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)` */
+/** Returns a text such as `Publish 300 agents in the dashboard: Agent/a, Agent/b, Agent/c and 297 more (--full lists them)`. */
 export function sharedStepText(
   { text, resources, table, command, url, after }: SharedStep<StepOwner>,
   { text: formatted = String, code = String, applied, link = String }: SharedStepOptions = {},
@@ -72,13 +72,13 @@ export function sharedStepText(
 
 export interface Steps {
   readonly shared: readonly SharedStep[];
-  /** The resources without common steps, and without those that a table describes completely. */
+  /** The resources without their shared steps. Resources that a shared step describes completely are omitted. */
   readonly resources: readonly PlannedResource[];
-  /** The same for one of them; undefined if it is left out. Any other resource is unchanged. */
+  /** Returns a resource without its shared steps, or undefined if it is omitted. */
   without(resource: PlannedResource): PlannedResource | undefined;
 }
 
-/** Common steps of many resources. A step that needs a decision stays with its resource. */
+/** Collects the steps that many resources share. A step that needs a decision stays with its resource. */
 export function sharedSteps(
   resources: readonly PlannedResource[],
   { full, ...options }: StepOptions & { readonly full: boolean },
@@ -119,7 +119,7 @@ interface Holder<O extends StepOwner> {
   readonly step: NextStep;
 }
 
-/** By kind: unknown creates without candidates, if many have one. */
+/** Returns a shared step for each kind with many unknown creates without candidates. */
 function unconfirmedOf(resources: readonly PlannedResource[], { selection, dashboard }: StepOptions): SharedStep[] {
   const byKind = Map.groupBy(resources.filter(isUnconfirmed), ({ kind }) => kind);
   return [...byKind].flatMap(([kind, creates]): SharedStep[] =>
@@ -141,12 +141,12 @@ interface StepOptions extends Pick<PlanDocument, 'dashboard'> {
   readonly selection: WorkspaceSelection;
 }
 
-/** Common steps of many owners, with these owners. */
+/** Returns the steps that many resources share, with these resources. */
 export function stepsOfMany<O extends StepOwner>(
   held: readonly Holder<O>[],
   { selection, dashboard }: StepOptions,
 ): { readonly holders: readonly Holder<O>[]; readonly shared: SharedStep<O> }[] {
-  // The first publication of a record is the same step as later ones, and the value of a field does not matter.
+  // The first and later publications of records count as the same step, and so do different values of a field.
   const keyOf = ({ resource: { kind }, step }: Holder<O>) =>
     `${kind} ${step.action === 'publish' ? step.action : isSetting(step) ? 'sets' : stepText(step, selection)}`;
   return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
@@ -178,7 +178,7 @@ function wordsOf(
   return { text, command: 'status --only unpublished' };
 }
 
-/** A column for each field; empty if unchanged. */
+/** Returns a table with a column for each field. The cell of an unchanged field is empty. */
 function tableOf(holders: readonly Holder<StepOwner>[]): StepTable {
   const settings = holders.flatMap(({ resource: { address, url = '' }, step }) =>
     isSetting(step) ? [{ address, url, ...step.sets }] : [],
@@ -206,7 +206,7 @@ function isSetting(step: NextStep): step is Setting {
   return step.action === 'dashboard' && step.sets !== undefined;
 }
 
-/** True if the steps describe the resource completely: only a person changes it, or its id is wrong. */
+/** True if the steps describe the resource completely: all its changes are manual, or its id is wrong. */
 function isAllSaid(resource: PlannedResource): boolean {
   const { action, changes, steps = [], notices = [], previous_address: was } = resource;
   if (notices.length > 0 || was !== undefined) return false;

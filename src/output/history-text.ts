@@ -10,10 +10,10 @@ import { truncate } from './text-width.ts';
 
 const columns = [...whole('RUN', 'WHEN (UTC)'), 'WHO', 'COMMAND', ...whole('RESULT'), 'CHANGES'];
 
-/** Columns. The whole error is shown with the single run. */
+/** The maximum width of an error in the table. `runText` contains the whole error. */
 const WIDEST_ERROR = 40;
 
-/** Runs as a table. Ids are shortened to unique prefixes. */
+/** Returns the runs as a table. Ids are shortened to prefixes that are unique among `all`. */
 export function historyText(runs: readonly PastRun[], all: readonly PastRun[], style: Style): string {
   const length = distinctLength(all.map(({ run }) => run));
   const rows = runs.map((run) => [
@@ -69,7 +69,7 @@ export function runText(run: PastRun, style: Style): string {
   ].join('\n');
 }
 
-/** `calls-end (voxform.yaml) for Agent/a, Agent/b: a test line` */
+/** Returns a text such as `calls-end (voxform.yaml) for Agent/a, Agent/b: a test line`. */
 export function waiverText(waiver: NonNullable<PastRun['waived']>[number]): string {
   const { rule, policy_file: file, because, addresses = [] } = waiver;
   const what = addresses.length === 0 ? '' : ` for ${listed(addresses, MOST_WAIVED)}`;
@@ -92,7 +92,7 @@ export function changesOf({ resources = [], more = 0, error, moved_from, moved_t
   return error === undefined ? '-' : truncate(escapeControls(error), WIDEST_ERROR);
 }
 
-/** The length of unique prefixes, at least eight. */
+/** Returns the length of prefixes that distinguish the ids, at least eight. */
 function distinctLength(ids: readonly string[]): number {
   const isDistinct = (length: number) => new Set(ids.map((id) => id.slice(0, length))).size === new Set(ids).size;
   let length = 8;

@@ -13,16 +13,16 @@ import { type Column, renderTable, whole } from './table.ts';
 
 const NUMBER = { align: 'right', whole: true } as const;
 
-/** Figures of each version, one row each. */
+/** A table with a row for each version, or for each compared figure. */
 interface ImpactTable {
   readonly title: string;
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
-  /** Rows of a comparison with a clear difference. */
+  /** The rows of a comparison that have a clear difference. */
   readonly clear?: ReadonlySet<readonly string[]>;
 }
 
-/** Calls, shares of each field, and measures. */
+/** Returns the tables of calls, of the shares of each field, and of the measures. */
 export function impactTables({ versions }: ImpactDocument, zone: TimeZone): ImpactTable[] {
   const table = (
     title: string,
@@ -48,7 +48,7 @@ export function impactTables({ versions }: ImpactDocument, zone: TimeZone): Impa
   ];
 }
 
-/** The comparison of two versions, or why there is none. */
+/** Returns the comparison of two versions as a table, or the reason why there is none. */
 export function comparisonTable(impact: ImpactDocument): ImpactTable | string {
   const compared = comparisonOf(impact);
   if (typeof compared === 'string') return compared;
@@ -65,7 +65,7 @@ export function comparisonTable(impact: ImpactDocument): ImpactTable | string {
   };
 }
 
-/** The effect of the versions on calls, as text. */
+/** Returns the effect of the versions on calls as text. */
 export function impactText(impact: ImpactDocument, style: Style): string {
   const { address, id, notes } = impact;
   const range = rangeText(impact);
@@ -83,7 +83,7 @@ export function impactText(impact: ImpactDocument, style: Style): string {
   ]);
 }
 
-/** `12.3% (10.1 to 14.7)`, with its 95 % interval; a dash without calls. */
+/** Returns a share with its 95 % interval, such as `12.3% (10.1 to 14.7)`, or a dash if there are no calls. */
 function shareText(version: ImpactVersion, field: ShareField, value: string): string {
   if (version.calls === 0) return '-';
   const shares = version.shares[field];
@@ -92,13 +92,13 @@ function shareText(version: ImpactVersion, field: ShareField, value: string): st
   return share === undefined ? '0' : `${percent(share.share)}% (${percent(share.low)} to ${percent(share.high)})`;
 }
 
-/** Median and 95th percentile, e.g. `2:59, p95 7:07`. */
+/** Returns the median and the 95th percentile, e.g. `2:59, p95 7:07`. */
 function quantilesText(version: ImpactVersion, measure: Measure): string {
   const { median, p95 } = version[measure];
   return median === null ? '-' : `${measureText(measure, median)}, p95 ${measureText(measure, p95)}`;
 }
 
-/** `3:05` or `0.42`; a dash if no call shows the field. */
+/** Returns a value such as `3:05` or `0.42`, or a dash if no call has the field. */
 function measureText(measure: Measure, value: number | null): string {
   if (value === null) return '-';
   if (measure !== 'duration') return String(Number(value.toPrecision(4)));
@@ -109,7 +109,7 @@ function measureText(measure: Measure, value: number | null): string {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }
 
-/** The comparison, or why there is none. */
+/** Returns the comparison of two versions, or the reason why there is none. */
 export function comparisonOf(impact: ImpactDocument): Compared | string {
   const { since, versions, compared } = impact;
   if (compared === null && since === null) return 'Only one published version: there is nothing to compare.';
@@ -126,7 +126,7 @@ export function comparisonOf(impact: ImpactDocument): Compared | string {
 
 type Range = Pick<ImpactDocument, 'since' | 'direction' | 'channel'>;
 
-/** ` since 2026-01-31 with direction inbound`, to follow `calls`; empty for all calls. */
+/** Returns a text that follows `calls`, such as ` since 2026-01-31 with direction inbound`, or an empty string for all calls. */
 export function rangeText({ since, direction, channel }: Range): string {
   const range = since === null ? '' : ` since ${since.replace(/\.\d+(?=Z$)/, '')}`;
   const filters = [direction && `direction ${direction}`, channel && `channel ${channel}`].filter(Boolean);
@@ -143,7 +143,7 @@ function isClear({ verdict }: Difference): boolean {
   return verdict === 'higher' || verdict === 'lower';
 }
 
-/** The differences, shares before medians; rare values only if they differ. @param versions of the document */
+/** Returns a row for each difference, shares before medians. A rare value has a row only if it differs. @param versions of the document */
 function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
   const sides = [compared.from, compared.to].map((wanted) => versions.find(({ version }) => version === wanted));
   const row = (title: string, difference: Difference, said: string, of: (side: ImpactVersion) => string) => ({
@@ -184,10 +184,10 @@ function signed(value: number, digits?: number): string {
   return Number(text) > 0 ? `+${text}` : text;
 }
 
-/** The maximum number of shown values of a field; JSON has all. */
+/** The maximum number of values of a field in text and HTML. JSON contains all values. */
 const MOST_VALUES = 8;
 
-/** The most frequent values of a field over all versions, most frequent first. */
+/** Returns the most frequent values of a field over all versions, the most frequent first. */
 export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]): string[] {
   const counts = new Map<string, number>();
   for (const { shares } of versions)

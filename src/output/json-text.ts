@@ -2,14 +2,14 @@ import { isObject, type Json } from '../values/json.ts';
 import { escapeUnsafe } from '../values/unsafe-text.ts';
 
 /**
- * A document as JSON: two spaces, a final newline, keys in the document's order. Characters that a terminal might interpret are escaped,
- * which changes no value.
+ * Returns a document as JSON with an indentation of two spaces, a final newline, and the keys in the order of the document. Characters that
+ * a terminal might interpret are escaped, which does not change any value.
  */
 export function jsonText(document: object): string {
   return `${escapeUnsafe(JSON.stringify(document, undefined, 2))}\n`;
 }
 
-/** A document with field names in snake_case: `checked_at` for `checkedAt`. Kinds as keys stay as they are. */
+/** Converts the field names of a document to snake_case, such as `checkedAt` to `checked_at`. Keys that are kinds stay as they are. */
 export function snakeCased(document: object): Json & object {
   return renamed(JSON.parse(JSON.stringify(document)) as Json) as Json & object;
 }

@@ -2,18 +2,18 @@ import { linkHost } from '../project/dashboard-address.ts';
 import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 
-/** GitHub's limit on a comment, in characters. Pages apply it to bytes, of which there are at least as many. */
+/** GitHub's limit for a comment, in characters. Pages apply it to bytes, which are at least as many. */
 export const MARKDOWN_LIMIT = 65_536;
 
-/** Bytes reserved for a note about omissions. */
+/** The number of bytes reserved for the note about omitted parts. */
 const reserve = 400;
 /** The approximate size in bytes of the smallest block of a resource. */
 const smallest = 100;
 
 interface ListOptions {
-  /** The share of the page that may be full after this list. */
+  /** The maximum share of the page that is used after this list. */
   readonly share: number;
-  /** The last line, with this many omitted. */
+  /** Returns the last line, with the number of omitted lines. */
   rest(count: number): string;
 }
 
@@ -22,14 +22,14 @@ interface MarkdownTable extends Pick<ListOptions, 'share'> {
   readonly rows: readonly (readonly string[])[];
 }
 
-/** Blocks of Markdown up to the limit. A block is written in full, in a shorter form, or counted as omitted. */
+/** A page of Markdown with a limited size. Each block is written in full, written in a shorter form, or counted as omitted. */
 export class MarkdownPage {
   readonly #limit: number;
   readonly #blocks: string[] = [];
   #length = 0;
   #omitted = 0;
 
-  /** @param limit in characters, applied to bytes */
+  /** @param limit in bytes */
   constructor(limit = MARKDOWN_LIMIT) {
     this.#limit = limit;
   }
@@ -50,7 +50,7 @@ export class MarkdownPage {
     else if (fitting !== '') this.#push(fitting);
   }
 
-  /** As many rows of Markdown cells as fit into this part of the page. */
+  /** Writes as many rows as fit into this share of the page. The cells are Markdown. */
   addTable(heading: string, { titles, rows, share }: MarkdownTable): void {
     const head = `${tableLine(titles.map(markdownText))}\n${tableLine(titles.map(() => '---'))}`;
     this.addList(heading === '' ? head : `${heading}\n\n${head}`, rows.map(tableLine), {
@@ -59,7 +59,7 @@ export class MarkdownPage {
     });
   }
 
-  /** As many lines as fit into this part of the page, under the heading, with the number of omitted ones. */
+  /** Writes the heading, as many lines as fit into this share of the page, and the number of omitted lines. */
   addList(heading: string, lines: readonly string[], { share, rest }: ListOptions): void {
     if (lines.length === 0) return;
     let block = heading;
@@ -77,7 +77,7 @@ export class MarkdownPage {
     if (listed > 0) this.#push(`${block.trimStart()}${left === 0 ? '' : `\n${rest(left)}`}`);
   }
 
-  /** @param command that shows everything */
+  /** Returns the page. @param command the command that shows everything */
   text(command: string): string {
     const note = `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MARKDOWN_LIMIT.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`;
     return `${[...this.#blocks, ...(this.#omitted === 0 ? [] : [note])].join('\n\n')}\n`;
@@ -93,12 +93,12 @@ export class MarkdownPage {
   }
 }
 
-/** Escapes all characters with a meaning in Markdown or HTML, and a table's bar. */
+/** All characters with a meaning in Markdown or HTML, including the bar of a table. */
 const active = /[&<>"'`*_~|[\]\\!#$]/g;
 
 /**
- * Text that stays text everywhere in GitHub's Markdown: in a paragraph, a table cell, an HTML tag. Mentions are broken up, so that a
- * record's name notifies nobody.
+ * Escapes text for any position in GitHub's Markdown, such as a paragraph, a table cell or an HTML tag. Mentions are split, so that the
+ * name of a record does not notify a person.
  */
 export function markdownText(text: string): string {
   return escapeControls(text)
@@ -106,7 +106,7 @@ export function markdownText(text: string): string {
     .replace(/@(?=\w)/g, '<span>@</span>');
 }
 
-/** The same as code. With tags, because backticks depend on their place. */
+/** Formats text as code. Uses tags, because the meaning of backticks depends on their position. */
 export function markdownCode(text: string): string {
   return `<code>${markdownText(text)}</code>`;
 }
@@ -115,7 +115,7 @@ export function tableLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-/** The same in backticks, for readers that show no tags. Nothing in it is a link or an image. */
+/** Formats text as code in backticks, for programs that do not support tags. The text cannot contain a link or an image. */
 export function codeSpan(text: string): string {
   const line = escapeControls(text);
   const fence = fenceFor([line], 1);
@@ -123,19 +123,19 @@ export function codeSpan(text: string): string {
   return fence + gap + line + gap + fence;
 }
 
-/** A fenced block of safe lines. */
+/** Returns a fenced code block. The lines must be escaped. */
 export function fenced(language: string, lines: readonly string[]): string {
   const fence = fenceFor(lines, 3);
   return [fence + language, ...lines, fence].join('\n');
 }
 
-/** Longer than any run of backticks in the lines. */
+/** Returns a fence that is longer than any run of backticks in the lines. */
 function fenceFor(lines: readonly string[], shortest: number): string {
   const runs = lines.flatMap((line) => line.match(/`+/g) ?? []);
   return '`'.repeat(runs.reduce((most, run) => Math.max(most, run.length + 1), shortest));
 }
 
-/** A link to the dashboard, named by its host; empty without an http or https address. */
+/** Returns a link to the dashboard, named after its host, or an empty string if the address is not http or https. */
 export function markdownLink(url: string | undefined): string {
   const host = linkHost(url);
   return host === undefined || /[\s\p{C}<>|\\]/u.test(url ?? '') ? '' : `[${markdownText(host)}](<${url}>)`;

@@ -28,27 +28,27 @@ import { paragraphs, type Style, section, sentences } from './style.ts';
 
 type MigrationEnd = Pick<WorkspaceConfig, 'name' | 'workspaceId' | 'baseUrl'>;
 
-/** A migration, before or after it is executed. */
+/** A migration, before or after its execution. */
 export interface Migration {
   readonly from: MigrationEnd;
   readonly to: MigrationEnd;
-  /** How commands name the new workspace. */
+  /** How commands select the new workspace. */
   readonly selection: WorkspaceSelection;
-  /** Items to fix, do or know before. */
+  /** Items to fix, do or know before the migration. */
   readonly before: readonly ChecklistItem[];
-  /** Manual steps that remain. */
+  /** The remaining manual steps. */
   readonly after: readonly ChecklistItem[];
-  /** Project files that are written first. */
+  /** The project files that are written first. */
   readonly files: readonly string[];
   /** Absent if required fixes prevent a plan. */
   readonly plan: PlanDocument | undefined;
-  /** Absent if nothing was or may be written. */
+  /** Absent if nothing was written. */
   readonly report: ApplyReport | undefined;
-  /** Show every address of common statements. */
+  /** True to list every address of shared statements. */
   readonly full: boolean;
 }
 
-/** The checklist and counts of a migration. */
+/** Returns the checklist and the counts of a migration. */
 export function migrationText(migration: Migration, style: Style): string {
   const { from, to, before, plan, files, full } = migration;
   const list = (heading: string, moment: ChecklistItem['moment']) =>
@@ -90,7 +90,7 @@ function planText(plan: PlanDocument, style: Style, full: boolean): string {
   return [...lines, ...guards, ...(violations === '' ? [] : [violations]), closing].join('\n');
 }
 
-/** The results of a migration, with the checklist of manual steps. */
+/** Returns the results of a migration, with the checklist of manual steps. */
 export function migratedText(migration: Migration, style: Style): string {
   const { report, after, from, to, full, selection } = migration;
   const heading = `Remaining manual steps of the move from ${from.name} to ${to.name}`;
@@ -132,7 +132,7 @@ function checklistText({ matter, addresses }: ChecklistItem, { selection, plan, 
   return steps.length === 0 ? said : withSteps(`${said}.`, { steps, url }, selection);
 }
 
-/** The record's link, or that of the list for several records of a kind. */
+/** Returns the URL of a record, or of the list for several records of one kind. */
 function linkOf(addresses: readonly Address[], plan: PlanDocument | undefined): string | undefined {
   const [first = '', ...others] = addresses;
   const kinds = new Set(addresses.map(kindOf));
@@ -183,7 +183,7 @@ interface MigrationFacts {
   readonly oldIds: ReadonlyMap<Address, string>;
 }
 
-/** The migration as data: checklist, plan, and results. */
+/** Returns the migration as JSON: the checklist, the plan, and the results. */
 export function migrateJson(migration: Migration, { source, dryRun, oldIds }: MigrationFacts): object {
   const { from, to, before, after, files, plan, report } = migration;
   const halted = report && haltOf(report);

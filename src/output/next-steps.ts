@@ -6,7 +6,7 @@ import { adviceText } from '../problems/user-error.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
-/** A step as text: a sentence, or the words before a command, without the colon. */
+/** A step as text: a sentence, or the text before a command without its colon. */
 interface Worded {
   readonly said: string;
   readonly command?: string;
@@ -85,7 +85,7 @@ const words = {
 
 type Import = StepOf<'import'>;
 
-/** The number of a candidate's fields to name before the rest is counted. */
+/** The number of fields of a candidate to list before the others are only counted. */
 const MOST_LISTED = 3;
 
 const importWords = {
@@ -118,29 +118,31 @@ function worded(step: NextStep, selection: WorkspaceSelection): Worded {
     : { said, command: commandFor(command, step.action === 'select_workspace' ? undefined : selection) };
 }
 
-/** False for a step that only waits. */
+/** True if the user must do something; false for a step that only waits. */
 export function isTask({ action }: NextStep): boolean {
   return action !== 'wait' && action !== 'wait_for';
 }
 
-/** A sentence. If it ends in a command, it has no full stop, so that the command can be copied. */
+/** Returns a step as a sentence. If it ends with a command, it has no full stop, so that the command can be copied. */
 export function stepText(step: NextStep, selection: WorkspaceSelection): string {
   const { said, command } = worded(step, selection);
   return command === undefined ? said : `${said}: ${command}`;
 }
 
-/** The command alone; empty if there is none. */
+/** Returns the command of a step, or an empty string if there is none. */
 export function commandOf(step: NextStep, selection: WorkspaceSelection): string {
   return worded(step, selection).command ?? '';
 }
 
-/** Steps, with the dashboard's address of the record that they are about. */
+/** Steps with the dashboard URL of the record that they concern. */
 interface LinkedSteps {
   readonly steps?: readonly NextStep[] | undefined;
   readonly url?: string | undefined;
 }
 
-/** The sentence, the steps and the link. A command before another step ends in a semicolon, so that it can be copied with it. */
+/**
+ * Joins a sentence, its steps and the link. A command before another step ends with a semicolon: if it is copied too, the shell accepts it.
+ */
 export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, selection: WorkspaceSelection): string {
   let wasOpen = false;
   const texts = steps.map((step, place) => {
@@ -166,11 +168,11 @@ interface WordedWarning {
 
 interface WordingOptions {
   readonly full: boolean;
-  /** The option that lists counted items; empty if there is none. */
+  /** The option that lists counted items, or an empty string if there is none. */
   readonly lists?: string;
 }
 
-/** Warnings as text for grouping. Without `full`, a resource has one about fields that its update may erase. */
+/** Returns warnings as text for grouping. Without `full`, a resource has at most one warning about fields that its update may erase. */
 export function wordedWarnings(
   warnings: readonly PlanWarning[],
   selection: WorkspaceSelection,
@@ -188,7 +190,7 @@ export function wordedWarnings(
   });
 }
 
-/** The number of fields to name; with more, only secrets are named, which nobody can restore. */
+/** The maximum number of fields to name. If there are more, only API keys are named, because nobody can restore them. */
 const MOST_ERASED = 1;
 
 function erasingText(fields: readonly string[], lists: string): Omit<WordedWarning, 'address'> {
@@ -206,7 +208,7 @@ function joined(names: readonly string[]): string {
   return [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
 }
 
-/** The hint of an error as text, if any. */
+/** Returns the hint and the next steps of an error as text, or undefined if there are none. */
 export function helpText(
   { hint = '', advice = hint, next = [] }: Pick<Failure, 'hint' | 'advice' | 'next'>,
   selection: WorkspaceSelection,

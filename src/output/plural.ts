@@ -1,11 +1,11 @@
 import { compareText } from '../problems/compare-text.ts';
 
-/** `1 field`, `2 fields`. */
+/** Returns a count such as `1 field` or `2 fields`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `12 Agent, 3 PhoneNumber`, by kind. */
+/** Returns the counts by kind, such as `12 Agent, 3 PhoneNumber`. */
 export function kindCounts(items: readonly { readonly kind: string }[]): string {
   return [...Map.groupBy(items, ({ kind }) => kind)]
     .sort(([a], [b]) => compareText(a, b))

@@ -6,13 +6,13 @@ import { truncate } from './text-width.ts';
 
 export interface ProgressOptions {
   write(text: string): void;
-  /** True on a terminal, where one line is rewritten. */
+  /** True on a terminal, where a single line is rewritten. */
   readonly interactive: boolean;
   readonly quiet?: boolean;
   /** The number of resources that an apply will write, if known. */
   readonly writes?: number | undefined;
   readonly style: Style;
-  /** Milliseconds of a monotonic clock. */
+  /** Returns the milliseconds of a monotonic clock. */
   now(): number;
 }
 
@@ -23,21 +23,21 @@ export interface Progress {
   clear(): void;
 }
 
-/** Milliseconds between two updates of a terminal's line, and of a log. */
+/** The minimum time between two updates of a line on a terminal, and of a log. */
 const redrawEvery = 80;
 const logEvery = 5000;
 
 export const CLEAR_LINE = '\r\u001b[2K';
 
 interface Surface {
-  /** `always` for an update that must be shown at once. The line is built only if shown. */
+  /** Shows a line if enough time has passed, or at once if `always` is true. Calls `line` only if the line is shown. */
   show(line: () => string, always?: boolean): void;
-  /** A permanent line. */
+  /** Writes a permanent line. */
   keep(line: string): void;
   clear(): void;
 }
 
-/** Shows progress. Driven by events only, so that nothing is written between them. */
+/** Shows progress. It is updated only by events and has no timer, so it writes nothing between events. */
 export function createProgress(options: ProgressOptions): Progress {
   const { style, now, writes, quiet } = options;
   if (quiet) return { read() {}, apply() {}, clear() {} };
@@ -81,7 +81,7 @@ export function createProgress(options: ProgressOptions): Progress {
   };
 }
 
-/** A terminal's line is rewritten. The result follows a log, so that it gets failures at once and the rest from time to time. */
+/** On a terminal, the line is rewritten. A log gets failures at once and other progress from time to time. */
 function createSurface({ write, style, now, interactive }: ProgressOptions): Surface {
   const every = interactive ? redrawEvery : logEvery;
   let drawn = false;
@@ -109,15 +109,15 @@ function createSurface({ write, style, now, interactive }: ProgressOptions): Sur
   };
 }
 
-/** Milliseconds: the window of the rate, the distance of its samples, and its minimum. */
+/** The window of the rate, the time between its samples, and the minimum times before a rate and a remaining time are shown. */
 const windowOf = 10_000;
 const between = 500;
 const enoughForRate = 1000;
 const enoughForTime = 3000;
-/** The minimum number of finished items before the remaining time is estimated. */
+/** The minimum number of finished items before a remaining time is shown. */
 const enoughDone = 10;
 
-/** The rate of the last seconds: a slow start must not affect the estimate. */
+/** Measures the rate of the last seconds only, so that a slow start does not affect the estimate. */
 export function createRateMeter(now: () => number) {
   const samples: { readonly at: number; readonly done: number }[] = [];
   let latest = 0;
@@ -129,7 +129,7 @@ export function createRateMeter(now: () => number) {
       if (last === undefined || at - last.at >= between) samples.push({ at, done });
       while (samples.length > 1 && at - (samples[0]?.at ?? at) > windowOf) samples.shift();
     },
-    /** The known part, such as `, 34 a second, about 2 min left`; may be empty. */
+    /** Returns a text such as `, 34 a second, about 2 min left`, as far as it is known. */
     words(left: number | undefined) {
       const [first] = samples;
       const measured = first === undefined ? 0 : now() - first.at;
@@ -147,7 +147,7 @@ function rateText(perSecond: number): string {
   return `${Math.max(1, Math.round(perSecond * 60))} a minute`;
 }
 
-/** A duration for people, no more precise than known. */
+/** Returns a rounded duration, such as `45 s` or `2 h 5 min`. */
 function timeText(milliseconds: number): string {
   const seconds = Math.max(1, Math.ceil(milliseconds / 1000));
   if (seconds < 90) return `${seconds} s`;

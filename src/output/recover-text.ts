@@ -13,12 +13,12 @@ import { plural } from './plural.ts';
 import { bullets, paragraphs, type Style, section } from './style.ts';
 import { renderTable, whole } from './table.ts';
 
-/** The minimum number for a table. */
+/** The minimum number of resources for a table. */
 const FEWEST_LISTED = 12;
 
 const CERTAIN = 'Certain: all shown fields match, and no other record or manifest matches';
 
-/** The matches of manifests with records, with evidence. */
+/** Returns the matches of manifests and records, with evidence. */
 export function recoverText(matches: readonly Match[], style: Style): string {
   const certain = matches.filter((match) => match.certain !== undefined);
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
@@ -38,7 +38,7 @@ function listOf(matches: readonly Match[], style: Style): string[] {
   ]);
 }
 
-/** A row for each certain match, by evidence. */
+/** Returns a table of the certain matches for each evidence. */
 function tablesOf(matches: readonly Match[], style: Style): string[] {
   const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
   return [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {
@@ -50,7 +50,7 @@ function tablesOf(matches: readonly Match[], style: Style): string[] {
 
 const MOST_NAMED = 4;
 
-/** `7 of 8 shown fields match; different: name; number +1… is linked to it` */
+/** Returns the evidence, such as `7 of 8 shown fields match; different: name; number +1… is linked to it`. */
 export function evidenceText({ agrees, differs, clauses }: MatchCandidate): string {
   const shown = agrees.length + differs.length;
   const fields =
@@ -67,17 +67,17 @@ interface Linking extends Pick<PlanDocument, 'dashboard'> {
 }
 
 export interface Recovered extends Linking {
-  /** By address. */
+  /** The ids of imported records by address. */
   readonly taken: ReadonlyMap<string, string>;
-  /** Addresses for which a person declined all candidates. */
+  /** The addresses for which the user declined all candidates. */
   readonly declined: ReadonlySet<string>;
   readonly matches: readonly Match[];
-  /** Resources with an unknown create. */
+  /** The addresses of resources with an unknown create. */
   readonly unanswered: readonly string[];
   readonly missed: readonly MissedRecord[];
 }
 
-/** The imported records, and the remaining manual steps. */
+/** Returns the number of imported records, and the remaining manual steps. */
 export function recoveredText(
   { taken, declined, matches, unanswered, missed, selection, dashboard }: Recovered,
   style: Style,
@@ -112,7 +112,7 @@ function addressesOf(matches: readonly Match[]): string[] {
   return matches.map(({ resource }) => resource.address);
 }
 
-/** Resources whose candidates were neither imported nor declined. */
+/** Returns the resources whose candidates were neither imported nor declined. */
 function offeredText(rows: readonly (readonly string[])[], selection: WorkspaceSelection, style: Style): string {
   if (rows.length === 0) return '';
   const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, selection);
@@ -140,12 +140,12 @@ function unansweredNotes(addresses: readonly string[], { selection, dashboard }:
   });
 }
 
-/** The dashboard's list of records of the same kind. */
+/** Returns the URL of the dashboard's list of records of the same kind. */
 function listUrl(address: string, dashboard: PlanDocument['dashboard']): string | undefined {
   return recordUrl({ dashboard }, { kind: kindOf(address), id: null });
 }
 
-/** One for each kind. */
+/** Returns a note for each kind of resource without a match. */
 function lostNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
   return [...Map.groupBy(addresses, kindOf).values()].map((some) => {
     const [first = '', ...others] = some;
@@ -159,7 +159,7 @@ function lostNotes(addresses: readonly string[], { selection, dashboard }: Linki
   });
 }
 
-/** All addresses are in the JSON. */
+/** Returns a list of addresses. A long one is shortened; the JSON output has all addresses. */
 function namesIn(addresses: readonly string[]): string {
   const names = addressList(addresses, false, { lists: '--output json' });
   return addresses.length < FEWEST_LISTED ? names : `${addresses.length} not found: ${names}`;
@@ -167,7 +167,6 @@ function namesIn(addresses: readonly string[]): string {
 
 const MOST_HINTS = 20;
 
-/** As data. */
 export function recoverJson({ taken, matches, unanswered, missed, dashboard }: Recovered): object {
   const resources = matches.map(({ resource: { address, kind }, candidates, certain }) => {
     const id = taken.get(address) ?? null;

@@ -19,16 +19,16 @@ import { paragraphs, type Style, section } from './style.ts';
 import { renderIndented } from './table.ts';
 
 interface RemarkOptions {
-  /** Show every address of common remarks. */
+  /** True to list every address of shared remarks. */
   readonly full: boolean;
   readonly selection: WorkspaceSelection;
-  /** True after the run, when its options cannot list anything. */
+  /** True after an apply, which cannot be repeated with options that list more. */
   readonly applied?: boolean;
-  /** Without notes. */
+  /** True to omit notes. */
   readonly quiet?: boolean | undefined;
 }
 
-/** The remarks of a plan: notes on unchanged resources, guards and violations that stop an apply, and warnings. */
+/** Returns the remarks of a plan: notes on unchanged resources, guards, policy violations, and warnings. */
 export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkOptions): string {
   const notes = options.quiet ? [] : noteTexts(plan, options);
   const guards = plan.guards.map((guard) => style.prose(guardText(guard), { lead: `${style.error('x')} `, indent: 2 }));
@@ -43,7 +43,7 @@ export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkO
   ]).trimEnd();
 }
 
-/** Warnings under a heading; empty without any. After an apply, without those about erased fields, which the plan above has. */
+/** Returns warnings under a heading. After an apply, it omits those about erased fields, because the plan above contains them. */
 export function renderWarnings(warnings: readonly PlanWarning[], style: Style, options: RemarkOptions): string {
   const { full, selection, applied = false } = options;
   const relevant = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
@@ -68,7 +68,7 @@ export function renderShared(shared: SharedStep<StepOwner>, style: Style, option
   return `${line}\n${renderIndented(columns, rows, { style, indent: 6 })}`;
 }
 
-/** Notes on unchanged resources. Notes on publication are counted, with the command that lists them. */
+/** Returns notes on unchanged resources. Equal notes on publication are counted, with the command that lists the resources. */
 export function noteTexts(
   { resources }: PlanDocument,
   { full, selection, ...formats }: GroupedOptions & { readonly full: boolean; readonly selection: WorkspaceSelection },
@@ -95,7 +95,7 @@ export function noteTexts(
 
 interface GroupedOptions extends Formats, Pick<NamedOptions, 'lists'> {}
 
-/** One text per message, with its addresses first. */
+/** Returns one text for each message, with its addresses first. */
 export function groupedRemarks(
   remarks: readonly Pick<PlanWarning, 'address' | 'message'>[],
   full: boolean,
@@ -113,16 +113,16 @@ export function groupedRemarks(
 
 /** The violations of one rule for one reason. */
 export interface ViolationGroup {
-  /** Whether it stops apply, warns, or was waived. */
+  /** Denied violations stop an apply. */
   readonly status: 'denied' | 'waived' | 'warning';
-  /** `calls-end: Calls must end after half an hour.`, with the file if several files have a rule of that name. */
+  /** E.g. `calls-end: Calls must end after half an hour.` It contains the file if several files have a rule of this name. */
   readonly said: string;
   readonly violations: readonly Violation[];
 }
 
 const ORDER = ['denied', 'waived', 'warning'] as const;
 
-/** Denials first. */
+/** Groups violations by rule and message. Denied violations come first, then waived ones. */
 export function violationGroups({ violations = [] }: Pick<PlanDocument, 'violations'>): readonly ViolationGroup[] {
   const groups = Map.groupBy(violations, ({ rule, policy_file, message, severity, waived }) =>
     JSON.stringify([rule, policy_file, message, severity, waived]),
@@ -144,27 +144,27 @@ function statusOf({ severity, waived }: Violation): ViolationGroup['status'] {
   return severity === 'deny' ? 'denied' : 'warning';
 }
 
-/** `manifests/agents.yaml:12:7`; empty without a manifest. */
+/** Returns a position such as `manifests/agents.yaml:12:7`, or an empty string if the resource has no manifest. */
 export function violationPlace({ source }: Violation): string {
   return source === null ? '' : placeOf(source);
 }
 
-/** `Agent/a (manifests/agents.yaml:12:7)` */
+/** Returns a text such as `Agent/a (manifests/agents.yaml:12:7)`. */
 export function violationSubject(violation: Violation): string {
   const place = violationPlace(violation);
   return place === '' ? violation.address : `${violation.address} (${place})`;
 }
 
-/** The number of resources to name before the rest is counted. */
+/** The number of resources to list before the others are only counted. */
 const NAMED_VIOLATIONS = 5;
 
-/** The violations to name, and the number of others. */
+/** Returns the violations to list, and the number of others. */
 export function namedViolations({ violations }: ViolationGroup, full: boolean) {
   const named = full || violations.length <= NAMED_VIOLATIONS + 1 ? violations : violations.slice(0, NAMED_VIOLATIONS);
   return { named, more: violations.length - named.length };
 }
 
-/** Under a heading; empty without violations. */
+/** Returns violations under a heading, or an empty string if there are none. */
 export function renderViolations(document: PlanDocument, style: Style, { full }: { readonly full: boolean }): string {
   const marks = { denied: style.error('x'), waived: '-', warning: style.warn('!') };
   const blocks = violationGroups(document).map((group) => {

@@ -17,12 +17,12 @@ import {
 import { helpText } from './next-steps.ts';
 import { plural } from './plural.ts';
 
-/** A plan, a drift or an apply, for all formats. */
+/** The content of a plan, drift or apply, from which all formats are rendered. */
 export interface Report {
   readonly what: 'plan' | 'drift' | 'apply';
-  /** For an apply: with the warnings of its answers, without the guards that it has passed. */
+  /** After an apply, it contains the warnings from the responses and no guards. */
   readonly document: PlanDocument;
-  /** Sentences. */
+  /** The closing sentences. */
   readonly summary: readonly string[];
   /** In display order, unchanged resources last. */
   readonly groups: readonly ReportGroup[];
@@ -30,48 +30,48 @@ export interface Report {
   readonly applied?: ApplyReport;
 }
 
-/** The choices of a person. */
+/** Options that the user chose. */
 export interface ReportOptions {
-  /** Repeat common statements for each resource. */
+  /** True to repeat shared statements for each resource. */
   readonly full?: boolean | undefined;
-  /** Leave out notes on unchanged resources. */
+  /** True to omit notes on unchanged resources. */
   readonly quiet?: boolean | undefined;
-  /** How commands name the reported workspace. */
+  /** How commands select the workspace of the report. */
   readonly selection?: WorkspaceSelection;
 }
 
 export interface ResourceMark {
   readonly symbol: string;
-  /** The action that determines the colour. */
+  /** The action that determines the color. */
   readonly colorOf: Action;
 }
 
 /** Resources under one heading. */
 export interface ReportGroup extends ResourceMark {
-  /** The name for filters, unique among groups. */
+  /** The name for filters. It is unique among the groups. */
   readonly key: string;
   readonly heading: string;
   readonly explanation?: string | undefined;
   readonly resources: readonly PlannedResource[];
-  /** True if the heading or its lines already contain the reason. */
+  /** True if the reason of a resource is not shown, because the heading or the lines already contain it. */
   isPlain(resource: PlannedResource): boolean;
 }
 
-/** The reports of several workspaces, and the failures of others. */
+/** The reports of several workspaces, and the failures of other workspaces. */
 export interface SeveralReports {
   readonly what: 'plan' | 'drift';
   readonly reports: readonly Report[];
   readonly failures: readonly WorkspaceFailure[];
-  /** Workspaces without a report that did not fail. */
+  /** Workspaces that have no report but did not fail. */
   readonly remarks?: readonly { readonly workspace: string; readonly text: string }[];
 }
 
-/** Required if there are several workspaces. */
+/** Returns the selection by name, for output about several workspaces. */
 export function selectionOf({ document }: Report): WorkspaceSelection {
   return { workspace: document.workspace };
 }
 
-/** Without unchanged resources. */
+/** Returns the groups without that of unchanged resources. */
 export function changedGroups({ groups }: Report): readonly ReportGroup[] {
   return groups.filter(({ key }) => key !== 'noop');
 }
@@ -87,7 +87,7 @@ export function planReport(plan: PlanDocument): Report {
   };
 }
 
-/** Without the notice that it was never published, if that is a step. */
+/** Removes the notices of a resource that was never published, because a step already says so. */
 function withoutEcho(resource: PlannedResource): PlannedResource {
   const { notices: _, ...rest } = resource;
   const isFirst = resource.steps?.some((step) => step.action === 'publish' && step.meanwhile === undefined);
@@ -99,12 +99,12 @@ function groupOf(action: Action, resources: readonly PlannedResource[]): ReportG
   return { key: action, heading, explanation, symbol, colorOf: action, resources, isPlain };
 }
 
-/** For an update, each line shows the cause; for a release, the heading. */
+/** For an update, each line contains the cause; for a release, the heading does. */
 function isPlain({ action, adopted }: PlannedResource): boolean {
   return action === 'forget' || (action === 'update' && !adopted);
 }
 
-/** The result of `driftOf`: each field from the manifest's to the platform's value. It proposes no change. */
+/** Returns the report of a result of `driftOf`. Each field goes from the value of the manifest to that of the platform. */
 export function driftReport(drift: PlanDocument): Report {
   const changed = drift.resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
   const drifted = changed.filter(({ missing }) => missing === undefined);
@@ -134,7 +134,7 @@ function withoutProposal({ steps: _, adopted: __, ...resource }: PlannedResource
   return resource;
 }
 
-/** The closing sentences of a drift, such as `Drift: 2 resources drifted, 1 missing.` */
+/** Returns the closing sentences of a drift, such as `Drift: 2 resources drifted, 1 missing.` */
 function driftSummary({ resources, summary }: PlanDocument, drifted: number, missing: number): string[] {
   const found = [
     drifted ? `${plural(drifted, 'resource')} drifted` : '',
@@ -149,7 +149,7 @@ function driftSummary({ resources, summary }: PlanDocument, drifted: number, mis
   return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} as applied.`])];
 }
 
-/** Failures first. */
+/** Returns the report of an apply, with the failures first. */
 export function applyReport(report: ApplyReport): Report {
   const { plan, results, warnings } = report;
   const of = byAction(plan.resources);
@@ -175,11 +175,11 @@ export function applyReport(report: ApplyReport): Report {
 
 export interface Outcome {
   readonly word: string;
-  /** Sentences: the error with its hint. */
+  /** Sentences such as the error and its hint. */
   readonly said: readonly string[];
 }
 
-/** Undefined if nothing was tried. */
+/** Returns the result of a resource, or undefined if no write was attempted. */
 export function outcomeOf(
   { applied }: Report,
   { address, action, id }: PlannedResource,

@@ -7,12 +7,12 @@ import { reportMarkdown } from './formats/markdown-format.ts';
 import { MARKDOWN_LIMIT, MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { driftReport } from './report.ts';
 
-/** Characters reserved for the text of people. */
+/** The number of characters reserved for text that people add. */
 const MARGIN = 4096;
-/** The part of the text for changes outside of the request. */
+/** The maximum share of the text for skipped changes. */
 const SHARE = 0.3;
 
-/** The description of a drift request, as Markdown for every host. */
+/** Writes the description of a drift request as Markdown that works on every host. */
 export const requestWriter: RequestWriter = { text, ended };
 
 function text(subject: RequestSubject): string {
@@ -51,12 +51,12 @@ function addSkipped(page: MarkdownPage, { refused }: RequestSubject): void {
   page.addList('#### Skipped changes', lines, { share: SHARE, rest: (count) => `- ${count} more` });
 }
 
-/** No line may look like a GitLab command, such as /merge. */
+/** Escapes a slash at the start of a line, which GitLab may run as a command such as /merge. */
 function withoutCommands(markdown: string): string {
   return markdown.replace(/^(\s*)\//gm, '$1&#47;');
 }
 
-/** The status of a drift request as a clause, if there is one. */
+/** Returns the status of a drift request as a clause, or undefined if there is no request. */
 export function requestWords(kept: RequestResult): string | undefined {
   const said = words(kept);
   return said && escapeControls(said);
@@ -83,7 +83,7 @@ function words(kept: RequestResult): string | undefined {
   }
 }
 
-/** The same as data. `change` is the current action. */
+/** The status of a drift request as JSON. `change` is the action of this run. */
 interface RequestJson extends JsonObject {
   readonly status: RequestResult['is'];
   readonly change: 'opened' | 'updated' | 'closed' | null;
@@ -101,7 +101,7 @@ export function requestJson(kept: RequestResult): RequestJson {
   };
 }
 
-/** True if drift needs a person's attention outside of the request. */
+/** True if the drift needs attention that the request cannot resolve. */
 export function needsPerson({ is }: RequestResult): boolean {
   return is === 'rejected' || is === 'foreign' || is === 'behind';
 }

@@ -8,7 +8,7 @@ import { plural } from './plural.ts';
 import { routeRemarks, sentenceOf } from './route-words.ts';
 import { bracketed, type DiffLine } from './text-diff.ts';
 
-/** The name of a resource in a table and above its fields. */
+/** The symbol and the action of a resource in a table and above its fields. */
 export interface RowWords {
   readonly symbol: string;
   /** E.g. `update`. */
@@ -17,7 +17,7 @@ export interface RowWords {
 
 export const TABLE_HEADING = '| | Resource | Action | Source |\n| --- | --- | --- | --- |';
 
-/** A row for one or several resources with common details below. */
+/** Returns a table row for one resource, or for several resources with shared details. */
 export function tableRow(resources: readonly PlannedResource[], words: RowWords): string {
   const [first, ...more] = resources;
   if (first === undefined) return '';
@@ -35,10 +35,10 @@ export function tableRow(resources: readonly PlannedResource[], words: RowWords)
   return `| ${markdownCode(words.symbol)} | ${markdownCode(address)} | ${words.action}${marks} | ${place} |`;
 }
 
-/** The maximum number of diff lines in the short form. */
+/** The maximum number of diff lines in the shorter form. */
 const fewLines = 30;
 
-/** All details of one or several resources, folded, in shorter and shorter forms. */
+/** Returns the folded details of one or several resources in forms of decreasing length. */
 export function details(said: Statement, words: RowWords): readonly string[] {
   const addresses = said.resources.map(({ address }) => address);
   const forms = withNames(said, words, addresses.join(', '));
@@ -46,7 +46,7 @@ export function details(said: Statement, words: RowWords): readonly string[] {
   return addresses.length === 1 ? forms : [whole, ...withNames(said, words, addressList(addresses))];
 }
 
-/** Imports without changes, one line each, with a shorter form. */
+/** Returns a list of imports without changes, one line each, and a shorter form. */
 export function adoptionList(resources: readonly PlannedResource[], words: RowWords): readonly string[] {
   const lines = resources.map(({ address, id }) => `${escapeControls(address)} ${escapeControls(id ?? '')}`.trimEnd());
   const block = (content: string) =>
@@ -82,7 +82,7 @@ function withNames(said: Statement, words: RowWords, names: string): readonly st
   ];
 }
 
-/** The blank lines make GitHub read the content as Markdown again. */
+/** Returns a folded block. The empty lines make GitHub read the content as Markdown. */
 function folded({ resources, fields }: Statement, { action }: RowWords, content: string): string {
   const count = fields.length === 0 ? '' : `, ${plural(fields.length, 'field')}`;
   const [{ address } = { address: '' }] = resources;

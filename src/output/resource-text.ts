@@ -15,13 +15,13 @@ import { breakText, displayWidth, pad } from './text-width.ts';
 interface ResourceTextOptions {
   readonly style: Style;
   readonly views: FieldViewOptions;
-  /** Show everything for each resource. */
+  /** True to repeat shared statements for each resource. */
   readonly full?: boolean;
-  /** Indented tables in place of resources of the group. */
+  /** Indented tables that replace some resources of the group. */
   readonly tables?: readonly { readonly resources: readonly PlannedResource[]; readonly text: string }[];
 }
 
-/** A heading with its count and common statements, then the resources; empty without resources. */
+/** Returns a heading with the number of resources, shared statements, and the resources. Returns an empty string for an empty group. */
 export function renderGroup(group: ReportGroup, { style, views, full, tables = [] }: ResourceTextOptions): string {
   const { heading, resources, isPlain } = group;
   if (resources.length === 0) return '';
@@ -41,17 +41,17 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
   const blocks = compacted(others, { views, full: isWhole }).map((said) =>
     renderSaid(said, group, { style, views, says }),
   );
-  // Longer entries are set apart.
+  // Empty lines separate entries if any has several lines.
   const spaced = isList || tables.length > 0 || blocks.some((block) => block.includes('\n'));
   if (isList) blocks.push(renderList(listed, group, { style, views, says }));
   blocks.push(...tables.map(({ text }) => text));
   return [title, ...(spaced ? [''] : []), blocks.join(spaced ? '\n\n' : '\n')].join('\n');
 }
 
-/** The minimum number for a table. */
+/** The minimum number of resources for a table. */
 const FEWEST_LISTED = 12;
 
-/** Created or imported: for many, addresses and differences are enough. */
+/** True for a resource that may be listed in a table: it is created or imported. */
 function isListed({ action, adopted }: PlannedResource): boolean {
   return action === 'create' || action === 'adopt' || adopted === true;
 }
@@ -59,7 +59,7 @@ function isListed({ action, adopted }: PlannedResource): boolean {
 function sharedReason(resources: readonly PlannedResource[]): string | undefined {
   const reasons = new Set(resources.map(({ reason }) => reason));
   const [reason = ''] = reasons;
-  // A longer one would look like a paragraph of the heading.
+  // A longer reason would look like a paragraph.
   return reasons.size === 1 && reason !== '' && reason.length <= 90 ? reason : undefined;
 }
 
@@ -99,7 +99,7 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
   return resources.every(({ action }) => action === 'update');
 }
 
-/** The owners of the following details: with ids if a decision is needed, otherwise the first by name. */
+/** Returns the resources that share the details below: all with ids if a decision is needed, otherwise a short list of addresses. */
 function headOf({ resources, fields, steps }: Statement, group: ReportGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
@@ -112,10 +112,10 @@ function headOf({ resources, fields, steps }: Statement, group: ReportGroup, sty
   return [head, style.prose(namesOf(resources), { indent: detailIndent })];
 }
 
-/** Columns: the symbol and the blank after it. */
+/** The width of the symbol and the space after it. */
 const margin = 4;
 
-/** A line for each resource, in columns, with its notes and steps below. */
+/** Returns a table with a line for each resource, and its notes and steps below the line. */
 function renderList(
   resources: readonly PlannedResource[],
   { symbol, colorOf }: ResourceMark,
@@ -144,23 +144,23 @@ function renderList(
   return [`${' '.repeat(margin)}${inFrom(layout.titles)}`, ...lines, ...hint].join('\n');
 }
 
-/** Address, id, and differences; for a new record, the number of fields. */
+/** Returns the address, the id, and the differing fields. For a new record, only the number of fields. */
 function cellsOf({ address, id, changes, previous_address: previous }: PlannedResource): readonly string[] {
   const was = previous === undefined ? '' : `was ${previous}; `;
   const paths = id === null ? plural(changes.length, 'field') : changes.map(({ path }) => path).join(', ');
   return [address, id ?? '', was + paths].map(escapeControls);
 }
 
-/** Columns before an address, and before the details of its resource. */
+/** The width before an address, and before the details of its resource. */
 const symbolWidth = 3;
 const detailIndent = 6;
 
-/** Details of a resource, with the mark of a comment to distinguish them from fields. */
+/** Formats a detail of a resource. The sign of a comment distinguishes it from fields. */
 export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
   return style.prose(text, { indent: detailIndent, lead: format('# '), format });
 }
 
-/** Symbol, address, marks, id and source, wrapped if necessary. */
+/** Returns the symbol, the address, the marks, the id and the source of a resource, wrapped if necessary. */
 export function headLine(resource: PlannedResource, { symbol, colorOf }: ResourceMark, style: Style): string {
   const { action, address, id, url, source, adopted, previous_address: previous } = resource;
   const color = style.action[colorOf];
@@ -187,12 +187,12 @@ function renderStep(step: string, style: Style): string {
   return style.prose(step, { indent: detailIndent, lead: '[ ] ' });
 }
 
-/** The part of the width for paths. A longer path does not move the values of others. */
+/** The maximum share of the width for aligned paths. A longer path does not move the values of other fields. */
 const alignedShare = 0.55;
 
 /**
- * A line per field, `path: before -> after`, with aligned values. Wider values, and those with several lines, follow below their path
- * behind a bar; a wrapped line continues behind a colon.
+ * Returns a line for each field, `path: before -> after`, with aligned values. A value that is too wide or has several lines is written
+ * below its path, after a bar. A wrapped line continues after a colon.
  */
 function renderFields(fields: readonly FieldView[], style: Style, indent: number): string[] {
   const widths = fields
@@ -223,7 +223,7 @@ function renderField({ path, body, notes }: FieldView, layout: FieldLayout): str
   return [head, ...blockOf(body, style).flatMap((line) => renderBlockLine(line, layout))].join('\n');
 }
 
-/** Notes at the end of the line if they fit, otherwise below. */
+/** Puts the notes at the end of the line if they fit, otherwise below it. */
 function withNotes(line: string, said: string, { style, margin }: FieldLayout): string {
   if (said === '') return line;
   const fits = displayWidth(line) + 2 + displayWidth(said) <= style.width;
@@ -237,11 +237,11 @@ function oneLine(body: FieldBody, { added, removed, dim }: Style): string | unde
 }
 
 interface BlockLine {
-  /** Before the text, and as blanks before its further lines. */
+  /** The text before the first line. Further lines are indented by its width. */
   readonly sign: string;
   readonly text: string;
   readonly format: Format;
-  /** Parts of the text with their own format. */
+  /** The parts of the text, if they have different formats. */
   readonly parts?: readonly { readonly text: string; readonly format: Format }[];
 }
 
@@ -269,7 +269,7 @@ function blockOf(body: FieldBody, style: Style): BlockLine[] {
   }
 }
 
-/** Marked words have a colour, or else brackets. */
+/** Marks changed words with a color, or with brackets if there are no colors. */
 function diffLine(line: DiffLine, style: Style): BlockLine {
   const { sign, text, words } = line;
   const { color, added, removed, addedWords, removedWords, dim } = style;
@@ -294,7 +294,7 @@ function renderBlockLine({ sign, text, format, parts }: BlockLine, { style, marg
   });
 }
 
-/** The part of a text between two places, with its formats. */
+/** Returns the part of a text between two indices, with its formats. */
 function formatted(parts: NonNullable<BlockLine['parts']>, start: number, end: number): string {
   let at = 0;
   return parts

@@ -3,14 +3,16 @@ import { kinds } from '../kinds/index.ts';
 import type { Routes } from '../kinds/kind.ts';
 import { addressList } from './address-list.ts';
 
-/** The number of records to name before the rest is counted. */
+/** The number of records to list before the others are only counted. */
 const named = 4;
 
 const routing = [...kinds.values()].flatMap(({ routes }) => routes ?? []);
 const verbs: Routes['verbs'] = Object.assign({}, ...routing.map((routes) => routes.verbs));
 const nouns = routing.map(({ noun }) => `${noun}s`).join(' or ');
 
-/** The routes to a changing record, one clause each; empty if they were not read and, unless verbose, if there are none. */
+/**
+ * Returns a clause for each kind of route to a record. Returns none if routes were not read. If there are no routes, says so if verbose.
+ */
 export function routeRemarks(
   { routes }: { readonly routes?: PlannedResource['routes'] },
   { verbose }: { readonly verbose: boolean },

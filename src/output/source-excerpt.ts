@@ -9,10 +9,13 @@ interface ExcerptOptions {
   redact(text: string): string;
 }
 
-/** The line of a diagnostic with a caret under its column; empty if there is nothing to show, or for the same line as before. */
+/**
+ * Returns the source line of a diagnostic with a caret under its column. Returns an empty string if it cannot be shown, or for the same
+ * position as before.
+ */
 export type Excerpt = (diagnostic: Diagnostic, style: Style) => string;
 
-/** Reads each file once, if the diagnostics are sorted by file. */
+/** Creates a function that returns excerpts. It reads each file once, if the diagnostics are sorted by file. */
 export function createExcerpts({ sourceOf, redact }: ExcerptOptions): Excerpt {
   let open: { readonly file: string; readonly lines: readonly string[] } | undefined;
   let last = '';
@@ -30,19 +33,19 @@ export function createExcerpts({ sourceOf, redact }: ExcerptOptions): Excerpt {
 
 const keyName = /(key|token|secret|password|passwd|authorization|credentials?)["']?\s*$/i;
 const keyField = new RegExp(`${keyName.source.slice(0, -1)}:(?!\\s*([{&*|>#]|$))`, 'i');
-/** The prefixes of providers' keys, and passwords in addresses. */
+/** Matches the prefixes of well-known API keys, and passwords in URLs. */
 const keyValue =
   /\b(sk|pk|rk|ghp|gho|ghs|glpat|xox[a-z]|AKIA|AIza|eyJ)[-_A-Za-z0-9.]{12,}|\bBearer\s+\S|:\/\/[^\s/@:]*:[^\s/@]+@/;
 
-/** True for a line that may contain a key. The screen may be shared. */
+/** True for a line that may contain a key. Such a line is not shown, because other people may see the output. */
 function mayHoldKey(text: string, path = ''): boolean {
   return keyField.test(text) || keyValue.test(text) || (keyName.test(path) && !text.includes('$'));
 }
 
-/** Columns that stay visible before the place in a long line. */
+/** The width that stays visible before the position in a long line. */
 const before = 24;
 
-/** @param place with a column from 1, in UTF-16 units */
+/** @param line with its column, which starts at 1 and counts UTF-16 units */
 function withCaret(
   { text, line, column }: { readonly text: string; readonly line: number; readonly column: number },
   { width, dim, error }: Style,
@@ -59,7 +62,7 @@ function withCaret(
   ].join('\n');
 }
 
-/** The start of the excerpt: the line's first text, or near a place far to the right. */
+/** Returns the index where the excerpt begins: after the indentation, or near the position if it is far to the right. */
 function firstShown(text: string, place: number, room: number): number {
   const indent = text.search(/\S/);
   if (displayWidth(shown(text.slice(indent, place))) <= room - before) return Math.min(indent, place);
@@ -69,11 +72,11 @@ function firstShown(text: string, place: number, room: number): number {
     from--;
     used += displayWidth(shown(text.charAt(from)));
   }
-  // Not inside a surrogate pair.
+  // Do not split a surrogate pair.
   return /[\udc00-\udfff]/.test(text.charAt(from)) ? from + 1 : from;
 }
 
-/** Tabs as two blanks, and escapes for characters without width or with a meaning for terminals. */
+/** Replaces tabs with two spaces, and escapes characters that have no width or that a terminal might interpret. */
 function shown(text: string): string {
   return escapeControls(text.replaceAll('\t', '  '));
 }

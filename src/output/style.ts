@@ -5,16 +5,16 @@ import { displayWidth, wrapWords } from './text-width.ts';
 
 export type Format = (text: string) => string;
 
-/** Columns. Longer lines of prose are tiring to read on any window. */
+/** The maximum width of prose. Longer lines are tiring to read, even in a wide window. */
 const readable = 110;
 
-/** The appearance of results: colours by meaning, and the width of prose. Renderers name the meaning, never a colour. */
+/** The colors of the output by meaning, and its width. Renderers use the meaning, never a color. */
 export type Style = Readonly<ReturnType<typeof createStyle>>;
 
 interface ProseLayout {
-  /** Columns left free before every line. */
+  /** The number of spaces before every line. */
   readonly indent?: number;
-  /** The text before the first line, safe and formatted. Further lines are indented by its width. */
+  /** The text before the first line, already escaped and formatted. Further lines are indented by its width. */
   readonly lead?: string;
   readonly format?: Format;
 }
@@ -25,7 +25,7 @@ interface StyleOptions {
   readonly width: number;
 }
 
-/** A style that returns texts unchanged if `color` is false. */
+/** Creates a style. Its formats return strings unchanged if `color` is false. */
 export function createStyle({ color, width }: StyleOptions) {
   const { bold, dim, green, yellow, red, magenta, cyan, blue, underline } = formats(color);
   return {
@@ -52,7 +52,7 @@ export function createStyle({ color, width }: StyleOptions) {
       unknown: magenta,
       noop: dim,
     } satisfies Record<Action, Format>,
-    /** Sentences wrapped to the width, with unsafe characters escaped. */
+    /** Wraps text to the width, and escapes unsafe characters. */
     prose(text: string, { indent = 0, lead = '', format = String }: ProseLayout = {}): string {
       const hang = indent + displayWidth(lead);
       const [first = '', ...rest] = wrapWords(escapeControls(text), Math.max(1, Math.min(width, readable) - hang));
@@ -64,7 +64,7 @@ export function createStyle({ color, width }: StyleOptions) {
 
 const names = ['bold', 'dim', 'green', 'yellow', 'red', 'magenta', 'cyan', 'blue', 'underline'] as const;
 
-/** An empty text has no colour. */
+/** Returns the formats. An empty string stays empty, without color codes. */
 function formats(color: boolean): Record<(typeof names)[number], Format> {
   const colors = picocolors.createColors(color);
   const careful = (name: (typeof names)[number]): [string, Format] => [
@@ -74,7 +74,7 @@ function formats(color: boolean): Record<(typeof names)[number], Format> {
   return Object.fromEntries(names.map(careful)) as Record<(typeof names)[number], Format>;
 }
 
-/** Sentences on one line if they fit, otherwise on their own lines, where counts are easier to find. */
+/** Puts sentences on one line if they fit, otherwise each on a line of its own, so that counts are easy to find. */
 export function sentences(texts: readonly string[], style: Style, layout: ProseLayout = {}): string {
   const together = texts.join(' ');
   if (displayWidth(together) + (layout.indent ?? 0) <= Math.min(style.width, readable))
@@ -86,12 +86,12 @@ export function section(heading: string, lines: readonly string[]): string {
   return lines.length === 0 ? '' : [heading, ...lines].join('\n');
 }
 
-/** All non-empty parts with blank lines between, and a final newline. */
+/** Joins all non-empty parts with empty lines between them, and adds a final newline. */
 export function paragraphs(parts: readonly string[]): string {
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** The same with leading dashes. */
+/** Returns a titled list with dashes, or an empty string if there are no lines. */
 export function bullets(title: string, lines: readonly string[], style: Style): string {
   return section(
     style.bold(`${title}:`),

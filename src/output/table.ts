@@ -5,35 +5,35 @@ import { breakText, displayWidth, pad, wrapWords } from './text-width.ts';
 export interface Column {
   readonly title: string;
   readonly align?: 'left' | 'right';
-  /** Never broken: a part of an id or an address is useless. */
+  /** True if cells are never wrapped, because a part of an id or an address is useless. */
   readonly whole?: boolean;
-  /** Sentences, which are wrapped before other columns. */
+  /** True for a column of sentences, which is wrapped before other columns. */
   readonly prose?: boolean;
-  /** Omitted if the others then fit on one line; the highest number goes first. */
+  /** Set for a column that may be omitted to make the others fit on one line. The highest number is omitted first. */
   readonly spare?: number;
 }
 
-/** Columns whose cells are never broken. */
+/** Returns columns whose cells are never wrapped. */
 export function whole(...titles: readonly string[]): Column[] {
   return titles.map((title) => ({ title, whole: true }));
 }
 
-/** Columns between two cells, and the indentation of further lines of a row. */
+/** The space between two cells, and the indentation of further lines of a row. */
 const gap = 2;
 const hang = 4;
 
-/** The minimum width of a wrapped column, and its wanted width on a line below. */
+/** The minimum width of a wrapped column, and its preferred width on a further line of a row. */
 const narrowest = 12;
 const readable = 20;
-/** The same if omitting other columns can provide it. */
+/** The preferred width of a wrapped column when spare columns are omitted to make room. */
 const comfortable = 28;
-/** The minimum width of sentences, or their longest word if it is shorter. */
+/** The minimum width of sentences, which grows to their longest word of at most `longestKept` columns. */
 const leastProse = 32;
 const longestKept = 60;
 
 /**
- * Rows under titles in aligned columns. If a row is too wide, spare columns are omitted, then sentences and the widest other columns are
- * wrapped, and finally each row takes several lines. No cell is cut.
+ * Returns a table with titles and aligned columns. If a row is too wide, spare columns are omitted, then sentences and the widest other
+ * columns are wrapped, and finally each row is split into several lines. No cell is truncated.
  */
 export function renderTable(
   titled: readonly (Column | string)[],
@@ -46,7 +46,7 @@ export function renderTable(
   return `${[titles, ...cells.map(line)].join('\n')}\n`;
 }
 
-/** The same table, indented. */
+/** Returns an indented table. */
 export function renderIndented(
   columns: readonly (Column | string)[],
   rows: readonly (readonly string[])[],
@@ -58,11 +58,11 @@ export function renderIndented(
 
 export interface TableLayout {
   readonly titles: string;
-  /** A row of one or several lines. A wider one widens its columns as far as there is room. */
+  /** Returns a row of one or several lines. A row with wider cells widens the columns as far as there is room. */
   line(cells: readonly string[]): string;
 }
 
-/** Columns for these rows. Cells must have passed `visible`. */
+/** Computes the columns for these rows. The cells must be escaped. */
 export function tableLayout(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],
@@ -113,7 +113,7 @@ function leastAsProse(texts: readonly (string | undefined)[]): number {
   return Math.max(leastProse, ...words.filter((width) => width <= longestKept));
 }
 
-/** Omits spare columns until the others fit on one line; keeps all if that does not help. */
+/** Omits spare columns until the others fit on one line. Keeps all columns if that is not sufficient. */
 function withoutSpare(all: readonly PlacedColumn[], widths: readonly number[], width: number): readonly PlacedColumn[] {
   const fits = (some: readonly PlacedColumn[]): boolean =>
     sized(some, widths).reduce((sum, column) => sum + wanted(column, comfortable) + gap, -gap) <= width;
@@ -125,7 +125,7 @@ function withoutSpare(all: readonly PlacedColumn[], widths: readonly number[], w
   return fits(kept) ? kept : all;
 }
 
-/** The wanted width of a column. A wrapped one may be narrower than its longest cell. */
+/** Returns the preferred width of a column. It may be less than the longest cell if the column can be wrapped. */
 function wanted({ whole = false, prose = false, width, asProse }: SizedColumn, enough: number): number {
   return whole ? width : Math.min(width, prose ? asProse : enough);
 }
@@ -157,7 +157,7 @@ function wrapped(text: string, width: number): string[] {
     .map((line) => line.trimEnd());
 }
 
-/** All columns on one line if wrapping makes them fit, otherwise as many per line as possible. */
+/** Puts all columns on one line if wrapping makes them fit, otherwise as many on each line as possible. */
 function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][] {
   const least = columns.reduce((sum, column) => sum + column.least + gap, -gap);
   if (least <= width) return [fitted(columns, width)];
@@ -182,7 +182,7 @@ function inLines(columns: readonly SizedColumn[], width: number): SizedColumn[][
   );
 }
 
-/** Narrows columns until all fit or none can be narrower: sentences first, then the widest. */
+/** Narrows columns until all fit or none can be narrowed further: first sentences, then the widest columns. */
 function fitted(columns: readonly SizedColumn[], room: number): SizedColumn[] {
   const fitting = [...columns];
   let excess = columns.reduce((sum, { width }) => sum + width + gap, -gap) - room;

@@ -3,30 +3,30 @@ import { escapeControls, escapedLines } from './escape-controls.ts';
 import { aroundChanges, markWords, type Word } from './word-marks.ts';
 
 export interface DiffLine {
-  /** `@` marks the line with a place, `~` a line about omissions. */
+  /** `@` is a line with the position of the following lines. `~` is a line about omitted lines. */
   readonly sign: '-' | '+' | ' ' | '@' | '~';
-  /** Safe to show. */
+  /** The escaped text. */
   readonly text: string;
-  /** The text in parts, if some of its words changed. */
+  /** The text split into changed and unchanged parts, if some of its words changed. */
   readonly words?: readonly Word[];
-  /** For a place: only the headings. */
+  /** The headings of a position. */
   readonly section?: string;
 }
 
 interface TextDiffOptions {
-  /** Show long lines and differences in white space as they are. */
+  /** True to show long lines in full, and differences in white space. */
   readonly whole?: boolean;
-  /** For Markdown, in which white space seldom matters. */
+  /** True for Markdown, in which white space seldom matters. */
   readonly prose?: boolean;
 }
 
 const contextLines = 2;
-/** The maximum number of differing lines. A larger diff takes long to compute and is no more useful than both texts. */
+/** The maximum number of differing lines. A larger diff takes long to compute and is no more useful than the two texts. */
 const maxEdits = 1000;
 
 /**
- * The differing lines of two texts with up to two lines of context; empty for equal texts. In prose, each part has its headings, and
- * lines with other white space are only counted.
+ * Returns the differing lines of two texts with up to two lines of context. In prose, the position of each part contains its headings, and
+ * lines that differ only in white space are counted instead of shown.
  */
 export function diffTexts(
   before: string,
@@ -56,23 +56,23 @@ export function diffTexts(
 const none: readonly string[] = [];
 
 interface Texts {
-  /** For each line of the new text. */
+  /** The headings of each line of the new text. */
   readonly sections: readonly (readonly string[])[];
   readonly whole: boolean;
-  /** True if lines match that differ only in the amount of white space. */
+  /** True if lines that differ only in the amount of white space are treated as equal. */
   readonly fold: boolean;
 }
 
-/** A line that both texts have, or changed lines. */
+/** One unchanged line, or a run of changed lines. */
 interface Stretch {
   readonly isChanged: boolean;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** The index in the new text. */
+  /** The line index in the new text. */
   readonly at: number;
 }
 
-/** Undefined if the texts have too little in common. */
+/** Aligns two texts. Returns undefined if they have too little in common. */
 function alignedLines(old: readonly string[], now: readonly string[], fold: boolean): Stretch[] | undefined {
   const key = fold ? withoutExtraSpace : String;
   const parts = diffArrays(old.map(key), now.map(key), { maxEditLength: maxEdits });
@@ -96,7 +96,7 @@ function alignedLines(old: readonly string[], now: readonly string[], fold: bool
   return stretches;
 }
 
-/** Only blanks: invisible characters do not count as white space. */
+/** Collapses spaces, tabs, carriage returns and no-break spaces. Zero-width characters do not count as white space. */
 function withoutExtraSpace(line: string): string {
   return line.replace(/[ \t\r\u00a0]{2,}|[\t\r\u00a0]/g, ' ').trim();
 }
@@ -105,7 +105,7 @@ function isBlank(line: string): boolean {
   return line.trim() === '';
 }
 
-/** A new section is a separate change with the blank lines before it, unless it may replace an old one. */
+/** Splits a change before each new heading and the empty lines above it, unless the change also removes a heading. */
 function splitAtHeadings(stretch: Stretch): Stretch[] {
   const { isChanged, before, after, at } = stretch;
   if (!isChanged || before.some(isHeading)) return [stretch];
@@ -121,7 +121,7 @@ function splitAtHeadings(stretch: Stretch): Stretch[] {
   }));
 }
 
-/** Changes close to each other under the same headings, with context. */
+/** Changes that are close to each other and under the same headings, with context. */
 interface DiffPart {
   readonly section: readonly string[];
   readonly stretches: readonly Stretch[];
@@ -147,7 +147,7 @@ function partsOf(stretches: readonly Stretch[], texts: Texts): DiffPart[] {
   return parts.map(({ section, from, to }) => ({ section, stretches: withoutBlankEdges(stretches.slice(from, to)) }));
 }
 
-/** The headings at the start of the change, or else those around it. */
+/** Returns the headings of a heading with which the change begins, otherwise those of the line before it. */
 function sectionOf({ after, at }: Stretch, { sections }: Texts): readonly string[] {
   const first = after.findIndex((line) => !isBlank(line));
   return sections[isHeading(after[first] ?? '') ? at + first : Math.max(0, at - 1)] ?? none;
@@ -183,7 +183,7 @@ function rendered(part: DiffPart, texts: Texts & { readonly needsPlace: boolean 
   return [{ sign: '@', text: `${place}line ${startOf(stretches) + 1}`, section }, ...lines];
 }
 
-/** The place already contains the heading. */
+/** Removes the heading from the context, because the position already contains it. */
 function withoutHeading(stretches: readonly Stretch[], { sections }: Texts): readonly Stretch[] {
   const [first] = stretches;
   const isNamed = first?.isChanged === false && sections[first.at] !== none && first.after.some(isHeading);
@@ -209,12 +209,12 @@ function linesOf({ isChanged, before, after }: Stretch, { whole }: Texts): DiffL
   ];
 }
 
-/** Characters. Longer headings are shortened in the name of a place. */
+/** The maximum length of a heading in a position. */
 const longHeading = 50;
 
 /**
- * For each line of a Markdown text: the headings above it, the outermost first, e.g. `['Support', 'Refunds']`. A heading includes itself.
- * Lines under the same headings share one array. Code fences contain no headings.
+ * Returns the headings above each line of a Markdown text, the outermost first, e.g. `['Support', 'Refunds']`. Those of a heading include
+ * itself. Lines under the same headings share one array. Code fences contain no headings.
  */
 export function sectionsOf(lines: readonly string[]): (readonly string[])[] {
   const open: { readonly level: number; readonly title: string }[] = [];
@@ -248,12 +248,12 @@ function headingIn(line: string): { level: number; title: string } | undefined {
   return { level: marks.length, title };
 }
 
-/** Characters. In shorter lines, changes are obvious. */
+/** In shorter lines, changes are obvious without brackets. */
 const longEnough = 60;
-/** The part of a line: with more changes, brackets disturb the reader. */
+/** The maximum changed share of a line. In lines with more changes, brackets would be noise. */
 const mostChanged = 0.4;
 
-/** A changed line without colours: `[-gone-]` and `{+new+}` around changed words, if helpful. */
+/** Returns a changed line for output without colors, with `[-removed-]` and `{+added+}` around changed words where this helps. */
 export function bracketed({ sign, text, words }: DiffLine): string {
   if (words === undefined || text.length < longEnough) return text;
   const changed = words.reduce((sum, word) => sum + (word.changed ? word.text.length : 0), 0);

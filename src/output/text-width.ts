@@ -3,20 +3,20 @@ import { eastAsianWidth } from 'get-east-asian-width';
 const zeroWidth = /^[\p{M}\p{Cf}]$/u;
 const colourCode = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-/** The width of a text in columns of a terminal, without colour codes. */
+/** Returns the width of a string in terminal columns. Ignores color codes. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const character of text.replace(colourCode, '')) width += characterWidth(character);
   return width;
 }
 
-/** Pads a text with spaces to `width` columns. */
+/** Pads a string with spaces to `width` columns. */
 export function pad(text: string, width: number, align: 'left' | 'right' = 'left'): string {
   const spaces = ' '.repeat(Math.max(0, width - displayWidth(text)));
   return align === 'left' ? text + spaces : spaces + text;
 }
 
-/** Shortens a text to `width` columns, with `…` at the end. */
+/** Truncates a string to `width` columns, with `…` at the end. */
 export function truncate(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   let kept = '';
@@ -30,8 +30,8 @@ export function truncate(text: string, width: number): string {
 }
 
 /**
- * Wraps a text at words. A line is wider than `width` only if it is one word, or if a word after its first starts with `::`: no line
- * starts with `::`, which GitHub Actions would run as a command.
+ * Wraps text between words. A line is wider than `width` only if it is a single word, or if it contains a word that starts with `::`. Such
+ * a word never starts a line after the first, because GitHub Actions would run the line as a command.
  */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
@@ -52,7 +52,7 @@ export function wrapWords(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Wraps a text strictly: no line is wider than `width`, and concatenating the lines restores the text. */
+/** Wraps text strictly: no line is wider than `width`, and concatenating the lines restores the text. */
 export function breakText(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = '';

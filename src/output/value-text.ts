@@ -1,12 +1,12 @@
 import { isObject, type Json, mapParts } from '../values/json.ts';
 import { escapeControls } from './escape-controls.ts';
 
-/** A value on one line, similar to YAML's flow form: strings are quoted only if ambiguous. */
+/** Returns a value on one line, similar to the flow style of YAML. Strings are quoted only if they would be ambiguous. */
 export function valueText(value: Json): string {
   return flow(value, false);
 }
 
-/** The value with words in parentheses for forms. */
+/** Replaces value forms such as `$ref` with a description in parentheses. */
 export function withoutForms(value: Json): Json {
   const words = formWords(value);
   if (words !== undefined) return words;
@@ -29,12 +29,12 @@ function flow(value: Json, nested: boolean): string {
   return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`;
 }
 
-/** The value itself is literal; values inside may still be forms. */
+/** Returns the content of `$literal`. Values inside it may still be forms. */
 function literalOf(value: Readonly<Record<string, unknown>>): Json | undefined {
   return isLone(value, '$literal') ? (value.$literal as Json) : undefined;
 }
 
-/** The words for a form; undefined for a plain value. Neither a secret nor its name is shown. */
+/** Returns a description of a form, or undefined for a plain value. It contains neither a secret nor its name. */
 function formWords(value: Json): string | undefined {
   if (!isObject(value)) return undefined;
   if (isLone(value, '$secret') || isLone(value, '$fingerprint')) return '(secret)';
@@ -61,12 +61,12 @@ function mentionsSecret(value: unknown): boolean {
   return Object.keys(value).some((key) => key === '$secret' || key === '$fingerprint' || mentionsSecret(value[key]));
 }
 
-/** A parenthesis is quoted because it marks words of voxform, an arrow because it separates before from after. */
+/** A parenthesis is quoted because it marks descriptions by voxform, and an arrow because it separates the old value from the new one. */
 const startsLikeSyntax = /^[-?:]$|^[-?:] |^[,[\]{}#&*!|>'"%@`(~=<]/;
 const containsSyntax = /: |:$| #|->|\\|^\s|\s$/;
 const looksTyped = /^(true|false|null|yes|no|on|off|[-+]?\.(inf|nan)|[-+]?[\d._]+(e[-+]?\d+)?|0[xob][\da-f_]+)$/i;
 
-/** Texts in place of hidden values. From another source they would look the same and do no harm. */
+/** Strings that replace hidden values, and are not quoted. A user's string with the same text looks the same, which does no harm. */
 const standIns: readonly string[] = ['(secret)', '(known after apply)'];
 
 function quotedWhereNeeded(text: string, nested: boolean): string {

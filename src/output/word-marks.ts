@@ -1,19 +1,19 @@
 import { diffWordsWithSpace } from 'diff';
 
-/** A part of a line. All parts together are the whole line. */
+/** A part of a line. The concatenation of all parts is the whole line. */
 export interface Word {
   readonly text: string;
   readonly changed: boolean;
 }
 
-/** The maximum number of characters of both sides: longer texts take too long to compare. */
+/** The maximum total length of both sides, because longer texts take too long to compare. */
 const longest = 20_000;
-/** The maximum number of changed words and separators: above it, the lines have too little in common. */
+/** The maximum number of changed words and separators. With more, the lines have too little in common. */
 const maxEdits = 400;
-/** The minimum unchanged share of a line: below it, marks would be noise. */
+/** The minimum unchanged share of a line. With less, marks would be noise. */
 const leastKept = 0.4;
 
-/** Marks the changed words of replaced lines. Undefined for a line with too little in common, and for an unchanged one. */
+/** Marks the changed words of replaced lines. The result is undefined for an unchanged line and for one with too little in common. */
 export function markWords(
   before: readonly string[],
   after: readonly string[],
@@ -37,7 +37,7 @@ function byLine(parts: readonly Word[], count: number): (readonly Word[] | undef
   return Array.from({ length: count }, (_, index) => usefulMarks(joined(lines[index] ?? [])));
 }
 
-/** Joins the blanks between two changed words with them: one mark reads better than two. */
+/** Merges two changed words and the white space between them, because one mark reads better than two. */
 function joined(words: readonly Word[]): Word[] {
   const filled = words.map(({ text, changed }, index): Word => {
     const isGap = text.trim() === '' && words[index - 1]?.changed === true && words[index + 1]?.changed === true;
@@ -46,7 +46,7 @@ function joined(words: readonly Word[]): Word[] {
   return merged(merged(filled).flatMap(withoutEdges));
 }
 
-/** Excludes blanks at the edges of a changed word, unless only blanks changed. */
+/** Excludes white space at the edges of a changed part, unless only white space changed. */
 function withoutEdges(word: Word): Word[] {
   const core = word.text.trim();
   if (!word.changed || core === '') return [word];
@@ -68,7 +68,7 @@ function merged(words: readonly Word[]): Word[] {
   return all;
 }
 
-/** The words; undefined if none or too many changed. */
+/** Returns the words, or undefined if none or too many of them changed. */
 function usefulMarks(words: readonly Word[]): readonly Word[] | undefined {
   const length = (which: readonly Word[]) => which.reduce((sum, { text }) => sum + text.trim().length, 0);
   const kept = words.filter(({ changed }) => !changed);
@@ -76,11 +76,11 @@ function usefulMarks(words: readonly Word[]): readonly Word[] | undefined {
   return length(kept) >= leastKept * length(words) ? words : undefined;
 }
 
-/** Characters. A longer line is shown only around its differences. */
+/** A longer line is shown only around its differences, with this many characters on each side. */
 const longLine = 200;
 const aroundDifference = 60;
 
-/** The parts of a line, without most unchanged parts of a long one; for an unchanged line, its beginning. */
+/** Shortens the unchanged parts of a long line. Keeps only the beginning of a long unchanged line. */
 export function aroundChanges(words: readonly Word[]): readonly Word[] {
   const length = words.reduce((sum, { text }) => sum + text.length, 0);
   if (length <= longLine) return words;

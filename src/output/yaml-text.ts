@@ -1,7 +1,7 @@
 import { Document, isScalar, visit } from 'yaml';
 import { escapeUnsafe, isUnsafe } from '../values/unsafe-text.ts';
 
-/** A value as YAML that is safe for terminals: unsafe texts are quoted, with escapes for the same value. */
+/** Returns a value as YAML that is safe for terminals. Unsafe strings are quoted and escaped, which does not change the value. */
 export function yamlText(value: unknown, options: { readonly sortMapEntries?: boolean } = {}): string {
   const document = new Document(value, { ...options, aliasDuplicateObjects: false });
   visit(document, {

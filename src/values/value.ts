@@ -164,7 +164,9 @@ export function revealed(value: Value): Json {
   }) as Json;
 }
 
-/** Returns the value in manifest notation (`$secret`, `$ref` and others) for a saved plan. It names secrets but never contains their text. */
+/**
+ * Returns the value in manifest notation (`$secret`, `$ref` and others) for a saved plan. It names secrets but never contains their text.
+ */
 export function toForms(value: Value): Json {
   if (value instanceof Secret) return { $secret: value.name };
   if (value instanceof Reference) return { $ref: value.address };

@@ -6,7 +6,7 @@ import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 import type { Style } from '../style.ts';
 import { ANY_KEY, type Topic } from './topics.ts';
 
-/** The number of fields of each object in an example of a kind. */
+/** The maximum number of fields of each object in an example of a kind. */
 const FEW = 2;
 
 interface Explanation {
@@ -16,11 +16,11 @@ interface Explanation {
   readonly description: string;
   readonly required: boolean;
   readonly limits: readonly string[];
-  /** The treatment of the field; only true flags. */
+  /** The properties of the field that affect how it is compared and sent. False flags are absent. */
   readonly flags: Readonly<Record<string, true | string>>;
   /** The consequences of the flags, one sentence each. */
   readonly treatment: readonly string[];
-  /** YAML, as it stands in a file. */
+  /** YAML as it is written in a file. */
   readonly example: string | undefined;
   readonly fields: readonly (Pick<Topic, 'path' | 'description' | 'required'> & { readonly type: string })[];
 }
@@ -47,7 +47,7 @@ export function explain(topic: Topic, all: readonly Topic[]): Explanation {
   };
 }
 
-/** True for a path with one more key. */
+/** True if the path has exactly one more key than its parent. */
 function isDirectlyIn(path: string, parent: string): boolean {
   return path.startsWith(`${parent}.`) && !path.slice(parent.length + 1).includes('.');
 }
@@ -60,7 +60,7 @@ function abilitiesOf({ about, kind }: Topic): string[] {
   return [`In the API: ${read}; ${created}; ${updated}; not deleted.`];
 }
 
-/** Flags in JSON, each with its consequence as text. */
+/** Returns the flags for JSON, each with its consequence as text. */
 function treatmentsOf({ rule, kind, path, about }: Topic) {
   const field = path.slice(path.indexOf('.') + 1);
   const isKey = about === 'field' && kind?.naturalKey?.({ [field]: 'x' })?.field === field;
@@ -82,7 +82,7 @@ function treatmentsOf({ rule, kind, path, about }: Topic) {
   return treatments.flatMap(([flag, value, sentence]) => (value === undefined ? [] : [{ flag, value, sentence }]));
 }
 
-/** The example in its place in a file. An object's example consists of those of its fields. */
+/** Returns an example with its parent keys, as written in a file. The example of an object consists of those of its fields. */
 function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
   const { path, about, kind } = topic;
   if (about === 'form') return path.includes('.') ? undefined : `field: { ${path}: ${EXAMPLES[path] ?? '…'} }\n`;
@@ -101,7 +101,7 @@ function exampleOf(topic: Topic, all: readonly Topic[]): string | undefined {
   return yamlText({ [about === 'metadata' ? nameIn(steps[0] ?? '') : 'spec']: inner });
 }
 
-/** `most` fields of each object. */
+/** Returns an example value with at most this number of fields in each object. */
 function valueFor(topic: Topic, most: number, all: readonly Topic[]): Json | undefined {
   const own = exampleIn(topic.schema);
   if (own !== undefined) return own;
@@ -119,7 +119,7 @@ function nameIn(key: string): string {
   return key === ANY_KEY ? 'staging' : key;
 }
 
-/** Value forms on one line, as people write them. */
+/** Returns YAML in which value forms are on one line, as people write them. */
 function yamlText(value: Json): string {
   const document = new Document(value, { aliasDuplicateObjects: false });
   visit(document, {
@@ -144,7 +144,7 @@ function exampleIn(schema: JsonObject): Json | undefined {
   return undefined;
 }
 
-/** The type of a JSON Schema in a word or two, such as `whole number`. */
+/** Returns the type of a JSON Schema in words, such as `whole number`. */
 function typeOf(schema: JsonObject): string {
   const { anyOf, oneOf, enum: choices, const: only, type, items } = schema;
   const alternatives = anyOf ?? oneOf;
@@ -176,7 +176,7 @@ const WORDS: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** The constraints of a JSON Schema beyond its type, one clause each. */
+/** Returns a clause for each constraint of a JSON Schema other than its type. */
 function limitsOf(schema: JsonObject): string[] {
   const { anyOf, items, type, format, pattern } = schema;
   if (Array.isArray(anyOf)) return anyOf.flatMap((each: Json) => (isObject(each) ? limitsOf(each as JsonObject) : []));

@@ -6,22 +6,22 @@ import { meant, nearest } from '../../problems/suggest.ts';
 import { projectSchema } from '../../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 
-/** A topic, by the path that people type. */
+/** A topic of `voxform explain`. Its path is the argument of the command. */
 export interface Topic {
   readonly path: string;
   readonly about: 'kind' | 'lookup' | 'field' | 'metadata' | 'form' | 'project';
   readonly description: string;
-  /** Its schema; none for a lookup. */
+  /** The JSON Schema. It is empty for a lookup. */
   readonly schema: JsonObject;
   readonly required: boolean;
   readonly rule: FieldRule;
   readonly kind?: Kind | undefined;
 }
 
-/** Placeholder for any key of an object with free keys. */
+/** Stands for any key of an object whose keys the user chooses. */
 export const ANY_KEY = '<name>';
 
-/** All topics in the order of the schemas: parents before children. */
+/** Returns all topics in the order of the schemas, parents before children. */
 export function topicsOf(kinds: Iterable<Kind>, lookups: Iterable<Lookup>): Topic[] {
   return [
     ...[...kinds].flatMap((kind): Topic[] => {
@@ -74,7 +74,7 @@ function fieldsIn(schema: JsonObject, place: TopicPlace): Topic[] {
   return within(additionalProperties as JsonObject, { ...place, path: `${place.path}.${ANY_KEY}` }, true);
 }
 
-/** The value forms by key, with their optional keys. */
+/** Returns a topic for each value form, followed by those of its optional keys. */
 function forms(): Topic[] {
   const found = new Map<string, Topic>();
   const visit = (schema: Json): void => {
@@ -95,10 +95,10 @@ function forms(): Topic[] {
 
 type FoundTopic =
   | { readonly topic: Topic }
-  /** `; did you mean "x"?`, or nothing. */
+  /** `; did you mean "x"?`, or an empty string. */
   | { readonly suggestion: string };
 
-/** The topic for a typed path. Outer parts of a manifest, capitals, the dollar of a form and `project` are optional. */
+/** Finds the topic for a path that the user typed. The outer keys of a manifest, case, the `$` of a form and `project` are optional. */
 export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
   const path = asked
     .replace(/^voxform\.ya?ml(?=\.|$)/, 'project')
@@ -110,7 +110,7 @@ export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
   return topic === undefined ? { suggestion: suggestionFor(topics, path) } : { topic };
 }
 
-/** True if user-defined names replace any other. */
+/** Compares paths without case. The key `<name>` matches any key. */
 function same(path: string, asked: string): boolean {
   const [own, given] = [path.toLowerCase().split('.'), asked.toLowerCase().split('.')];
   return (

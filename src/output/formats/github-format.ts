@@ -20,11 +20,11 @@ import type { ReportFormat } from './format.ts';
 
 export const format: ReportFormat = { report: reportGithub, several: severalGithub };
 
-/** The number of fields to name before the rest is counted. */
+/** The number of fields to list before the others are only counted. */
 const namedFields = 5;
 
 interface GithubOptions extends ReportOptions {
-  /** In the titles, if there are several. */
+  /** The name of the workspace in the titles, if there are several. */
   readonly workspace?: string;
 }
 
@@ -33,12 +33,12 @@ interface AnnotationWording {
   readonly selection: WorkspaceSelection;
 }
 
-/** Groups that need no action. */
+/** The groups that need no action by the user. */
 const settled: ReadonlySet<string> = new Set(['create', 'adopt', 'update', 'replace', 'forget', 'done']);
 
 /**
- * Annotations for GitHub Actions: planned, observed or executed changes of each declared resource, beside its manifest, with warnings and
- * guards. Those that need attention come first, because GitHub shows only the first ten of a kind.
+ * Returns annotations for GitHub Actions: the planned, observed or executed changes of each declared resource at its manifest, warnings and
+ * guards. Annotations that need attention come first, because GitHub shows only the first ten of each level.
  */
 export function reportGithub(report: Report, { workspace, quiet, selection }: GithubOptions = {}): string {
   const title = (what: string) => `voxform${workspace === undefined ? '' : ` ${workspace}`}: ${what}`;
@@ -52,7 +52,7 @@ export function reportGithub(report: Report, { workspace, quiet, selection }: Gi
       .flatMap((group) => group.resources.map((each) => annotation(each, { report, group, wording })));
   const remarks = [
     ...document.warnings.map((warning) => warningAnnotation(warning, document, wording)),
-    // One for all resources with the same text: GitHub shows few.
+    // Equal notes share one annotation, because GitHub shows only a few.
     ...(quiet ? [] : noteTexts(document, { full: false, selection })).map((text) =>
       githubCommand('notice', { title: title('note') }, text),
     ),
@@ -73,7 +73,7 @@ interface AnnotationContext {
   readonly wording: AnnotationWording;
 }
 
-/** Nothing for an undeclared resource without a result; failures must be visible. */
+/** Returns the annotation of a resource. An undeclared resource has one only if it has a result, so that failures are visible. */
 function annotation(resource: PlannedResource, { report, group, wording }: AnnotationContext): string {
   const { action, address, source, reason, changes, steps = [] } = resource;
   const { title, selection } = wording;
@@ -110,7 +110,7 @@ function warningAnnotation(
   return githubCommand('warning', { ...source, title: title('warning') }, about);
 }
 
-/** Beside the field that violates the rule, if known. */
+/** Returns an annotation at the field that violates the rule, if the field is known. */
 function violationAnnotation(
   { rule, severity, address, message, source, waived }: Violation,
   title: AnnotationWording['title'],
@@ -121,7 +121,7 @@ function violationAnnotation(
   return githubCommand(level, { file, line, col: column, title: title(`policy ${rule}`) }, said);
 }
 
-/** Failures, then the annotations of each workspace with its name in the titles. */
+/** Returns the failures, then the annotations of each workspace with its name in the titles. */
 export function severalGithub(
   { reports, failures }: SeveralReports,
   { quiet }: Pick<GithubOptions, 'quiet'> = {},

@@ -1,6 +1,6 @@
 import type { ReportFormat } from './format.ts';
 
-/** The formats of a plan, a drift and an apply, by the value of `--output`. Each is loaded on use. */
+/** The formats of a plan, a drift and an apply, by the value of `--output`. Each is imported on first use. */
 export const reportFormats = {
   text: () => import('./text-format.ts'),
   json: () => import('./json-format.ts'),

@@ -20,7 +20,7 @@ export const format: ReportFormat = {
   error: jsonText,
 };
 
-/** Only a plan can be saved and applied. */
+/** Adds the digest to a plan. A drift has none, because it cannot be applied. */
 function planned({ what, document }: Report) {
   return what === 'plan' ? withDigest(document) : document;
 }

@@ -34,21 +34,21 @@ export const format: ReportFormat = { report: reportMarkdown, several: severalMa
 
 const FORMATS = { text: markdownText, code: markdownCode };
 
-/** The part of the page that each section may fill, with everything before it. */
+/** The maximum share of the page that is used after each section. */
 const bounds = { urgent: 0.2, warnings: 0.3, steps: 0.4, table: 0.55, stepsAfter: 0.6, standing: 0.65, notes: 0.7 };
 
 interface MarkdownOptions extends ReportOptions {
-  /** Characters, if the page is only a part of a comment. */
+  /** The maximum size in bytes, if the page is only a part of a comment. */
   readonly limit?: number;
-  /** The command that shows everything. */
+  /** The command that shows the whole report. */
   readonly command?: string;
-  /** Leave out the title and the summary, which stand above. */
+  /** True to omit the title and the summary, which the caller writes. */
   readonly isUntitled?: boolean;
 }
 
 /**
- * A comment within GitHub's limit: counts, failures, warnings, a table, manual steps (before the table if they are the result of an
- * apply), notes on unchanged resources, and the folded fields of each resource.
+ * Returns a comment within GitHub's limit: counts, failures, warnings, a table, manual steps (before the table after an apply), notes on
+ * unchanged resources, and the folded fields of each resource.
  */
 export function reportMarkdown(
   report: Report,
@@ -111,14 +111,14 @@ export function reportMarkdown(
   return page.text(command ?? `voxform ${applied ? 'status' : what}`);
 }
 
-/** A resource with its result, or else its group. */
+/** Returns the words for the result of a resource, or for its group if it has no result. */
 function wordsOf(resource: PlannedResource, { key, symbol, heading }: ReportGroup, report: Report): RowWords {
   const outcome = outcomeOf(report, resource, undefined);
   if (outcome === undefined) return { symbol, action: heading.toLowerCase() };
   return { symbol: key === 'done' ? actionWords[resource.action].symbol : symbol, action: outcome.word };
 }
 
-/** Why an apply ended early, the failures, and a line for each reason to skip resources. */
+/** Returns the reason why an apply ended early, the failures, and a line for each reason why resources were skipped. */
 function urgentIn({ applied }: Report, { full, selection }: MarkdownWording): string[] {
   if (applied === undefined) return [];
   const ended = earlyEnd(applied);
@@ -140,16 +140,16 @@ function urgentIn({ applied }: Report, { full, selection }: MarkdownWording): st
 interface TableBlock {
   readonly resources: readonly PlannedResource[];
   readonly words: RowWords;
-  /** A remark on several resources is not a row of a table of changes. */
+  /** False for a remark on several resources, which is no change. */
   readonly hasRow: boolean;
-  /** The details, in shorter and shorter forms. */
+  /** Returns the details in forms of decreasing length. */
   forms(): readonly string[];
 }
 
-/** With at least this many imports without changes, only their names are listed. */
+/** The minimum number of imports without changes to list only their names. */
 const FEWEST_ADOPTED = 12;
 
-/** The words for resources with the same result, once for several. */
+/** Returns the blocks of resources. Resources with the same result can share a block. */
 function blocksOf(
   listed: readonly { readonly resource: PlannedResource; readonly words: RowWords }[],
   views: FieldViewOptions,
@@ -226,18 +226,21 @@ function moreSteps(count: number): string {
 }
 
 interface SeveralOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
-  /** Fold the plan of each workspace, if there are several. */
+  /** True to fold the report of each workspace if there are several. */
   readonly folds?: boolean;
-  /** What a failure is called. */
+  /** Returns the word for a failure. */
   readonly wordOf?: (failure: WorkspaceFailure) => string;
-  /** How commands name a reported workspace. */
+  /** Returns how commands select the workspace of a report. */
   readonly selectionOf?: (report: Report) => WorkspaceSelection;
 }
 
-/** Characters below which a part of a report is not worth showing. */
+/** The minimum size of a part of a report that is worth showing. */
 const SHORTEST_REPORT = 600;
 
-/** One comment for all workspaces, of at most 65,536 characters unless the table alone is longer: a table, failures, then as much of each as fits. */
+/**
+ * Returns one comment for all workspaces: a table, the failures, and as much of each report as fits. It has at most 65,536 characters,
+ * unless the table alone is longer.
+ */
 export function severalMarkdown(
   { what, reports, failures, remarks = [] }: SeveralReports,
   { full, quiet, folds = false, selectionOf: selectionFor = selectionOf, wordOf = () => 'failed' }: SeveralOptions = {},

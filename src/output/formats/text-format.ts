@@ -34,13 +34,13 @@ export const format: ReportFormat = {
 };
 
 interface ReportTextOptions extends ReportOptions {
-  /** Lists unchanged resources, shows long texts in full, and gives all reasons. */
+  /** True to list unchanged resources, and to show long texts in full and all reasons. */
   readonly verbose?: boolean;
-  /** Shows the heading even if the plan is empty. */
+  /** True to show the heading even if the plan is empty. */
   readonly headed?: boolean;
 }
 
-/** A report as text: its groups, a line per field, remarks, and a closing count. */
+/** Returns a report as text: the groups with a line for each field, remarks, and a closing count. */
 export function reportText(report: Report, style: Style, options: ReportTextOptions = {}): string {
   const { what, document, groups, pending, applied } = report;
   if (applied !== undefined) return applyText(applied, style, options);
@@ -64,7 +64,7 @@ export function reportText(report: Report, style: Style, options: ReportTextOpti
   return paragraphs([heading, ...body, closing(report, style)]);
 }
 
-/** Lists renamed resources, and on request all other unchanged ones. */
+/** Lists renamed resources. If verbose, lists all other unchanged resources too. */
 function renderUnchanged(resources: readonly PlannedResource[], style: Style, verbose: boolean): string {
   const shown = resources.filter(({ previous_address: previous }) => verbose || previous !== undefined);
   if (shown.length === 0) return '';
@@ -90,7 +90,7 @@ function closing(report: Report, style: Style): string {
   return `${style.prose('Made with --no-refresh: from the state, without reading the platform.', { format: style.warn })}\n${counts}`;
 }
 
-/** Each workspace under its heading, failures, and a summary line for each at the end. */
+/** Returns each report under the name of its workspace, the failures, and a summary line for each workspace. */
 export function severalText(
   { reports, failures }: SeveralReports,
   style: Style,
@@ -114,7 +114,7 @@ export function severalText(
   return `${parts.join('\n')}\n${style.bold(plural(rows.length, 'workspace'))}\n${lines.join('\n')}\n`;
 }
 
-/** The maximum width of the column of addresses. Only the words after a longer address move. */
+/** The maximum width of the address column. A longer address moves only the words in its own line. */
 const widestAddress = 36;
 
 interface Wording {
@@ -139,7 +139,7 @@ export function applyText(report: ApplyReport, style: Style, { full = false, sel
   ]);
 }
 
-/** Skipped, failed and unrecorded writes. */
+/** Returns the skipped, failed and unrecorded writes. */
 export function renderUnfinished(applied: readonly AppliedWrite[], wording: Wording): string[] {
   const { style } = wording;
   const alarming = (heading: string) => style.bold(style.error(heading));
@@ -151,7 +151,7 @@ export function renderUnfinished(applied: readonly AppliedWrite[], wording: Word
   ];
 }
 
-/** From this many updates or imports on, only their addresses are listed, without ids. */
+/** The minimum number of updates or imports to list only their addresses, without ids. */
 const fewestTogether = 12;
 
 /** Writes one line for each resource. Many updates or imports are merged into one paragraph. */
@@ -197,7 +197,7 @@ function renderOrphans(applied: readonly AppliedWrite[], { style, selection }: W
   return style.prose(`${records}: ${commandFor('voxform orphans', selection)}`);
 }
 
-/** A paragraph for each reason. */
+/** Returns an item for each reason, or for each resource if `full` is true. */
 function renderSkipped(applied: readonly AppliedWrite[], { style, full, selection }: Wording): string[] {
   const lists = commandFor('voxform plan', selection);
   return skippedIn(applied).flatMap(({ because, addresses }) => {
@@ -206,7 +206,7 @@ function renderSkipped(applied: readonly AppliedWrite[], { style, full, selectio
   });
 }
 
-/** One import command for each record that is missing from the state. */
+/** Returns an import command for each record that is missing from the state. */
 function renderUnrecorded(applied: readonly AppliedWrite[], { style, selection }: Wording): string[] {
   const steps = applied.flatMap((entry) => unrecordedStep(entry) ?? []);
   const commands = steps.map((step) => `    ${escapeControls(commandOf(step, selection))}`);
@@ -237,7 +237,7 @@ function renderLeft(report: ApplyReport, wording: Wording): string[] {
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [
-    // Their tables are in the plan above.
+    // The tables are omitted, because the plan above contains them.
     ...shared.map(({ table: _, ...each }) => renderShared(each, style, { applied: { selection } })),
     ...resources.filter(isOpen).map((resource) => renderPending(resource, wording)),
   ];

@@ -8,10 +8,13 @@ import { graphSvg } from './graph-svg.ts';
 import { type GroupedGraph, MOST_GROUPS, type NodeGroup } from './grouping.ts';
 import { groupPicture, overviewPicture, type Picture } from './pictures.ts';
 
-/** The maximum number of listed references of a resource. */
+/** The maximum number of references of a resource to show unfolded. */
 const MOST_LISTED = 12;
 
-/** A picture of the groups, then each group folded, with its own picture and resources. All parts link to each other. */
+/**
+ * Returns a page with a picture of the groups, and each group folded with its own picture and resources. The parts have links to each
+ * other.
+ */
 export function graphHtml(
   graph: GroupedGraph,
   { workspace, made }: { readonly workspace: string; readonly made?: Date },
@@ -46,14 +49,14 @@ function folded({ id, name, nodes }: NodeGroup, content: Html): Html {
 `;
 }
 
-/** `12 Agent`, in the colour of the kind. */
+/** Returns items such as `12 Agent`, in the color of the kind. */
 function legendItems(nodes: readonly ReferenceNode[]): Html[] {
   return [...Map.groupBy(nodes, ({ kind }) => kind)].map(
     ([kind, members]) => html`<span class="kind ${kindClass(kind)}">${members.length} ${kind}</span>`,
   );
 }
 
-/** The details of a node, with links to its references in both directions. */
+/** Creates a function that returns the details of a node, with links to its references in both directions. */
 function createDetails(
   edges: readonly ReferenceEdge[],
   anchorOf: (id: string) => string,

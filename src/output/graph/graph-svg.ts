@@ -16,19 +16,19 @@ const widestName = 34;
 const character = 7.3;
 
 interface GraphSvgOptions {
-  /** True to include colours and namespace, for a separate file. */
+  /** True to include the colors and the namespace, for a separate file. */
   readonly standalone: boolean;
   linkOf?(node: Pick<ReferenceNode, 'id'>): string | undefined;
 }
 
-/** The graph as a file, in which groups cannot be opened: a large graph shows the number of resources of each kind per group. */
+/** Returns the graph as an SVG file. For a large graph, it contains only the number of resources of each kind in each group. */
 export function graphFile(graph: GroupedGraph): string {
   const isOverview = graph.nodes.length > MOST_UNGROUPED && graph.groups.length > 1;
   const picture = isOverview ? overviewPicture(graph) : wholePicture(graph);
   return `${graphSvg(picture, { standalone: true }).text}\n`;
 }
 
-/** The picture as SVG, with references from left to right. */
+/** Returns a picture as SVG, with references from left to right. */
 export function graphSvg(picture: Picture, options: GraphSvgOptions): Html {
   const { standalone } = options;
   const { nodes, edges, note } = picture;
@@ -75,7 +75,7 @@ function nodeMarkup(node: ReferenceNode, { outside }: Picture, { boxes }: Laid, 
   return html`<g class="${joined(classes, ' ')}">${linked(drawn, linkOf?.(node))}</g>`;
 }
 
-/** A frame with its name on the upper edge. */
+/** Returns a frame with its name on the upper edge. */
 function frameMarkup({ group, box }: Laid['frames'][number], { linkOf }: GraphSvgOptions): Html {
   const { x, y, width, height } = box;
   const name = truncate(escapeControls(group.name), Math.floor((width - 24) / character));

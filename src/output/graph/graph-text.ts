@@ -4,12 +4,13 @@ import { kindColors } from '../html/colors.ts';
 import type { GroupedGraph } from './grouping.ts';
 import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
-/** Mermaid's default limit, which GitHub and GitLab keep. */
+/** The default limits of Mermaid, which GitHub and GitLab do not change. */
 const MOST_EDGES = 500;
 const MOST_CHARACTERS = 50_000;
 
 /**
- * The graph as a Mermaid flowchart with each group as a subgraph; above Mermaid's limit, the number of resources of each kind per group.
+ * Returns the graph as a Mermaid flowchart with each group as a subgraph. Above the limits of Mermaid, it contains only the number of
+ * resources of each kind in each group.
  */
 export function graphMermaid(graph: GroupedGraph): string {
   const whole = flowchart(wholePicture(graph));
@@ -45,7 +46,7 @@ function labelOf({ kind, name, count }: ReferenceNode, isGrouped: boolean): stri
   return isGrouped ? `${kind}/${name}` : name;
 }
 
-/** Labels are omitted if all edges between two kinds have the same fields. */
+/** Returns whether an edge needs a label. It needs none if all edges between the two kinds have the same fields. */
 function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: string) => boolean {
   const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
   const between = (from: string, to: string) => JSON.stringify([kindOf.get(from), kindOf.get(to)]);
@@ -56,14 +57,16 @@ function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: st
   return (from, to) => telling.has(between(from, to));
 }
 
-/** Mermaid interprets some words and characters even between quotes, so everything but plain text is written as a character code. */
+/**
+ * Escapes text. Mermaid interprets some characters even between quotes, so all but letters, digits and some others become character codes.
+ */
 function escaped(text: string): string {
   return [...escapeControls(text)]
     .map((character) => (/[\p{L}\p{N} ._,/()+-]/u.test(character) ? character : `#${character.codePointAt(0)};`))
     .join('');
 }
 
-/** The whole graph in the language of Graphviz, each group as a cluster. */
+/** Returns the whole graph in the language of Graphviz, with each group as a cluster. */
 export function graphDot({ groups, edges }: GroupedGraph): string {
   const lines = [
     '  rankdir=LR;',
@@ -90,7 +93,7 @@ export function graphDot({ groups, edges }: GroupedGraph): string {
   return `${['digraph references {', ...lines, '}'].join('\n')}\n`;
 }
 
-/** Line feeds are kept; all other characters are escaped. */
+/** Returns a quoted string. Line feeds are kept; other control characters are escaped. */
 function quoted(text: string): string {
   const lines = text.split('\n').map((line) => escapeControls(line).replaceAll('\\', '\\\\').replaceAll('"', '\\"'));
   return `"${lines.join('\\n')}"`;

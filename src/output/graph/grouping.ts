@@ -18,18 +18,18 @@ export interface GroupedGraph extends ReferenceGraph {
   readonly groups: readonly NodeGroup[];
 }
 
-/** The maximum number of nodes that are readable without groups. */
+/** The maximum number of nodes for a readable graph without groups. */
 export const MOST_UNGROUPED = 40;
 /** The maximum number of groups in a picture. */
 export const MOST_GROUPS = 40;
 
-/** Groups the graph. Without a criterion, uses the first that divides it well, and none for a small graph. */
+/** Groups the graph. Without a criterion, it uses the first one that divides the graph well. A small graph is not divided. */
 export function groupedGraph(graph: ReferenceGraph, by: GroupBy | undefined): GroupedGraph {
   const chosen = by ?? automatic(graph);
   return { nodes: graph.nodes, edges: graph.edges, by: chosen, groups: groupsOf(graph, chosen) };
 }
 
-/** The label keys of a graph, the most frequent first. */
+/** Returns the label keys of a graph, the most frequent first. */
 export function labelKeys({ nodes }: ReferenceGraph): string[] {
   const keys = nodes.flatMap(({ labels = {} }) => Object.keys(labels));
   return [...Map.groupBy(keys, (key) => key)]
@@ -37,7 +37,7 @@ export function labelKeys({ nodes }: ReferenceGraph): string[] {
     .map(([key]) => key);
 }
 
-/** A criterion is not useful if one group has a larger share of the nodes than this. */
+/** A criterion is not useful if a group has a larger share of the nodes. */
 const largestShare = 0.8;
 
 function automatic(graph: ReferenceGraph): GroupBy {
@@ -102,7 +102,7 @@ function groupsOf(graph: ReferenceGraph, by: GroupBy): NodeGroup[] {
     .map((group, index) => ({ id: `group-${index}`, ...group }));
 }
 
-/** The group of each node. A node without one joins its neighbours if all of them are in one group. */
+/** Returns the group of each node to which the criterion applies. */
 function ownGroups(graph: ReferenceGraph, by: Exclude<GroupBy, 'none'>): ReadonlyMap<string, string> {
   if (by === 'number') return byNumber(graph);
   const nameOf = by === 'folder' ? folderIn(graph) : ({ labels }: ReferenceNode) => labels?.[by.slice(6)];
@@ -114,7 +114,7 @@ function ownGroups(graph: ReferenceGraph, by: Exclude<GroupBy, 'none'>): Readonl
   );
 }
 
-/** The folder below the common folder of all files, with as few parts as necessary to distinguish them. */
+/** Returns a function that returns the folder of a node relative to the common folder, with as few parts as divide the graph well. */
 function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | undefined {
   const foldersOf = ({ file = '' }: ReferenceNode) => file.split('/').slice(0, -1);
   const all = nodes.filter(({ file }) => file !== undefined).map(foldersOf);

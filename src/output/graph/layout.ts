@@ -20,7 +20,7 @@ export interface Laid {
   readonly wires: readonly Wire[];
 }
 
-/** A reference as the points of its line: its ends, and its entry and exit in each column between. */
+/** The line of a reference. Its points are its ends, and where it enters and leaves each column between them. */
 export interface Wire {
   readonly edge: ReferenceEdge;
   readonly points: readonly Point[];
@@ -37,10 +37,10 @@ const rowGap = 10;
 /** Leaves room for the name on the edge of a frame. */
 const framedRowGap = 16;
 const columnGap = 88;
-/** The width of the rows of nodes without references. */
+/** The minimum width of the rows of nodes without references. */
 const apartWidth = 960;
 
-/** Columns in the direction of the references; nodes with neither reference nor frame are below. */
+/** Arranges nodes in columns in the direction of the references. Nodes with neither references nor a frame are placed in rows below. */
 export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node: ReferenceNode) => number): Laid {
   const linked = new Set(edges.flatMap(({ from, to }) => [from, to]));
   for (const frame of frames) for (const { id } of frame.nodes) linked.add(id);
@@ -73,7 +73,7 @@ export function layeredLayout({ nodes, edges, frames }: Picture, widthOf: (node:
   };
 }
 
-/** The picture for the library, with generated names: names in the graph may be any text. */
+/** Returns the picture as a graph of the library. Node names are generated, because ids can contain any characters. */
 function asDagre(
   { nodes, edges, frames }: Pick<Picture, 'nodes' | 'edges' | 'frames'>,
   widthOf: (node: ReferenceNode) => number,
@@ -87,7 +87,7 @@ function asDagre(
     ranksep: columnGap,
     marginx: margin,
     marginy: margin,
-    // With frames, the library must compute the columns, which determine the sides of the frames.
+    // With frames, the library must compute the columns, because they determine the sides of the frames.
     ...(isStraight && frames.length === 0 ? { ranker: 'none' } : {}),
   });
   const columnOf = ({ id, kind }: ReferenceNode) => (isStraight ? rankOf(id) : kind);
@@ -101,7 +101,7 @@ function asDagre(
     graph.setNode(names.get(node.id) ?? '', {
       width: widest.get(columnOf(node)),
       height: boxHeight,
-      // A column is two ranks of the library, which puts labels between them.
+      // The library uses two ranks for each column, because it puts labels between columns.
       rank: 2 * rankOf(node.id),
     });
   }
@@ -115,7 +115,7 @@ function asDagre(
   return { graph, names };
 }
 
-/** Additional edges that keep the nodes of a frame in the column of their kind. */
+/** Returns additional edges that keep the nodes of a frame in the column of their kind. */
 function missingSteps(
   nodes: readonly ReferenceNode[],
   edges: readonly ReferenceEdge[],
@@ -149,7 +149,7 @@ function columnsOf(boxes: ReadonlyMap<string, Box>): LayoutColumn[] {
   }));
 }
 
-/** Crosses each column in a straight line, so that no line bends behind a box. */
+/** Returns points that cross each column in a straight line, so that no line bends behind a box. */
 function through(
   { from, to }: { readonly from: Box; readonly to: Box },
   points: readonly Point[],
@@ -184,8 +184,8 @@ function inRows(
 }
 
 /**
- * The column of each kind: the length of the longest chain of kinds before it. Kinds that refer to each other in a cycle have no columns;
- * then `isStraight` is false.
+ * Returns the column of each node, which is that of its kind: the length of the longest chain of kinds before it. If kinds refer to each
+ * other in a cycle, `isStraight` is false and every column is 0.
  */
 function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[]) {
   const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
@@ -197,7 +197,7 @@ function ranksOf(nodes: readonly ReferenceNode[], edges: readonly ReferenceEdge[
   );
   const ranks = new Map([...kindOf.values()].map((kind) => [kind, 0]));
   const isSettled = () => [...steps.values()].every(([from, to]) => (ranks.get(from) ?? 0) < (ranks.get(to) ?? 0));
-  // After one round per kind, only cycles remain.
+  // If the ranks still change after one round for each kind, there is a cycle.
   for (let round = 0; round < ranks.size && !isSettled(); round++) {
     for (const [from, to] of steps.values()) ranks.set(to, Math.max(ranks.get(to) ?? 0, (ranks.get(from) ?? 0) + 1));
   }

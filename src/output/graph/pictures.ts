@@ -3,19 +3,19 @@ import type { ReferenceEdge, ReferenceGraph, ReferenceNode } from '../../project
 import { plural } from '../plural.ts';
 import { type GroupedGraph, MOST_GROUPS, MOST_UNGROUPED, type NodeGroup } from './grouping.ts';
 
-/** A picture: nodes, some of which represent several resources, and frames around them. */
+/** The nodes and edges to draw. A node can represent several resources. Frames surround the nodes of a group. */
 export interface Picture extends ReferenceGraph {
   readonly frames: readonly NodeGroup[];
-  /** Nodes of other groups. */
+  /** The ids of nodes of other groups. */
   readonly outside?: ReadonlySet<string>;
   readonly note?: string;
 }
 
 const MOST_BOXES = 1000;
-/** The maximum number of neighbours in another group that are shown by name. */
+/** The maximum number of nodes of a kind in another group to show individually. */
 const MOST_NAMED = 3;
 
-/** All nodes, with groups as frames. */
+/** Returns a picture of all nodes, with groups as frames, or the overview if there are too many nodes. */
 export function wholePicture(graph: GroupedGraph): Picture {
   if (graph.nodes.length > MOST_BOXES) return overviewPicture(graph);
   const { nodes, edges, groups } = graph;
@@ -24,12 +24,12 @@ export function wholePicture(graph: GroupedGraph): Picture {
   return { nodes, edges, frames };
 }
 
-/** One node for each kind in each group; many small groups are combined. */
+/** Returns a picture with one node for each kind in each group. If there are too many groups, the smallest are combined. */
 export function overviewPicture({ nodes, edges, groups }: GroupedGraph): Picture {
   const standsFor = new Map<string, string>();
   const frames = fewer(groups).map((group) => {
     const kinds = [...Map.groupBy(group.nodes, ({ kind }) => kind).values()];
-    // A single box needs only the name.
+    // A group with a single box has no frame, so the box has the name of the group.
     const name = kinds.length === 1 && groups.length > 1 && !group.isRest ? group.name : '';
     return { ...group, nodes: kinds.flatMap((members) => together(members, { group, standsFor, name })) };
   });
@@ -41,7 +41,9 @@ export function overviewPicture({ nodes, edges, groups }: GroupedGraph): Picture
   };
 }
 
-/** One group with all its references. Targets in other groups are shown by name if there are few, else counted. */
+/**
+ * Returns a picture of one group with all its references. Nodes of other groups are shown individually if there are few, otherwise counted.
+ */
 export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup): Picture {
   const inside = new Set(group.nodes.map(({ id }) => id));
   const touching = edges.filter(({ from, to }) => inside.has(from) || inside.has(to));
@@ -58,7 +60,7 @@ export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup):
   return { nodes, edges: joined, frames: [], outside: new Set(outside.map(({ id }) => id)) };
 }
 
-/** Combines several nodes of one kind. */
+/** Combines several nodes of one kind in a group into one node. */
 function together(
   members: readonly ReferenceNode[],
   { group, standsFor, name }: { group: NodeGroup; standsFor: Map<string, string>; name: string },
@@ -96,7 +98,7 @@ function joinedEdges(edges: readonly ReferenceEdge[], standsFor: ReadonlyMap<str
 
 type MarkOf = (resource: PlannedResource) => string | undefined;
 
-/** The graph of a plan, in which each resource is marked with its action or another word. */
+/** Returns the graph of a plan, in which each resource is marked with its action or another word. */
 export function planGraph({ resources }: Pick<PlanDocument, 'resources'>, markOf: MarkOf = actionOf): ReferenceGraph {
   const known = new Set(resources.map(({ address }) => address));
   return {
@@ -111,7 +113,8 @@ export function planGraph({ resources }: Pick<PlanDocument, 'resources'>, markOf
 }
 
 /**
- * The whole graph of a small plan; for a large one, marked resources and their neighbours; if that is too much, the number of each kind.
+ * Returns the whole graph of a small plan. For a larger one, returns the marked resources and their neighbors, or only the number of
+ * resources of each kind if these are too many.
  */
 export function planPicture(plan: Pick<PlanDocument, 'resources'>, markOf?: MarkOf): Picture {
   const graph = planGraph(plan, markOf);

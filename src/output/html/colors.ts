@@ -1,5 +1,6 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-/** A colour for light and for dark pages. */
+
+/** A color for light and for dark pages. */
 export type Color = readonly [light: string, dark: string];
 
 export const backgrounds = {
@@ -7,7 +8,7 @@ export const backgrounds = {
   box: ['#f6f8fa', '#151b23'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** Text colours: the default, and one for each kind of action. */
+/** Text colors: the default, and one for each kind of action. */
 export const foregrounds = {
   ink: ['#1f2328', '#e6edf3'],
   faint: ['#59636e', '#9198a1'],
@@ -18,7 +19,7 @@ export const foregrounds = {
   odd: ['#8250df', '#ab7df8'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** Background colours of added and removed text. */
+/** The background colors of added and removed text. */
 export const marks = {
   came: ['#dafbe1', '#12261e'],
   'came-word': ['#aceebb', '#1f572c'],
@@ -26,13 +27,13 @@ export const marks = {
   'went-word': ['#ffc9c4', '#7a2a2b'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** Colours of separators and of connecting lines. */
+/** The colors of separators and of connecting lines. */
 export const lines = {
   line: ['#d1d9e0', '#3d444d'],
   wire: ['#818b98', '#6e7681'],
 } as const satisfies Readonly<Record<string, Color>>;
 
-/** Colours of kinds, distinct from those of actions. */
+/** The colors of kinds, distinct from those of actions. */
 const kindPalette: readonly Color[] = [
   ['#4338ca', '#a5b4fc'],
   ['#4d7c0f', '#a3e635'],
@@ -42,7 +43,7 @@ const kindPalette: readonly Color[] = [
   ['#0369a1', '#7dd3fc'],
 ];
 
-/** The colour of each kind, the same on every page. */
+/** The color of each kind, which is the same on every page. */
 export const kindColors: ReadonlyMap<string, Color> = new Map(
   [...kinds.keys(), ...lookups.keys()]
     .sort()
@@ -54,8 +55,8 @@ export function kindClass(kind: string): string {
 }
 
 /**
- * All colours as variables, light and dark as the reader's system is, with a class for each tone of text. `--of-kind` is the colour of a
- * kind.
+ * Returns all colors as CSS variables, which follow the system's light or dark mode, and a class for each text color. `--of-kind` is the
+ * color of a kind.
  */
 export function colorStyle(root: string): string {
   const all = Object.entries({ ...backgrounds, ...foregrounds, ...marks, ...lines });

@@ -27,15 +27,15 @@ import { addressesHtml, dashboardLink, listedInTable, resourceHtml, tableHtml, t
 
 interface PageOptions extends ReportOptions {
   readonly made?: Date | undefined;
-  /** The parts that are folded: nothing, each resource, or each group as well. */
+  /** The parts to fold: nothing, each resource, or also each group. */
   readonly fold?: 'none' | 'resources' | 'groups' | undefined;
-  /** The maximum bytes of all changes as markup. The others are counted. */
+  /** The maximum size of the markup of all changes in bytes. The remaining changes are only counted. */
   readonly room?: number | undefined;
-  /** Where the changes are that are only counted. */
+  /** A text that says where to find the changes that are only counted. */
   readonly elsewhere?: Html;
 }
 
-/** The maximum number of unchanged resources, to limit the size of the file. */
+/** The maximum number of statements in each group, to limit the size of the file. */
 const mostListed = 1000;
 
 export function htmlReport(report: Report, options: PageOptions = {}): string {
@@ -52,12 +52,12 @@ ${referencesHtml(report)}
   return htmlPage({ title, body });
 }
 
-/** The maximum number of changed resources that are unfolded. */
+/** The maximum number of changed resources to show unfolded. */
 export const MOST_UNFOLDED = 20;
 
 /**
- * The changes and remarks of a plan, for a page with its own head. Reasons to refuse an apply come first. Publication is left to the list
- * of resources.
+ * Returns the changes and remarks of a plan, for a page with its own head. Reasons to refuse an apply come first. Notes on publication are
+ * omitted, because the list of resources contains them.
  */
 export function changesHtml(plan: PlanDocument, options: PageOptions): Html {
   const resources = plan.resources.map(withoutPublication);
@@ -74,7 +74,7 @@ function withoutPublication(resource: PlannedResource): PlannedResource {
   return rest;
 }
 
-/** The reports of several workspaces on one page, failures first. */
+/** Returns the reports of several workspaces as one page, failures first. */
 export function htmlReports(several: SeveralReports, { made, full }: PageOptions = {}): string {
   const { what, reports, failures } = several;
   const title = `voxform ${what}: ${plural(reports.length + failures.length, 'workspace')}`;
@@ -102,7 +102,7 @@ function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFa
   return remark(`${workspace} failed: ${said.join('; ')}`, 'bad');
 }
 
-/** A row for each workspace, failed ones first. */
+/** Returns a table with a row for each workspace, failed ones first. */
 function overview({ reports, failures }: SeveralReports): Html {
   return html`<table class="overview">${failures.map(
     ({ workspace }) => html`<tr><th scope="row">${workspace}</th><td class="bad">failed</td></tr>`,
@@ -120,7 +120,7 @@ ${refusals(report)}
 ${remarks(report, options)}`;
 }
 
-/** The reasons why an apply ended early, or would not start. */
+/** Returns the reasons why an apply ended early or would be refused. */
 function refusals({ document, applied }: Report): Html[] {
   const ended = applied && earlyEnd(applied);
   return [
@@ -149,7 +149,7 @@ function remarks({ document, pending }: Report, { full = false, quiet, selection
   ];
 }
 
-/** The same warning about several resources once, with folded addresses and fields. */
+/** Returns one remark for equal warnings about several resources, with folded addresses and fields. */
 function warningHtml(sharing: ReturnType<typeof wordedWarnings>): Html {
   const [{ message, fields } = { message: '' }] = sharing;
   const addresses = sharing.flatMap(({ address }) => address ?? []);
@@ -173,7 +173,7 @@ function violationHtml(group: ViolationGroup): Html {
   return foldedRemark(`${lead}${said}`, { count: subjects.length, content, tone });
 }
 
-/** A row that replaces its resource is searched and filtered like the resource. */
+/** Returns a shared step. A row that replaces its resource is searched and filtered like the resource. */
 function stepHtml({ text, resources, table }: SharedStep, without: Steps['without']): Html {
   const count = resources.length;
   if (table === undefined) return foldedRemark(text, { count, content: addressesHtml(resources) });
@@ -206,7 +206,7 @@ function remark(text: string, tone?: 'bad'): Html {
 `;
 }
 
-/** Hidden until the script shows it, because it needs the script. */
+/** Returns the toolbar. It is hidden until the script shows it, because it does not work without the script. */
 function toolbar(reports: readonly Report[]): Html {
   const groups = Map.groupBy(reports.flatMap(filled), ({ key }) => key);
   if (groups.size === 0) return html``;
@@ -269,7 +269,7 @@ ${content}
   });
 }
 
-/** Empty without references. */
+/** Returns the reference graph, or nothing if there are no references. */
 export function referencesHtml(report: Report): Html {
   const marks = new Map<string, string>();
   for (const { key, resources } of changedGroups(report)) for (const { address } of resources) marks.set(address, key);

@@ -1,7 +1,7 @@
 import { htmlSpelling } from '../../values/html-spelling.ts';
 import { escapeControls } from '../escape-controls.ts';
 
-/** Markup: HTML, SVG or XML, in which all values are escaped. */
+/** HTML, SVG or XML in which all values are escaped. */
 export class Html {
   readonly text: string;
 
@@ -13,19 +13,19 @@ export class Html {
 export type Part = Html | string | number | false | undefined | readonly Part[];
 
 /**
- * A template whose values are escaped as text on one line, for use between tags and in quoted attributes. Values that are markup are
- * inserted as they are, lists one after the other, and `false` and `undefined` as nothing.
+ * A template tag that escapes its values as text on one line, for use between tags and in quoted attributes. It inserts markup unchanged,
+ * concatenates lists, and omits `false` and `undefined`.
  */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(String.raw({ raw: strings }, ...parts.map(textOf)));
 }
 
-/** Markup that was made earlier, or is part of the program. Never for text from outside. */
+/** Marks text as markup that is already escaped, or that is part of the program. Must not be used for text from outside. */
 export function trusted(text: string): Html {
   return new Html(text);
 }
 
-/** All parts that are not empty, with a separator between them. */
+/** Joins all non-empty parts with a separator. */
 export function joined(parts: readonly Part[], separator: ' ' | ', ' | ' · ' | '\n'): Html {
   const texts = parts.map(textOf).filter((text) => text !== '');
   return new Html(texts.join(separator));

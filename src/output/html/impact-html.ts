@@ -5,7 +5,7 @@ import { type Html, html, joined } from './html.ts';
 import { htmlPage, recordsHtml, timeHtml } from './page.ts';
 import { sharePlot } from './share-plot.ts';
 
-/** The effect of the versions on calls, with a plot of each share, as a page of its own. */
+/** Returns a page about the effect of the versions on calls, with a plot of each share. */
 export function impactHtml(impact: Impact, made: Date): string {
   const { address, id, voxform_version } = impact.document;
   const range = rangeText(impact.document);
@@ -17,7 +17,7 @@ ${impactSections(impact)}
   return htmlPage({ title, body });
 }
 
-/** The same without a head, for a page with its own. */
+/** Returns the content of that page without its head, for a page with its own head. */
 export function impactSections({ document, overTime }: Impact): Html {
   const { versions, notes } = document;
   const plots = shareFields.flatMap((field) => {

@@ -4,7 +4,7 @@ import { graphCss } from '../graph/graph-svg.ts';
 import { colorStyle } from './colors.ts';
 import { type Html, html, joined, type Part, trusted } from './html.ts';
 
-/** The stylesheet of a report, which other pages extend. */
+/** The style sheet of a report, which other pages extend. */
 export const pageCss = [
   colorStyle(':root'),
   readFileSync(new URL('./report.css', import.meta.url), 'utf8'),
@@ -13,8 +13,8 @@ export const pageCss = [
 const script = readFileSync(new URL('./report.js', import.meta.url), 'utf8');
 
 /**
- * A whole page in one file. It loads nothing, and its policy allows only its own script, so that markup in a name or a prompt is harmless
- * even without an escape.
+ * Returns a whole page in one file. It loads nothing, and its content security policy allows only its own script. Therefore markup in a
+ * name or a prompt is harmless even if it is not escaped.
  */
 export function htmlPage({ title, body }: { readonly title: string; readonly body: Html }): string {
   const policy = [
@@ -44,20 +44,20 @@ ${body}
 `.text;
 }
 
-/** The time of a page, in UTC. */
+/** Returns the time of a page in UTC. */
 export function timeHtml(made: Date | undefined): Html {
   if (made === undefined) return html``;
   const iso = `${made.toISOString().slice(0, 19)}Z`;
   return html`<time datetime="${iso}">${iso.replace('T', ' ').replace('Z', ' UTC')}</time>`;
 }
 
-/** A table row, which search and filters hide as part of the group `item`. */
+/** A table row. With `item`, search and filters can hide it as part of that group. */
 interface RecordRow {
   readonly cells: readonly Part[];
   readonly item?: string | undefined;
 }
 
-/** A table of records, without empty columns. @param isTitled on a phone each cell has its title. */
+/** Returns a table without empty columns. @param isTitled true to show the title in each cell on a phone. */
 export function recordsHtml(titles: readonly string[], rows: readonly RecordRow[], isTitled = false): Html {
   const shown = titles.flatMap((title, column) =>
     rows.some(({ cells }) => html`${cells[column]}`.text !== '') ? [{ title, column }] : [],

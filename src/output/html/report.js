@@ -1,7 +1,7 @@
 // @ts-nocheck: it runs in a browser.
 /*
- * The script of a report: it searches, filters, opens and closes, and opens everything for print. An item has its group in
- * `data-item`, a checkbox in `data-filter`. Without the script everything can be read.
+ * The script of a report. It searches and filters items, opens and closes them, and opens everything for printing. The group of an item is
+ * in `data-item`, and that of a checkbox in `data-filter`. The report is readable without the script.
  */
 const all = (selector) => [...document.querySelectorAll(selector)];
 const search = document.querySelector('#search');
@@ -51,7 +51,7 @@ if (search !== null) {
   for (const tools of all('.tools')) tools.hidden = false;
   update();
 }
-/** Older browsers do not open the details that a link leads into. */
+/** Opens the element that a link refers to, because older browsers do not open a closed `details` element. */
 function openTarget() {
   const target = document.getElementById(location.hash.slice(1));
   for (let each = target; each; each = each.parentElement) if (each.tagName === 'DETAILS') each.open = true;

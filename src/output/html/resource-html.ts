@@ -32,7 +32,7 @@ export function addressHtml(address: string): Html {
   return html`<code><span class="kind ${kindClass(kind)}">${kind}</span>${address.slice(kind.length)}</code>`;
 }
 
-/** A link to the dashboard, named by its host; empty without an http or https address. */
+/** Returns a link to the dashboard, named after its host, or nothing if the address is not http or https. */
 export function dashboardLink(url: string | undefined): Html {
   const host = linkHost(url);
   return host === undefined ? html`` : html`<a href="${url}" rel="noopener noreferrer">${host}</a>`;
@@ -44,7 +44,7 @@ export function addressesHtml(resources: readonly Pick<PlannedResource, 'address
   )}</ul>`;
 }
 
-/** One or several resources with a common statement: address and changed fields, and inside the reason, the changes and the steps. */
+/** Returns a folded element for the resources of a statement. Unfolded, it contains the reason, the changes and the steps. */
 export function resourceHtml(
   said: Statement,
   group: ReportGroup,
@@ -77,7 +77,7 @@ export function resourceHtml(
 
 const NAMED_FIELDS = 3;
 
-/** The folded form: the former address, and the names of changed fields. */
+/** Returns the text of the folded form: the former address, and the names of changed fields. */
 function rowMarks({ resources, fields, notices }: Statement): string {
   const [resource] = resources;
   const was = resources.length === 1 ? resource?.previous_address : undefined;
@@ -87,7 +87,7 @@ function rowMarks({ resources, fields, notices }: Statement): string {
   return [was && `was ${was}`, changed].filter(Boolean).join(' · ');
 }
 
-/** The reason, the fields, then other statements. */
+/** Returns the reason, the fields, and then the other remarks. */
 function contentHtml(said: Statement): Html {
   const { resources, reason, elsewhere, notices, steps, released, fields } = said;
   const only = resources.length === 1 ? resources[0] : undefined;
@@ -108,19 +108,19 @@ function contentHtml(said: Statement): Html {
   return html`${reasons.map(sentence)}${fields.map(fieldHtml)}${remarks.map(sentence)}${steps.length > 0 && list}`;
 }
 
-/** New texts with more lines are folded. */
+/** New texts with more than this number of lines are folded. */
 const LONG_TEXT = 15;
 
 const NO_PLAN: PlannedResource = {
   ...{ address: '', kind: '', action: 'update', id: '', source: null, reason: '', changes: [], depends_on: [] },
 };
 
-/** Changes outside of a plan. */
+/** Returns changes that are not part of a plan. */
 export function changesOnly(changes: readonly PlannedChange[], secrets: FieldViewOptions['secrets']): Html[] {
   return fieldViews({ ...NO_PLAN, changes }, { secrets, verbose: false, wholeTexts: true }).map(fieldHtml);
 }
 
-/** A field with its values; for a text, its differences with marked words. */
+/** Returns a field with its values, or with a diff for a text. */
 function fieldHtml({ path, body, notes }: FieldView): Html {
   const isShort = body.form === 'value' || body.form === 'change';
   return html`<div class="field${isShort && ' short'}"><div><code class="path">${path}</code>${notes.map((note) => html` <span class="note">${note}</span>`)}</div>${bodyHtml(body)}</div>`;
@@ -159,13 +159,13 @@ function lineHtml({ sign, text, words = [{ text, changed: false }] }: DiffLine):
 
 const FEWEST_LISTED = 12;
 
-/** Imports and unchanged resources, if there are enough for a table. */
+/** Returns the imports and unchanged resources, if there are enough for a table. */
 export function listedInTable(resources: readonly PlannedResource[]): readonly PlannedResource[] {
   const listed = resources.filter(({ action, adopted }) => action === 'adopt' || adopted === true || action === 'noop');
   return listed.length < FEWEST_LISTED ? [] : listed;
 }
 
-/** A row for each record, which folds out if there are details. The table of unchanged ones folds out too. */
+/** Returns a table with a row for each resource. The details of a row are folded, and so is the whole table of unchanged resources. */
 export function tableHtml(
   resources: readonly PlannedResource[],
   { key, views }: { readonly key: string; readonly views: FieldViewOptions },

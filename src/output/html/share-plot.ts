@@ -6,19 +6,19 @@ interface SharePlot {
   readonly field: ShareField;
   readonly value: string;
   readonly periods: readonly Period[];
-  /** Milliseconds. */
+  /** The length of a period in milliseconds. */
   readonly width: number;
   readonly versions: readonly ImpactVersion[];
 }
 
-/** Pixels: the width of a phone, so that texts are never scaled down. */
+/** In pixels. The plot is as wide as a phone, so that text is never scaled down. */
 const size = { width: 320, height: 150, left: 42, right: 8, top: 16, bottom: 22 } as const;
 const plot = { width: size.width - size.left - size.right, height: size.height - size.top - size.bottom };
-/** The maximum number of points; more would look like noise. */
+/** The maximum number of points. More points would look like noise. */
 const MOST_POINTS = 40;
 const SCALES = [0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1] as const;
 
-/** A share over time, with its interval as a band and publications as dashed lines. */
+/** Plots a share over time, with its interval as a band and publications as dashed lines. */
 export function sharePlot({ field, value, periods, width, versions }: SharePlot): Html {
   const points = gathered(periods).map(({ start, end, calls, count }) => ({
     at: (start + end) / 2,
@@ -50,7 +50,7 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}">${grid}${publications(published)}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MOST_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
 }
 
-/** Merges periods until there are few enough. */
+/** Merges adjacent periods to at most `MOST_POINTS` periods. */
 function gathered(periods: readonly Period[]) {
   const each = Math.ceil(periods.length / MOST_POINTS);
   return Array.from({ length: Math.ceil(periods.length / Math.max(1, each)) }, (_, index) => {
@@ -65,7 +65,7 @@ function gathered(periods: readonly Period[]) {
   });
 }
 
-/** A label that would overlap the previous one is left out. */
+/** Returns a line for each publication. A label that would overlap the previous label is omitted. */
 function publications(versions: readonly { readonly version: number; readonly left: number }[]): Html[] {
   let free = 0;
   return versions.flatMap(({ version, left }) => {

@@ -1,24 +1,24 @@
 import { isObject } from '../../values/json.ts';
 
-/** The zone of the times in a table. */
+/** The time zone of a table. */
 export type TimeZone = 'utc' | 'local';
 
-/** `2026-11-21 08:42:23`, with a Z in UTC. An invalid time is returned unchanged. */
+/** Formats a time as `2026-11-21 08:42:23`, with a `Z` at the end in UTC. Returns an invalid time unchanged. */
 export function timeText(value: unknown, zone: TimeZone): string {
   if (typeof value !== 'string') return plainText(value);
   const date = new Date(value);
   return Number.isNaN(date.getTime()) ? value : dateText(date, zone);
 }
 
-/** The same for seconds since 1970. */
+/** Formats a time in seconds since 1970 in the same way. */
 export function unixTimeText(value: unknown, zone: TimeZone): string {
   const date = new Date(typeof value === 'number' ? value * 1000 : Number.NaN);
   return Number.isNaN(date.getTime()) ? plainText(value) : dateText(date, zone);
 }
 
 /**
- * Digits of the minor unit in ISO 4217, for currencies that do not have two. Intl returns the digits of everyday use, which are none for
- * IQD, HUF and others.
+ * The number of digits of the minor unit in ISO 4217, for currencies that do not have two. Intl cannot be used: it returns the digits of
+ * everyday use, which are zero for IQD, HUF and others.
  */
 const MINOR_DIGITS: ReadonlyMap<string, number> = new Map([
   ...digitsOf(0, 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'),
@@ -30,7 +30,7 @@ function digitsOf(digits: number, codes: string): [string, number][] {
   return codes.split(' ').map((code) => [code, digits]);
 }
 
-/** An amount in minor units of its currency as `12.50 EUR`. An invalid amount is returned unchanged. */
+/** Formats an amount, given in minor units of its currency, as `12.50 EUR`. Returns an invalid amount unchanged. */
 export function amountText(value: unknown, currency: unknown): string {
   if (typeof value !== 'number' || typeof currency !== 'string' || !/^[a-z]{3}$/i.test(currency)) {
     return plainText(value);
@@ -40,7 +40,7 @@ export function amountText(value: unknown, currency: unknown): string {
   return `${(value / 10 ** digits).toFixed(digits)} ${code}`;
 }
 
-/** The text of a cell: empty for null, lists with commas, other structures as JSON. */
+/** Returns the text of a cell. Null is empty, lists of plain values have commas, and other structures are JSON. */
 export function plainText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');

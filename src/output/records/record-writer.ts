@@ -13,9 +13,9 @@ export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
 /** Writes records as they arrive, so that memory does not grow with the list. */
 interface RecordWriter {
-  /** The text to print now; empty while records are collected. */
+  /** Returns the text to print now. It is empty while the first records are collected. */
   write(record: ShownFields): string;
-  /** The rest of the text, after the last record. */
+  /** Returns the text after the last record. */
   end(): string;
 }
 
@@ -39,7 +39,7 @@ export function createRecordWriter(format: RecordFormat, options: RecordWriting)
 /** The number of records that determine the widths of the columns. */
 const ROWS_TO_MEASURE = 100;
 
-/** A table without empty columns. A record with a value in an omitted column begins a new table. */
+/** Writes a table without empty columns. A record with a value in an omitted column starts a new table. */
 function tableWriter(writing: RecordWriting): RecordWriter {
   const { style } = writing;
   const columns = shownColumns(writing.columns, writing);
@@ -66,7 +66,7 @@ function tableWriter(writing: RecordWriting): RecordWriter {
   };
 }
 
-/** One JSON array of all records; `[]` for none. */
+/** Writes one JSON array of all records. */
 function jsonWriter(): RecordWriter {
   let count = 0;
   return {
@@ -79,10 +79,10 @@ function jsonWriter(): RecordWriter {
   };
 }
 
-/** The number of records that determine the columns, because records may lack fields. */
+/** The number of records that determine the columns. A single record may lack fields. */
 const RECORDS_TO_NAME_FIELDS = 1000;
 
-/** CSV (RFC 4180), with all fields of the first records as columns. */
+/** Writes CSV (RFC 4180). The columns are all fields of the first records. */
 function csvWriter(): RecordWriter {
   let waiting: ShownFields[] | undefined = [];
   let fields: readonly string[] = [];
@@ -108,8 +108,8 @@ function csvLine(cells: readonly unknown[]): string {
 }
 
 /**
- * The positions where a spreadsheet would read a formula, possibly after blanks: the start, and after a semicolon, which separates cells in
- * many countries. A signed number such as +12025550120 or -3.5 is no formula.
+ * Matches the positions where a spreadsheet would read a formula, possibly after white space: at the start, and after a semicolon, which
+ * separates cells in many countries. A signed number such as +12025550120 or -3.5 is not a formula.
  */
 const FORMULA = /(?<=^|;)(?!\s*[+-]?\d+(\.\d+)?\s*(;|$))(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
@@ -120,12 +120,12 @@ function csvField(value: unknown): string {
   return /[",;\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Data besides the records. */
+/** Data for columns that a record itself does not contain. */
 interface RecordContext {
   readonly zone: TimeZone;
-  /** By id: the addresses of known records. */
+  /** The addresses of known records by id. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** By id: clauses about the records that mention a record without an address. */
+  /** Clauses about the records that mention a record without an address, by its id. */
   readonly mentioned: ReadonlyMap<string, readonly string[]>;
 }
 
