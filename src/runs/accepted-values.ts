@@ -79,8 +79,8 @@ interface ReferenceSources {
 }
 
 /**
- * Returns the ids of possible `$ref` targets by address: declared resources with a record, and the records of the lookups that a value may refer
- * to. Ambiguous names are left out. Reads the lists of these lookups.
+ * Returns the ids of possible `$ref` targets by address: declared resources with a record, and the records of the lookups that a value may
+ * refer to. Ambiguous names are left out. Reads the lists of these lookups.
  */
 export async function referableRecords(facts: ReferenceSources): Promise<Map<Address, string>> {
   const { client, workspace } = facts;

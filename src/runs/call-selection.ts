@@ -88,7 +88,7 @@ function meets(call: CallRow, { field, operator, value }: CallCondition): boolea
   return operators[operator](orderOf(String(shown), value));
 }
 
-/** The value of a JSON number or of a string such as `0.42`. */
+/** Returns the value of a JSON number or of a string such as `0.42`. */
 export function decimalOf(shown: unknown): number | undefined {
   if (typeof shown === 'number') return shown;
   const isDecimal = typeof shown === 'string' && /^[+-]?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(shown.trim());

@@ -77,7 +77,7 @@ function otherStateError({ location: shown, from, records }: StateElsewhere, new
   );
 }
 
-/** The hint with two ways to continue: move the state here, or start with an empty one. */
+/** Returns the hint with two ways to continue: move the state here, or start with an empty one. */
 function moveHint(
   { project, selection }: NewState,
   { text, command, or }: { readonly text: string; readonly command: string; readonly or?: Advice },
@@ -88,8 +88,8 @@ function moveHint(
 }
 
 /**
- * Lets a command for a fetched project copy the project file first. Paths of this project are relative to the operator's folder, so the file
- * is needed there.
+ * Lets a command for a fetched project copy the project file first. Paths of this project are relative to the operator's folder, so the
+ * file is needed there.
  */
 function withProjectFile(
   { root, localRoot, file }: ProjectConfig,
@@ -101,7 +101,7 @@ function withProjectFile(
   return `cp ${shellWord(path.join(root, file))} ${shellWord(localRoot)} && cd ${shellWord(localRoot)} && ${command}`;
 }
 
-/** The error if this machine wrote the state to another store. The earlier searches do not cover that store. */
+/** Returns the error if this machine wrote the state to another store. The earlier searches do not cover that store. */
 function stateInOtherStore({ path: other, serial }: StateMark, newState: NewState): UserError {
   const { workspace, store } = newState;
   const command = "state move --from '{ backend: BACKEND, … }'";

@@ -92,7 +92,7 @@ export function readRows(
   return { rows, problems };
 }
 
-/** The content of a line, or its problem. */
+/** Returns the content of a line, or its problem. */
 function readRow(
   cells: readonly string[] | undefined,
   columns: readonly string[],
@@ -108,7 +108,7 @@ function readRow(
   return { address, id, kind: kind.name };
 }
 
-/** The kind of an address that a manifest can have, or the problem with it. */
+/** Returns the kind of an address that a manifest can have, or the problem with it. */
 export function importableKind(address: string): Kind | string {
   const name = parseAddress(address)?.kind;
   if (name === undefined) return `${JSON.stringify(address)} is not an address such as Agent/support-line`;
@@ -118,7 +118,7 @@ export function importableKind(address: string): Kind | string {
   return refusal === undefined ? kind : `${address}: ${refusal}`;
 }
 
-/** The cells of a line without surrounding spaces; undefined if the quotes do not match. */
+/** Returns the cells of a line without surrounding spaces; undefined if the quotes do not match. */
 function cellsOf(line: string): string[] | undefined {
   const cells: string[] = [];
   const cell = /\s*(?:"((?:[^"]|"")*)"|([^",]*))\s*(,|$)/y;

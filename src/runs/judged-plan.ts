@@ -47,8 +47,8 @@ export async function withViolations(
 }
 
 /**
- * Checks that a saved plan is still current, and adds the current policy violations of its writes. Waivers of the saved plan remain valid if
- * the rule can still be waived.
+ * Checks that a saved plan is still current, and adds the current policy violations of its writes. Waivers of the saved plan remain valid
+ * if the rule can still be waived.
  * @throws UserError if the plan is stale or was denied.
  */
 export async function revalidatedPlan(surroundings: PlanSurroundings, saved: PlanDocument): Promise<PlanResult> {

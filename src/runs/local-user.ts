@@ -35,7 +35,7 @@ const systems: Readonly<Record<string, { readonly name: readonly string[]; url(e
   JENKINS_URL: { name: ['JOB_NAME'], url: ({ BUILD_URL: url }) => `${url}` },
 };
 
-/** The current CI job; undefined outside of known systems. */
+/** Returns the current CI job; undefined outside of known systems. */
 export function ciJob(env: ProcessEnvironment): CiJob | undefined {
   for (const [variable, { name, url }] of Object.entries(systems)) {
     if (!env[variable]) continue;
@@ -52,7 +52,7 @@ export function marksOf({ env, log }: RunContext, baseUrl: string): Marks | unde
   return createMarks({ folder: path.join(folder, 'states'), baseUrl, debug: (message) => log.debug(message) });
 }
 
-/** The name of the user, for the lock. */
+/** Returns the name of the user, for the lock. */
 export function userName(env: RunContext['env']): string {
   // A container may run under a user id without a name.
   return attempt(() => userInfo().username) ?? env.USER ?? 'unknown';
@@ -74,7 +74,7 @@ export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | un
     }).catch(() => undefined);
 }
 
-/** The commit of the manifests, with `-dirty` if tracked files differ from it; undefined outside of repositories. */
+/** Returns the commit of the manifests, with `-dirty` if tracked files differ from it; undefined outside of repositories. */
 export async function commitOf(git: RepositoryGit | undefined): Promise<string | undefined> {
   const [commit, diff] = await Promise.all([
     git?.('rev-parse', '--verify', '--quiet', 'HEAD'),
@@ -83,7 +83,7 @@ export async function commitOf(git: RepositoryGit | undefined): Promise<string |
   return commit?.code === 0 ? `${commit.out.toString().trim()}${diff?.code === 1 ? '-dirty' : ''}` : undefined;
 }
 
-/** The commit id without the `-dirty` mark. */
+/** Returns the commit id without the `-dirty` mark. */
 export function commitId(commit: string | undefined): string | undefined {
   return commit?.replace(/-dirty$/, '');
 }

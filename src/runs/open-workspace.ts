@@ -52,7 +52,7 @@ export class OpenWorkspace extends StateAccess {
   }
 
   /**
-   * The resources of the manifests, with all secrets read. Warnings are logged.
+   * Loads the resources of the manifests, and reads all secrets. Warnings are logged.
    * @param listener is called while files are read.
    * @throws InvalidManifests
    */
@@ -214,7 +214,7 @@ export async function openWorkspace(
   return new OpenWorkspace(context, { project, workspace });
 }
 
-/** Names of the secrets in settings. */
+/** Returns the names of the secrets in settings. */
 function secretsOfSettings(settings: unknown): string[] {
   if (settings instanceof Secret) return [settings.name];
   return isObject(settings) ? Object.values(settings).flatMap(secretsOfSettings) : [];

@@ -24,7 +24,7 @@ export const historyDocument = z
 export type PastRun = Immutable<z.infer<typeof pastRun>>;
 export type HistoryDocument = Immutable<z.infer<typeof historyDocument>>;
 
-/** Runs that took the lock, newest first. */
+/** Returns the runs that took the lock, newest first. */
 export async function pastRuns(store: StateStore): Promise<PastRun[]> {
   const recorded = await store.history();
   const holder = await store.holder();
@@ -46,7 +46,7 @@ interface HistorySelection {
   readonly limit: number;
 }
 
-/** The newest runs since then that touched the address. */
+/** Returns the newest runs since `since` that concern the address. */
 export function selectRuns(runs: readonly PastRun[], { address, since, limit }: HistorySelection): readonly PastRun[] {
   const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   const isAbout = ({ resources = [] }: PastRun): boolean =>

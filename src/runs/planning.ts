@@ -58,8 +58,8 @@ export interface Prefetch extends Pick<Planning, 'state' | 'client'> {
 type LoadingOptions = PlatformOptions & Partial<Pick<PlanningOptions, 'refresh' | 'target' | 'selector'>>;
 
 /**
- * Loads the manifests and runs the work with them. If all of them will be compared, the platform is read meanwhile: the client of `early` is
- * closed when the work is done. Invalid manifests end the run without waiting for these reads, and without messages about them.
+ * Loads the manifests and runs the work with them. If all of them will be compared, the platform is read at the same time, and the client
+ * of `early` is closed when the work is done. Invalid manifests end the run without waiting for these reads, and without their messages.
  * @throws InvalidManifests before any error of the state or the platform.
  */
 export async function withManifests<T>(
@@ -182,7 +182,7 @@ async function withStateWarnings(planned: PlanResult, { opened, state }: PlanSur
   return { ...planned, plan: { ...plan, document: { ...document, ...all } } };
 }
 
-/** The number of resources that an apply would write. */
+/** Returns the number of resources that an apply would write. */
 export function changesIn({ summary }: PlanDocument): number {
   return summary.create + summary.update + summary.replace + summary.adopt + summary.forget;
 }
@@ -216,12 +216,14 @@ async function olderCommit(
   ]);
   if (contains?.code === 0) return undefined;
   const last = `the last apply was of commit ${applied.slice(0, 10)}`;
-  const own = `these manifests (${head.slice(0, 10)})`;
+  const current = `these manifests (${head.slice(0, 10)})`;
   const certain = (message: string) => ({ message: `${last}${message}`, isCertain: true });
   const possible = (message: string) => ({ message: `${last}${message}`, isCertain: false });
-  if (isContained?.code === 0) return certain(`, which is newer than ${own}`);
+  if (isContained?.code === 0) return certain(`, which is newer than ${current}`);
   if (shallow?.out.toString().trim() === 'true')
-    return possible(`. This shallow clone cannot tell whether ${own} are older; fetch the whole history to check this`);
-  if (contains?.code === NOT_ANCESTOR) return possible(`, which ${own} do not contain`);
+    return possible(
+      `. This shallow clone cannot tell whether ${current} are older; fetch the whole history to check this`,
+    );
+  if (contains?.code === NOT_ANCESTOR) return possible(`, which ${current} do not contain`);
   return certain(', which this clone does not have: pull it first');
 }

@@ -22,7 +22,7 @@ export interface RecordType extends RecordTable {
 }
 
 /** Types of records that are not declared in manifests and that no reference names. */
-const others: readonly RecordType[] = [
+const otherTypes: readonly RecordType[] = [
   {
     name: 'calls',
     description: 'call histories',
@@ -73,7 +73,7 @@ export const recordTypes: ReadonlyMap<string, RecordType> = new Map(
     ...[...kinds.values()].map(ofKind),
     ...[...lookups.values()].map(({ table, list }): RecordType => ({ ...table, list })),
     ...[...kinds.values()].flatMap(versionsOf),
-    ...others,
+    ...otherTypes,
   ].map((readable) => [readable.name, readable]),
 );
 

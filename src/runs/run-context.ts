@@ -107,28 +107,28 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   readonly refresh: boolean;
   /** Addresses of resources that may be replaced. */
   readonly allowReplace?: readonly string[];
-  /** Send fields again that the platform did not apply. */
+  /** Sends fields again that the platform did not apply. */
   readonly retryIgnored?: boolean;
   /** Addresses of resources whose missing records are created again, or `all`. */
   readonly allowRecreate?: readonly string[];
-  /** Continue even if all records are missing, which may mean a wrong API key. Requires `allowRecreate: ['all']`. */
+  /** Continues even if all records are missing, which may mean a wrong API key. Requires `allowRecreate: ['all']`. */
   readonly evenIfAll?: boolean;
-  /** Add the routes that lead to each changing record. */
+  /** Adds the routes of calls that reach each changed record. */
   readonly routes?: boolean;
-  /** Compare every draft that may be unpublished with its published version. */
+  /** Compares every draft that may be unpublished with its published version. */
   readonly publications?: boolean;
 }
 
 export interface LockOptions {
   /** Seconds to wait for another run that holds the lock. Library calls do not wait by default. */
   readonly lockTimeout: number;
-  /** Also write if the state is older than its newest backup, or than the last one written on this machine. */
+  /** Writes even if the state is older than its newest backup, or than the last state that this machine wrote. */
   readonly allowOlderState?: boolean;
 }
 
 export interface GuardOptions {
   readonly allowLargeChange?: boolean;
   readonly allowOwnerChange?: boolean;
-  /** Apply manifests that are older than those of the last apply. */
+  /** Applies manifests even if they are older than those of the last apply. */
   readonly allowOlderCommit?: boolean;
 }

@@ -79,7 +79,7 @@ export class StateAccess {
   }
 
   /**
-   * A store for this or another state of the workspace.
+   * Returns a store for this or another state of the workspace.
    * @param convertTo reads sealed and plain states, and writes that form.
    */
   storeAt(state: WorkspaceConfig['state'], convertTo?: 'sealed' | 'plain'): StateStore {
@@ -281,7 +281,7 @@ export class StateAccess {
   }
 }
 
-/** The contents of a new state. */
+/** Returns the contents of a new state. */
 export function freshState(): FreshState {
   return { lineage: randomUUID(), salt: newSalt() };
 }

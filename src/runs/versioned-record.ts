@@ -30,7 +30,7 @@ export function versionedRecord(address: string, state: State): VersionedRecord 
   return { address, kind: kind.name, id: entry.id, versions: kind.versions, entry };
 }
 
-/** The error for a version that the platform does not have. */
+/** Returns the error for a version that the platform does not have. */
 export function noSuchVersion(address: string, version: number, cause?: unknown): UserError {
   return new UserError(`${address} has no published version ${version}`, {
     hint: advice`Run ${command(`versions ${address}`)} to list its versions.`,
@@ -39,7 +39,7 @@ export function noSuchVersion(address: string, version: number, cause?: unknown)
   });
 }
 
-/** The error for an address that the state does not have, with the nearest one that it has. */
+/** Returns the error for an address that the state does not have, with the nearest one that it has. */
 export function unknownInState(address: string, known: Iterable<string>): UserError {
   return misuse(
     `the state has no ${address}${didYouMean(address, known)}`,

@@ -84,7 +84,7 @@ const NUMBERS = [
   ['double', 'double'],
 ] as const;
 
-/** Also for a bigint and a number, which JavaScript compares by value. */
+/** Creates the overloads of a comparison. JavaScript compares a bigint and a number by value. */
 function ordering(holds: (a: bigint | number, b: bigint | number) => boolean): readonly Overload[] {
   return [
     ...NUMBERS.map((takes) => overload(takes, BOOL, ([a, b]) => holds(a, b))),

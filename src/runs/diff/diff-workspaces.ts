@@ -90,7 +90,7 @@ function missingReason(name: string, member: Member | undefined): string {
   return member === undefined ? `${name} skips it` : `${name} declares it but has no record: ${member.planned.reason}`;
 }
 
-/** The fields that either manifest manages, by path. */
+/** Yields the fields that either manifest manages, by path. */
 function* fieldsOf(kind: Kind, members: readonly Member[]): Generator<ComparedField> {
   const leaves = members.map(({ resource }) => leavesOf(kind, resource.spec));
   const paths = new Set<LeafPath>(leaves.flatMap((each) => [...each.keys()]));
@@ -189,9 +189,9 @@ interface Side {
   readonly members: ReadonlyMap<Address, Member>;
   readonly salt: string;
   readonly fingerprints: Fingerprints;
-  /** The id of a reference; undefined if unknown. */
+  /** Returns the id of a reference; undefined if unknown. */
   idOf(reference: Reference): string | undefined;
-  /** The address of a record; undefined if unknown. */
+  /** Returns the address of a record; undefined if unknown. */
   addressOf(kind: string, id: string): Address | undefined;
 }
 
@@ -266,7 +266,7 @@ interface ComparedField {
   readonly refs: readonly Reference[];
 }
 
-/** The value in the manifests; undefined if the field is not managed. */
+/** Returns the value in the manifests; undefined if the field is not managed. */
 function desiredAt(member: Member, { kind, path }: Pick<ComparedField, 'kind' | 'path'>): Value | undefined {
   return leavesOf(kind, member.resource.spec).get(path);
 }
@@ -299,12 +299,12 @@ function secretSent(
   return jsonEqual(mask(complete, side.fingerprints), recorded) ? declaredValue(desired) : undefined;
 }
 
-/** The value in the manifests, with references as addresses and secrets revealed. It must not be printed. */
+/** Returns the value in the manifests, with references as addresses and secrets revealed. It must not be printed. */
 function declaredValue(desired: Value): Json {
   return revealed(withReferences(desired, (reference) => reference.address));
 }
 
-/** The value with addresses instead of ids. */
+/** Returns the value with addresses instead of ids. */
 function byAddress(value: Json, side: Side, { kind, path, refs }: ComparedField): Json {
   const { refersTo } = ruleOf(kind, path);
   const named = new Map(refs.map((reference) => [side.idOf(reference), reference.address]));

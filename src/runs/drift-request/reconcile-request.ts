@@ -39,7 +39,7 @@ const MAX_ATTEMPTS = 5;
 /** HTTP statuses that may mean that somebody changed the branch or the request after it was read. */
 const STALE_STATUSES = [400, 405, 409, 422];
 
-/** Access to a host: its API and its repository. */
+/** Access to the API and the repository of a host. */
 interface RequestHost {
   readonly host: CodeHost;
   readonly repository: BranchRepository;
@@ -63,8 +63,8 @@ export async function reconcileRequest(
   const sent = new Set<Write>();
   for (let attempt = 1; ; attempt++) {
     try {
-      const kept = await updateOnce(at, wanted, sent);
-      if (attempt === MAX_ATTEMPTS || !(await wasEndedMeanwhile(at.host, wanted, kept))) return kept;
+      const result = await updateOnce(at, wanted, sent);
+      if (attempt === MAX_ATTEMPTS || !(await wasEndedMeanwhile(at.host, wanted, result))) return result;
       sent.clear();
     } catch (error) {
       signal.throwIfAborted();
@@ -80,9 +80,9 @@ export async function reconcileRequest(
 }
 
 /** True if somebody has closed or merged the request since the update began. */
-async function wasEndedMeanwhile(host: CodeHost, { branch }: WantedRequest, kept: RequestResult): Promise<boolean> {
-  if (kept.is !== 'open' || kept.did !== 'updated') return false;
-  const found = (await host.requests(branch)).find(({ number }) => number === kept.number);
+async function wasEndedMeanwhile(host: CodeHost, { branch }: WantedRequest, result: RequestResult): Promise<boolean> {
+  if (result.is !== 'open' || result.did !== 'updated') return false;
+  const found = (await host.requests(branch)).find(({ number }) => number === result.number);
   return found !== undefined && found.state !== 'open';
 }
 

@@ -15,7 +15,7 @@ const TRAILER = /^Voxform-Drift: (\S+) ([0-9a-f]+) ([0-9a-f]{64})$/m;
 /** Replaces the digest once the drift has ended. */
 export const ENDED = 'ended';
 
-/** @param drift its digest, or `ended`. */
+/** @param drift the digest of the drift, or `ended`. */
 export function markedText(drift: string, text: string): string {
   return `<!-- voxform drift ${drift} -->\n${text.trim().replace(FALSE_MARK, '<! -')}\n\n${END}`;
 }

@@ -7,7 +7,7 @@ import type { ProjectConfig } from '../../project/project.ts';
 
 /** The repository that a project was fetched from. */
 interface FetchedFrom {
-  /** Without a password. */
+  /** The address without a password. */
   readonly address: string;
   /** Branch, tag or commit. */
   readonly ref: string;

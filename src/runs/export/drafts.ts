@@ -39,11 +39,11 @@ export interface ExportedManifest {
 }
 
 export interface ManifestDrafts {
-  /** By address. */
+  /** The manifests, sorted by address. */
   readonly manifests: readonly ManifestHead[];
   /** Records that no manifest can declare. */
   readonly leftOut: readonly { readonly kind: string; readonly id: string; readonly because: string }[];
-  /** The complete manifests in the same order. Each is created on demand. */
+  /** Returns the complete manifests in the same order. Each is created on demand. */
   whole(): Iterable<ExportedManifest>;
 }
 
@@ -168,7 +168,7 @@ function isLong(text: string): boolean {
   return lines.length > MAX_INLINE_LINES && !text.startsWith('\uFEFF') && !text.includes('\r');
 }
 
-/** A manifest made from one record alone: without its name, and with ids in place of references. */
+/** The draft of a manifest from one record: without its name, and with ids in place of references. */
 interface RecordDraft {
   readonly leaves: ReadonlyMap<LeafPath, Json>;
   readonly notes: ReadonlyMap<LeafPath, string>;

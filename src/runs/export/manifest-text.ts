@@ -93,7 +93,7 @@ function scalarNode(value: string | number | boolean | null): Scalar {
   return node;
 }
 
-/** False if the text needs quotes with escapes: terminal control characters, spaces at the ends of lines, a merge key. */
+/** False if the string needs quotes with escapes: terminal control characters, spaces at the ends of lines, a merge key. */
 function isPlainText(text: string): boolean {
   return text !== '<<' && !isUnsafe(text) && !/^\s|\s\n|[^\S\n]$|\n\n$/u.test(text);
 }

@@ -74,7 +74,7 @@ export function* manifestFiles(manifests: Iterable<ExportedManifest>, layout: Fi
   }
 }
 
-/** In characters; well below the size limit of files. */
+/** The maximum length in characters. It is well below the size limit of files. */
 const MAX_FILE_LENGTH = 300_000;
 
 /** Yields the documents of each kind, in as few files as possible. */

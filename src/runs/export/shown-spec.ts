@@ -9,7 +9,7 @@ import type { FoundRecord } from '../discover.ts';
 
 /** The fields of a record that a manifest can contain. */
 interface ShownSpec {
-  /** In the order of the schema. */
+  /** The fields with their values, in the order of the schema. */
   readonly leaves: ReadonlyMap<LeafPath, Json>;
   /** Top-level fields that only the published version contains. */
   readonly fromPublished: readonly string[];

@@ -9,7 +9,7 @@ export type Measure = (typeof measures)[number];
 
 type Call = Readonly<Record<string, unknown>>;
 
-/** The value of calls that do not show one. */
+/** The value of calls without one. */
 const NOT_SHOWN = '(not shown)';
 /** The name under which further values are counted, once there are too many. */
 export const OTHERS = '(others)';
@@ -266,8 +266,8 @@ export function wilson(count: number, total: number): Estimate {
 }
 
 /**
- * Returns the difference of two independent estimates, with an interval that is computed from their intervals (MOVER, Zou and Donner 2008). For two shares, this
- * is the hybrid score interval (Newcombe 1998, method 10).
+ * Returns the difference of two independent estimates, with an interval that is computed from their intervals (MOVER, Zou and Donner 2008).
+ * For two shares, this is the hybrid score interval (Newcombe 1998, method 10).
  */
 export function differenceOf(from: Estimate, to: Estimate): Estimate {
   const value = to.value - from.value;
@@ -278,7 +278,7 @@ export function differenceOf(from: Estimate, to: Estimate): Estimate {
   };
 }
 
-/** For more values, the normal distribution gives the same ranks as the binomial distribution. */
+/** If there are more values, the normal distribution gives the same ranks as the binomial distribution. */
 const MAX_EXACT_COUNT = 1000;
 
 /**

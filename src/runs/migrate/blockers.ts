@@ -63,9 +63,9 @@ interface CheckedCreates {
 }
 
 /**
- * Blocks creates whose string may have lost its plus or leading zeros in a JSON number: a phone number that was registered without its plus
- * cannot be corrected. A string is confirmed by characters other than digits, or by a patch of the target workspace. The source workspace is
- * read only if other strings remain.
+ * Blocks creates whose string may have lost its plus or leading zeros in a JSON number: a phone number that was registered without its
+ * plus cannot be corrected. A string is confirmed by characters other than digits, or by a patch of the target workspace. The source
+ * workspace is read only if other strings remain.
  */
 export async function checkNumberLoss(
   list: Checklist,

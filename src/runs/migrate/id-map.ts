@@ -14,7 +14,7 @@ export interface MappedIds {
 /** The folder of all maps, relative to the project folder. */
 export const MAPS_FOLDER = '.voxform/migrations';
 
-/** The file with the ids of a migration, relative to the project folder. */
+/** Returns the path of the file with the ids of a migration, relative to the project folder. */
 export function mapPath({ from, to }: { readonly from: string; readonly to: string }): string {
   return `${MAPS_FOLDER}/${from}-to-${to}.csv`;
 }

@@ -68,7 +68,7 @@ interface MapFacts {
 }
 
 interface Mapping extends MapFacts {
-  /** The same resources in the source workspace. Values that only the target workspace has are kept. */
+  /** The resources of the source workspace. Values that only the target workspace has are kept. */
   readonly originals: ReadonlyMap<Address, Resource>;
   /** The existing `lookupNames` of the target workspace. */
   readonly lookupNames: LookupNames | undefined;
