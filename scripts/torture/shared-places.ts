@@ -80,7 +80,7 @@ async function repositoryInFolder(): Promise<SharedPlace & { readonly repository
     settings: { backend: 'git' },
     env: {},
     store: createStore(
-      { backend: 'git', ...git.place({ remote: bare }, OWNER) },
+      { backend: 'git', ...git.locate({ remote: bare }, OWNER) },
       {
         ...USER,
         env,
@@ -133,7 +133,7 @@ async function stateServer(rules: Rules): Promise<SharedPlace> {
     settings: { ...settings, backend: 'http', address, password: { $secret: 'STATE_TOKEN' } },
     env: {},
     proxy,
-    store: createStore({ backend: 'http', ...http.place({ ...settings, address: direct, password }, OWNER) }, USER),
+    store: createStore({ backend: 'http', ...http.locate({ ...settings, address: direct, password }, OWNER) }, USER),
     contents: async () => JSON.stringify([...server.versions, ...server.locks]),
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
@@ -159,7 +159,7 @@ async function bucket(
     },
     env: {},
     proxy,
-    store: createStore({ backend: 's3', ...s3.place(direct as never, OWNER) }, USER),
+    store: createStore({ backend: 's3', ...s3.locate(direct as never, OWNER) }, USER),
     async [Symbol.asyncDispose]() {
       await proxy[Symbol.asyncDispose]();
       await place[Symbol.asyncDispose]();
@@ -198,7 +198,7 @@ async function containerOfAzurite(): Promise<SharedPlace> {
     settings: { ...settings, backend: 'azure', connection_string: { $secret: 'STATE_CONNECTION' } },
     env: { STATE_CONNECTION: connection.replace(`:${port}/voices`, `:${proxy.port}/voices`) },
     proxy,
-    store: createStore({ backend: 'azure', ...azure.place({ ...settings, connection_string: secret }, OWNER) }, USER),
+    store: createStore({ backend: 'azure', ...azure.locate({ ...settings, connection_string: secret }, OWNER) }, USER),
     async contents() {
       const texts: string[] = [];
       for await (const { name } of client.listBlobsFlat()) {

@@ -4,7 +4,7 @@ import { type DocumentCache, DocumentMemory } from '../manifests/parse-cache.ts'
 import { AnswerMemory } from '../platform/answer-memory.ts';
 import type { RuleSet } from '../policies/rule.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
-import { parserWithMemory } from '../state/document-text.ts';
+import { createCachingParser } from '../state/document-text.ts';
 
 /** The files that a load depends on, as absolute paths. */
 export interface InputFiles {
@@ -28,7 +28,7 @@ export interface LoadedFiles {
 /** The last load of a workspace, valid until any of its files changes. */
 export class LastLoad {
   /** Parses the state, or returns the last result for an equal text. */
-  readonly parseState = parserWithMemory();
+  readonly parseState = createCachingParser();
   readonly comparedDrafts: ComparedDrafts;
   readonly answers = new AnswerMemory();
   readonly #documents: DocumentCache;

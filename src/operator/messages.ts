@@ -12,7 +12,7 @@ import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { describeDenials } from '../runs/judged-plan.ts';
-import { type LockHolder, spanText } from '../state/lock-info.ts';
+import { formatDuration, type LockHolder } from '../state/lock-info.ts';
 import type { AppliedChange, DriftedResource, Hold, Invalid, MissingResource, RunReport } from './run-report.ts';
 
 /** Returns an error as one line, with its hint. */
@@ -154,9 +154,9 @@ export class StateLocked extends Error {
   readonly lock: string;
 
   constructor(holder: LockHolder, selection: WorkspaceSelection) {
-    const { id, operation, who, job, since, silentSeconds: silent } = holder;
+    const { id, operation, who, job, since, secondsSinceHeartbeat: silent } = holder;
     const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
-    const age = silent === undefined ? '' : `, last seen ${spanText(silent)} ago`;
+    const age = silent === undefined ? '' : `, last seen ${formatDuration(silent)} ago`;
     super(
       `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, selection)})`,
     );

@@ -1,7 +1,7 @@
 import { SecretReader } from '../manifests/secret-reader.ts';
 import { compareDiagnostics, type Diagnostic } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
-import { placeOf } from '../state/state-location.ts';
+import { locateState } from '../state/state-location.ts';
 import { Secret } from '../values/value.ts';
 import type { InvalidProject } from './invalid-project.ts';
 import { type LoadDesiredOptions, loadDesired } from './load-desired.ts';
@@ -87,6 +87,6 @@ function emptyWorkspace({ root }: ProjectConfig): WorkspaceConfig {
     patches: {},
     skip: [],
     secrets: new SecretReader([]),
-    state: placeOf(undefined, { workspace: '', root }),
+    state: locateState(undefined, { workspace: '', root }),
   };
 }

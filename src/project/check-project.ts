@@ -9,7 +9,13 @@ import { lookupNamesIn, NAME_SETTINGS } from '../manifests/kind-schema.ts';
 import { isInside, readTextFile, realPath } from '../manifests/read-file.ts';
 import { attempt } from '../problems/attempt.ts';
 import { suggestion } from '../problems/suggest.ts';
-import { backendOf, placeOf, type StateLocation, type StateSettings, stateSchema } from '../state/state-location.ts';
+import {
+  backendOf,
+  locateState,
+  type StateLocation,
+  type StateSettings,
+  stateSchema,
+} from '../state/state-location.ts';
 import { distinct, isObject, type Json, type JsonObject, mapParts } from '../values/json.ts';
 import { isSpecial } from '../values/value.ts';
 import { type LocalPaths, pathProblem } from './local-paths.ts';
@@ -204,7 +210,7 @@ function stateLocation(
 ): StateLocation {
   const { seal, ...place } = settings ?? {};
   if (Object.keys(place).length === 0 && local?.stateOf !== undefined) return { ...local.stateOf(workspace), seal };
-  return placeOf(settings, { workspace, root: local?.root ?? root, source: local?.source });
+  return locateState(settings, { workspace, root: local?.root ?? root, source: local?.source });
 }
 
 function projectFrom(document: ProjectDocument, settings: Settings, context: ProjectContext): ProjectConfig {

@@ -13,7 +13,7 @@ import type { Marks, StateMark } from '../state/marks.ts';
 import type { StateSession } from '../state/session.ts';
 import { LostState, RECOVER } from '../state/state-errors.ts';
 import { backendOf } from '../state/state-location.ts';
-import type { StateElsewhere, StateStore } from '../state/store.ts';
+import type { FoundState, StateStore } from '../state/store.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { RunContext } from './run-context.ts';
 
@@ -33,12 +33,12 @@ interface NewState {
  */
 export async function refuseSecondState(
   newState: NewState,
-  { marks, elsewhere }: { readonly marks: Marks | undefined; readonly elsewhere?: StateStore['elsewhere'] },
+  { marks, findOther }: { readonly marks: Marks | undefined; readonly findOther?: StateStore['findOther'] },
 ): Promise<void> {
   const { project, workspace, store } = newState;
   const marked = (await marks?.of(workspace.workspaceId)) ?? [];
   const files = marked.map((mark) => mark.path).filter((each) => path.isAbsolute(each));
-  const defaultPath = local.place({}, { workspace: workspace.name, root: project.localRoot ?? project.root }).path;
+  const defaultPath = local.locate({}, { workspace: workspace.name, root: project.localRoot ?? project.root }).path;
   const ownFile = backendOf(workspace.state).fileOf?.(workspace.state);
   const search = { path: ownFile, workspaceId: workspace.workspaceId, name: path.basename(defaultPath) };
   const found = await findOtherState({
@@ -54,7 +54,7 @@ export async function refuseSecondState(
   if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
   const fileElsewhere = await findOtherState({ ...search, others: files, folders: [] });
   if (fileElsewhere !== undefined) throw otherFileError(fileElsewhere, newState);
-  const stateElsewhere = await elsewhere?.(workspace.workspaceId);
+  const stateElsewhere = await findOther?.(workspace.workspaceId);
   if (stateElsewhere !== undefined)
     throw otherStateError({ ...stateElsewhere, from: shellWord(stateElsewhere.from) }, newState);
   const [lost] = marked.toSorted((a, b) => b.serial - a.serial);
@@ -68,7 +68,7 @@ function otherFileError({ path: file, records }: OtherState, newState: NewState)
   return otherStateError({ location: shown, from: shown, records }, newState);
 }
 
-function otherStateError({ location: shown, from, records }: StateElsewhere, newState: NewState): UserError {
+function otherStateError({ location: shown, from, records }: FoundState, newState: NewState): UserError {
   const { workspace, store } = newState;
   const contents = records === undefined ? 'which cannot be read,' : `with ${countOf(records)},`;
   return new UserError(
@@ -136,7 +136,7 @@ export async function checkStateInCi({ project, workspace, selection, context }:
   const backend = backendOf(workspace.state);
   const file = backend.fileOf?.(workspace.state);
   if (file === undefined) return;
-  const location = backend.locationOf(workspace.state, project.root);
+  const location = backend.describe(workspace.state, project.root);
   const tracking = await trackingOf(file, { env, cwd: project.root });
   if (tracking === 'untracked' && !existsSync(file)) {
     // A platform on this machine is for trials.

@@ -9,12 +9,12 @@ import type { ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import type { StoreUser } from '../state/backends/backend.ts';
 import { newSalt } from '../state/fingerprint.ts';
 import type { LockHolder } from '../state/lock-info.ts';
-import { readRescue, recordOutcomes, rescuesOf } from '../state/rescue.ts';
+import { findRescues, readRescue, recordOutcomes } from '../state/rescue.ts';
 import { Seal } from '../state/seal.ts';
 import { inSession, readState, type SessionOptions, type StateSession } from '../state/session.ts';
 import type { FreshState, State } from '../state/state.ts';
-import { backendOf, createStore, placeOf, type StateLocation, searchAt } from '../state/state-location.ts';
-import type { LockRequest, StateElsewhere, StateStore } from '../state/store.ts';
+import { backendOf, createStore, locateState, type StateLocation, searchAt } from '../state/state-location.ts';
+import type { FoundState, LockRequest, StateStore } from '../state/store.ts';
 import { Redactor } from '../values/redactor.ts';
 import { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
@@ -157,17 +157,17 @@ export class StateAccess {
 
   /**
    * Reads the state without a lock and without logging its warnings, which `warnOfState` does later.
-   * @param until cancels the read.
+   * @param@param signal cancels the read.
    */
-  async stateWithoutWarnings(fresh = freshState(), until?: AbortSignal): Promise<State> {
+  async stateWithoutWarnings(fresh = freshState(), signal?: AbortSignal): Promise<State> {
     const { workspaceId } = this.workspace;
     let older: string | undefined;
     this.holder = undefined;
     const state = await readState(this.store, {
       workspaceId,
       fresh,
-      until,
-      beginning: () => this.refuseSecond(),
+      signal,
+      onMissing: () => this.refuseSecond(),
       onOlder: ({ message, hint }: UserError) => {
         older = hint === undefined ? message : `${message}. ${hint}`;
       },
@@ -177,9 +177,9 @@ export class StateAccess {
     });
     this.#isWarned &&= older === this.#olderWarning;
     this.#olderWarning = older;
-    const [rescue] = await rescuesOf(this.#root, state.lineage);
+    const [rescue] = await findRescues(this.#root, state.lineage);
     this.#rescueWarning =
-      rescue && `${rescue.shown} holds ids that are not in the state yet: the next run that writes records them`;
+      rescue && `${rescue.relativePath} holds ids that are not in the state yet: the next run that writes records them`;
     return state;
   }
 
@@ -199,13 +199,13 @@ export class StateAccess {
   refuseSecond(): Promise<void> {
     return refuseSecondState(this, {
       marks: marksOf(this.context, this.workspace.baseUrl),
-      elsewhere: (workspaceId) => this.#findElsewhere(workspaceId),
+      findOther: (workspaceId) => this.#findElsewhere(workspaceId),
     });
   }
 
   /** Finds a state of the workspace under another name, or at the location that it had before the settings changed. */
-  async #findElsewhere(workspaceId: string): Promise<StateElsewhere | undefined> {
-    const inStore = await this.store.elsewhere?.(workspaceId);
+  async #findElsewhere(workspaceId: string): Promise<FoundState | undefined> {
+    const inStore = await this.store.findOther?.(workspaceId);
     if (inStore !== undefined) return inStore;
     for (const location of await this.#otherLocations()) {
       try {
@@ -213,7 +213,7 @@ export class StateAccess {
         if (found !== undefined) return found;
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
-        const shown = backendOf(location).locationOf(location, this.#root);
+        const shown = backendOf(location).describe(location, this.#root);
         this.context.log.warn(`cannot check whether a state of this workspace is near ${shown}: ${error.message}`);
       }
     }
@@ -228,7 +228,7 @@ export class StateAccess {
     const hasOrigin = source !== undefined || (await this.git?.('remote', 'get-url', 'origin'))?.code === 0;
     const locations = [
       local?.stateOf?.(workspace),
-      hasOrigin ? placeOf({ backend: 'git' }, { workspace, root: this.#root, source }) : undefined,
+      hasOrigin ? locateState({ backend: 'git' }, { workspace, root: this.#root, source }) : undefined,
     ];
     return locations.filter((each) => each !== undefined).filter(({ backend }) => backend !== state.backend);
   }
@@ -239,8 +239,8 @@ export class StateAccess {
     const { fresh = options.fresh, isLost = false, store = this.store } = change;
     const { log } = this.context;
     await recordRescues(this.#root, store, { session: options, log });
-    const beginning = isLost ? undefined : options.beginning;
-    return inSession(store, { ...options, fresh, beginning }, work);
+    const onMissing = isLost ? undefined : options.onMissing;
+    return inSession(store, { ...options, fresh, onMissing }, work);
   }
 
   sessionOptions(operation: string, { lockTimeout, allowOlderState = false }: LockOptions): SessionOptions {
@@ -250,7 +250,7 @@ export class StateAccess {
       ...(allowOlderState && { allowOlder: (warning: string) => log.warn(warning) }),
       workspaceId: this.workspace.workspaceId,
       fresh: freshState(),
-      beginning: () => this.refuseSecond(),
+      onMissing: () => this.refuseSecond(),
       version: VERSION,
       now,
     };
@@ -295,17 +295,19 @@ async function recordRescues(
   store: StateStore,
   { session: options, log }: { session: SessionOptions; log: RunContext['log'] },
 ): Promise<void> {
-  if ((await rescuesOf(root)).length === 0) return;
+  if ((await findRescues(root)).length === 0) return;
   const { document } = await store.read();
-  const waiting = document === undefined ? [] : await rescuesOf(root, document.lineage);
+  const waiting = document === undefined ? [] : await findRescues(root, document.lineage);
   if (waiting.length === 0) return;
   await inSession(store, forRescue(options), async (session) => {
     for (const rescue of waiting) {
       const records = await recordOutcomes(session, rescue, store);
       await rm(rescue.file, { force: true });
-      if (records.length > 0) log.info(`recorded from ${rescue.shown}: ${records.join(', ')}`);
+      if (records.length > 0) log.info(`recorded from ${rescue.relativePath}: ${records.join(', ')}`);
       if (rescue.damaged > 0)
-        log.warn(`${rescue.damaged} damaged lines of ${rescue.shown} were lost: plan again to find unknown creates`);
+        log.warn(
+          `${rescue.damaged} damaged lines of ${rescue.relativePath} were lost: plan again to find unknown creates`,
+        );
     }
   });
 }

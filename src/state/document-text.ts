@@ -15,7 +15,7 @@ import {
 import { LostState, MovedState, movedMark } from './state-errors.ts';
 
 /** The maximum size of a state in bytes. The maximum length of a string in Node is only slightly higher. */
-export const LARGEST = 512_000_000;
+export const MAX_STATE_BYTES = 512_000_000;
 
 /* The text around the digest, which is the last key of the document. No JSON string contains it, because it has line breaks. */
 const BEFORE_DIGEST = ',\n  "write_digest": ';
@@ -47,8 +47,8 @@ function isAsWritten(bytes: Uint8Array): boolean {
 }
 
 function refuseTooLarge(bytes: number): void {
-  if (bytes <= LARGEST) return;
-  throw new UserError(`the state is larger than ${LARGEST / 1_000_000} MB`, {
+  if (bytes <= MAX_STATE_BYTES) return;
+  throw new UserError(`the state is larger than ${MAX_STATE_BYTES / 1_000_000} MB`, {
     hint: 'Divide the workspace: release some of its resources, and import them in another project.',
   });
 }
@@ -93,7 +93,7 @@ export function parseState(bytes: Uint8Array, name: string, hint: Advice): Store
 }
 
 /** Returns a `parseState` for repeated reads: it does not parse the same bytes twice in a row. */
-export function parserWithMemory(): typeof parseState {
+export function createCachingParser(): typeof parseState {
   let last: { readonly digest: string; readonly document: StoredDocument } | undefined;
   return (bytes, name, hint) => {
     const digest = hash('sha256', bytes);
@@ -140,7 +140,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
       { hint: 'Upgrade voxform.' },
     );
   }
-  const misplaced = misplacedKey(text);
+  const misplaced = findMisplacedKey(text);
   if (misplaced !== undefined) {
     throw new LostState(`the state ${name} is damaged: ${describeKey(misplaced)}`, {
       hint: advice`If you edited it, fix or undo that edit. Otherwise: ${hint}`,
@@ -180,7 +180,7 @@ interface MisplacedKey {
  * Returns the first key that its object has twice, or that is `__proto__` in the outer `ENTRY_LEVELS` levels. The text must be valid JSON.
  * Reading a state takes a quarter longer with this check.
  */
-export function misplacedKey(text: string): MisplacedKey | undefined {
+export function findMisplacedKey(text: string): MisplacedKey | undefined {
   /** The keys of each open object so far; undefined for an array. */
   const open: (Set<string> | undefined)[] = [];
   let isKeyNext = false;

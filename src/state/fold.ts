@@ -63,7 +63,7 @@ export class FoldedState implements State {
   }
 
   /** Must be called after a document with all events so far was written with this serial. */
-  committed(serial: number): void {
+  setSerial(serial: number): void {
     this.#serial = serial;
   }
 

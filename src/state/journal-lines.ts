@@ -44,7 +44,7 @@ export function parseJournal(bytes: Buffer, path: string): JournalContent {
 }
 
 /** Returns all valid entries, and skips everything else. Never throws. */
-export function wholeEntries(bytes: Buffer): StoredEntry[] {
+export function validEntries(bytes: Buffer): StoredEntry[] {
   const entries: StoredEntry[] = [];
   for (let start = 0; start < bytes.length; ) {
     const newline = bytes.indexOf(0x0a, start);

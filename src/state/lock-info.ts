@@ -27,7 +27,7 @@ export type LockInfo = Immutable<z.infer<ReturnType<typeof lockInfo>>>;
 
 export interface LockHolder extends LockInfo {
   /** Seconds since its last heartbeat; undefined if unknown. */
-  readonly silentSeconds: number | undefined;
+  readonly secondsSinceHeartbeat: number | undefined;
 }
 
 /** The process that takes locks. */
@@ -61,22 +61,23 @@ export function lockFor(
 }
 
 /** Formats a duration for messages about locks, e.g. `40 s` or `12 min`. */
-export function spanText(seconds: number): string {
+export function formatDuration(seconds: number): string {
   return seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
 }
 
 /** Describes a holder for messages. */
-export function describedHolder(holder: LockInfo & { readonly silentSeconds?: number | undefined }): string {
-  const { who, pid, job, since, operation, id, silentSeconds } = holder;
+export function describeHolder(holder: LockInfo & { readonly secondsSinceHeartbeat?: number | undefined }): string {
+  const { who, pid, job, since, operation, id, secondsSinceHeartbeat } = holder;
   const process = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
   const start = since === '' ? '' : ` since ${since}`;
-  const heartbeat = silentSeconds === undefined ? '' : `, last seen ${spanText(silentSeconds)} ago`;
+  const heartbeat =
+    secondsSinceHeartbeat === undefined ? '' : `, last seen ${formatDuration(secondsSinceHeartbeat)} ago`;
   return `${who}${process}${start} for ${operation}, lock ${id}${heartbeat}`;
 }
 
 /** @param takeover a sentence about when other runs may take over the lock; starts with a space. */
 export function heldBy(holder: LockHolder, location: string, takeover = ''): UserError {
-  return new UserError(`the state ${location} is locked by ${describedHolder(holder)}`, {
+  return new UserError(`the state ${location} is locked by ${describeHolder(holder)}`, {
     hint: `Wait for it with --lock-timeout 5m.${takeover}`,
     next: [{ action: 'unlock', id: holder.id }],
   });
@@ -96,11 +97,14 @@ const MIN_ID_LENGTH = 8;
 export function lockWithId<Lock extends LockInfo>(
   id: string,
   holder: Lock | undefined,
-  { location, silentSeconds }: { readonly location: string; readonly silentSeconds?: number | undefined },
+  {
+    location,
+    secondsSinceHeartbeat,
+  }: { readonly location: string; readonly secondsSinceHeartbeat?: number | undefined },
 ): Lock {
   if (holder === undefined) throw new UserError(`the state ${location} is not locked`);
   if (id === holder.id || (id.length >= MIN_ID_LENGTH && holder.id.startsWith(id))) return holder;
   throw new UserError(`the lock of ${location} has the id ${holder.id}, not ${id}`, {
-    hint: `It is held by ${describedHolder({ ...holder, silentSeconds })}.`,
+    hint: `It is held by ${describeHolder({ ...holder, secondsSinceHeartbeat })}.`,
   });
 }

@@ -8,10 +8,10 @@ import { orphanOf, type ResourceEntry, type StateDocument } from './state-docume
 import { LostState } from './state-errors.ts';
 import type { StateBackup, StateStore } from './store.ts';
 
-interface Pushed {
+interface PushResult {
   readonly serial: number;
   /** Records that were missing from the document; they are orphans now. */
-  readonly kept: readonly HeldId[];
+  readonly orphaned: readonly HeldId[];
   /** Unknown creates of a damaged state that were missing from the document; they were added. */
   readonly unknown: readonly string[];
   /** The new location of a damaged state. */
@@ -23,7 +23,7 @@ interface Pushed {
  * @returns undefined if the state was already the same.
  * @throws UserError if the document belongs to another workspace, contradicts itself, or is older than the state.
  */
-export async function pushState(store: StateStore, options: PushOptions): Promise<Pushed | undefined> {
+export async function pushState(store: StateStore, options: PushOptions): Promise<PushResult | undefined> {
   const { document, force, session } = options;
   if (document.workspace_id !== session.workspaceId) {
     throw new UserError(
@@ -39,31 +39,31 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
   }
   const lost = await quarantineDamaged(store, options);
   // Merges the journal of a dead run first, so that the backup includes it.
-  const { beginning, ...rest } = session;
+  const { onMissing, ...rest } = session;
   await (
     await openSession(store, {
       allowOlder: () => undefined,
       ...rest,
       lock: { ...session.lock, isStep: true },
-      ...(!force && { beginning: () => restoring(beginning) }),
+      ...(!force && { onMissing: () => allowLost(onMissing) }),
     })
   ).close();
   return withLease(store, session.lock, async (lease) => {
     const { document: current, newer } = await lease.read();
     if (current !== undefined && !force) {
       const known = session.allowOlder === undefined ? newer?.serial : undefined;
-      refuseStepBack(document, { ...current, serial: known ?? current.serial });
+      refuseOlder(document, { ...current, serial: known ?? current.serial });
     }
     if (newer === undefined && jsonEqual({ ...document, serial: current?.serial, write: current?.write }, current))
       return undefined;
-    const kept = lost?.ids ?? (current === undefined || force ? [] : retainedFrom(current, options));
+    const orphaned = lost?.ids ?? (current === undefined || force ? [] : missingRecords(current, options));
     const serial = Math.max(document.serial, current?.serial ?? 0, newer?.serial ?? 0) + 1;
     const since = session.now().toISOString();
     const managed = new Set(Object.entries(document.resources).map(([address, { id }]) => idKey(kindOf(address), id)));
     const orphans = [
       // A managed record must not be an orphan.
       ...document.orphans.filter(({ kind, id }) => !managed.has(idKey(kind, id))),
-      ...kept.map((held) => orphanOf(held.address, { reason: 'removed', since, ...held })),
+      ...orphaned.map((held) => orphanOf(held.address, { reason: 'removed', since, ...held })),
     ];
     const pending = { ...lost?.pending, ...document.pending };
     const next = { ...document, orphans, pending, serial, voxform_version: session.version };
@@ -74,7 +74,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     const unknown = Object.keys(lost?.pending ?? {});
     return {
       serial: later === undefined ? serial : later + 1,
-      kept,
+      orphaned,
       unknown,
       quarantined: lost?.quarantined,
     };
@@ -85,7 +85,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
  * Returns the records of the current state that are missing from the document.
  * @throws UserError if the document drops an unknown create, which could then be sent a second time.
  */
-function retainedFrom(current: StateDocument, options: PushOptions): readonly HeldId[] {
+function missingRecords(current: StateDocument, options: PushOptions): readonly HeldId[] {
   const { ids, pending } = dropped(current, options);
   const [first] = pending;
   if (first !== undefined) {
@@ -100,16 +100,16 @@ function retainedFrom(current: StateDocument, options: PushOptions): readonly He
   return ids;
 }
 
-/** Calls `beginning`, but ignores a lost state: a push may restore it. */
-async function restoring(beginning: SessionOptions['beginning']): Promise<void> {
+/** Calls `onMissing`, but ignores a lost state: a push may restore it. */
+async function allowLost(onMissing: SessionOptions['onMissing']): Promise<void> {
   try {
-    await beginning?.();
+    await onMissing?.();
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
   }
 }
 
-function refuseStepBack(document: StateDocument, current: StateDocument): void {
+function refuseOlder(document: StateDocument, current: StateDocument): void {
   const hint = advice`Compare them first: ${command('state pull')}. To push the document anyway: --force`;
   if (document.lineage !== current.lineage) {
     throw new UserError('the document has another lineage: it is a different state, not an older one', {

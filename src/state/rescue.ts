@@ -7,7 +7,7 @@ import { idKey, kindOf } from '../manifests/resource.ts';
 import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
-import { type JournalEntry, journalLine, type StoredEntry, wholeEntries } from './journal-lines.ts';
+import { type JournalEntry, journalLine, type StoredEntry, validEntries } from './journal-lines.ts';
 import type { Seal } from './seal.ts';
 import type { StateSession } from './session.ts';
 import type { State } from './state.ts';
@@ -42,7 +42,7 @@ export async function writeRescue(
   const known = ids.length === 0 ? '' : `: ${ids.join(', ')}`;
   const file = path.join('.voxform', 'rescue', `${run}.jsonl`);
   try {
-    const sealed = await Promise.all(outcomes.map((entry) => seal.sealedEntry(entry)));
+    const sealed = await Promise.all(outcomes.map((entry) => seal.encryptEntry(entry)));
     await writePrivate(path.join(root, file), sealed.map(journalLine).join(''));
   } catch (error) {
     const reason = errorMessage(error);
@@ -80,11 +80,11 @@ interface Rescue {
 
 interface WaitingRescue extends Rescue {
   /** Path relative to the project. */
-  readonly shown: string;
+  readonly relativePath: string;
 }
 
 /** Returns the rescue files of the project; with a lineage, only those of that state. */
-export async function rescuesOf(root: string, lineage?: string): Promise<WaitingRescue[]> {
+export async function findRescues(root: string, lineage?: string): Promise<WaitingRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
   const names = (await readdir(folder).catch((): string[] => [])).filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
@@ -94,7 +94,9 @@ export async function rescuesOf(root: string, lineage?: string): Promise<Waiting
       const bytes = await readFile(file).catch((error: unknown) => {
         if (errorCode(error) !== 'ENOENT') throw unreadable(file, error);
       });
-      return bytes === undefined ? [] : [{ ...rescueOf(file, bytes), shown: path.join('.voxform', 'rescue', name) }];
+      return bytes === undefined
+        ? []
+        : [{ ...rescueOf(file, bytes), relativePath: path.join('.voxform', 'rescue', name) }];
     }),
   );
   const isOurs = ({ entries }: Rescue): boolean => entries.some((entry) => entry.lineage === lineage);
@@ -110,7 +112,7 @@ export async function readRescue(file: string): Promise<Rescue> {
 }
 
 function rescueOf(file: string, bytes: Buffer): Rescue {
-  const entries = wholeEntries(bytes);
+  const entries = validEntries(bytes);
   const lines = bytes
     .toString('latin1')
     .split('\n')

@@ -154,13 +154,13 @@ function withinBound(resources: RunResources): RunResources {
 }
 
 /** Returns the run id of a line; empty if the line cannot be parsed. */
-export function runOf(line: string): string {
+export function runIdOf(line: string): string {
   const value = parsedJson(line);
   return isObject(value) && typeof value.run === 'string' ? value.run : '';
 }
 
 /** Returns the runs, oldest first. Skips lines that cannot be parsed. */
-export function runsIn(lines: Iterable<string>): RunRecord[] {
+export function parseRuns(lines: Iterable<string>): RunRecord[] {
   const runs = new Map<string, RunRecord>();
   for (const line of lines) {
     const value = parsedJson(line);

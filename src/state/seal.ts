@@ -4,7 +4,7 @@ import { advice, command, UserError } from '../problems/user-error.ts';
 import { lazyStrictObject } from '../values/described.ts';
 import { isObject, parsedJson } from '../values/json.ts';
 import { revealed, secretSetting } from './backends/settings.ts';
-import { LARGEST, parseState, stateBytes } from './document-text.ts';
+import { MAX_STATE_BYTES, parseState, stateBytes } from './document-text.ts';
 import { type JournalEntry, parseEvent, type StoredEntry } from './journal-lines.ts';
 import {
   isSealed,
@@ -45,7 +45,7 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** The decrypted documents. A loop reads the same document many times. */
-const opened = new WeakMap<SealedDocument, Promise<StateDocument>>();
+const decrypted = new WeakMap<SealedDocument, Promise<StateDocument>>();
 
 /**
  * Encrypts a state before it leaves this process, and decrypts it. Documents are age files. Lines are encrypted with a key that their
@@ -70,7 +70,7 @@ export class Seal {
   }
 
   /** Returns the document in its stored form. */
-  async sealed(document: StateDocument): Promise<StoredDocument> {
+  async encrypt(document: StateDocument): Promise<StoredDocument> {
     if (this.#isOff) return document;
     const { lineage, serial, workspace_id, write, voxform_version } = document;
     const { recipients } = this.#required();
@@ -79,7 +79,7 @@ export class Seal {
       format_version: SEALED_FORMAT_VERSION,
       ...envelope,
       // Compression reduces the size to a tenth. Encrypted text can no longer be compressed, e.g. by Git.
-      sealed: await this.file(zlib().gzipSync(stateBytes(document), { level: 1 })),
+      sealed: await this.encryptFile(zlib().gzipSync(stateBytes(document), { level: 1 })),
     };
   }
 
@@ -88,7 +88,7 @@ export class Seal {
    * @param location of the state, for messages.
    * @throws UserError if its form contradicts the settings, or the identity cannot decrypt it.
    */
-  opened(document: StoredDocument, location: string): Promise<StateDocument> | StateDocument {
+  decrypt(document: StoredDocument, location: string): Promise<StateDocument> | StateDocument {
     if (!isSealed(document)) {
       if (this.#isOff || this.#converts) return document;
       throw new UserError(`the state ${location} is not sealed, but state.seal is set`, {
@@ -103,29 +103,29 @@ export class Seal {
         },
       );
     }
-    const known = opened.get(document) ?? this.#open(document, location);
-    opened.set(document, known);
-    known.catch(() => opened.delete(document));
+    const known = decrypted.get(document) ?? this.#decryptDocument(document, location);
+    decrypted.set(document, known);
+    known.catch(() => decrypted.delete(document));
     return known;
   }
 
   /** Returns the document of a backup, which may be in plain text although the settings require a sealed state. */
-  openedCopy(document: StoredDocument, source: string): Promise<StateDocument> | StateDocument {
-    return isSealed(document) ? this.opened(document, source) : document;
+  decryptCopy(document: StoredDocument, source: string): Promise<StateDocument> | StateDocument {
+    return isSealed(document) ? this.decrypt(document, source) : document;
   }
 
   /** Encrypts the content to an age file in ASCII armor. Returns it as text if the state is in plain text. */
-  async file(content: string | Uint8Array): Promise<string> {
+  async encryptFile(content: string | Uint8Array): Promise<string> {
     const bytes = Buffer.from(content);
     return this.#isOff ? bytes.toString() : armored(await this.#encrypt(bytes));
   }
 
   /** Returns the content of a file. Decrypts an age file in ASCII armor. */
-  async openedFile(bytes: Buffer, name: string): Promise<Buffer> {
+  async decryptFile(bytes: Buffer, name: string): Promise<Buffer> {
     return isAgeFile(bytes) ? this.#decrypt(unarmored(bytes.toString('latin1')), name) : bytes;
   }
 
-  async #open(document: SealedDocument, location: string): Promise<StateDocument> {
+  async #decryptDocument(document: SealedDocument, location: string): Promise<StateDocument> {
     const content = await this.#decrypt(unarmored(document.sealed), `the state ${location}`, document.recipients);
     const bytes = decompressed(content, location);
     const inside = parseState(bytes, location, '');
@@ -140,17 +140,17 @@ export class Seal {
     return inside;
   }
 
-  async sealedEntry(entry: JournalEntry): Promise<StoredEntry> {
+  async encryptEntry(entry: JournalEntry): Promise<StoredEntry> {
     if (this.#isOff) return entry;
     const { event, ...position } = entry;
-    return { ...position, sealed: await this.sealedText(JSON.stringify(event), positionText(position)) };
+    return { ...position, sealed: await this.encryptText(JSON.stringify(event), positionText(position)) };
   }
 
-  async openedEntry(entry: StoredEntry, location: string): Promise<JournalEntry> {
+  async decryptEntry(entry: StoredEntry, location: string): Promise<JournalEntry> {
     if (!('sealed' in entry)) return entry;
     const { sealed, ...position } = entry;
     try {
-      return { ...position, event: parseEvent(await this.openedText(sealed, positionText(position))) };
+      return { ...position, event: parseEvent(await this.decryptText(sealed, positionText(position))) };
     } catch (error) {
       if (error instanceof UserError) throw error;
       throw new LostState(`the journal of the state ${location} is damaged: an entry cannot be decrypted`, {
@@ -161,7 +161,7 @@ export class Seal {
   }
 
   /** @param position of the text, which is needed to decrypt it, so that a line cannot be moved. */
-  async sealedText(text: string, position: string): Promise<string> {
+  async encryptText(text: string, position: string): Promise<string> {
     if (this.#isOff) return text;
     this.#lineKey ??= this.#newLineKey();
     const lineKey = await this.#lineKey;
@@ -174,7 +174,7 @@ export class Seal {
   }
 
   /** @throws if the text was changed, or was encrypted with another position. */
-  async openedText(sealed: string, position: string): Promise<string> {
+  async decryptText(sealed: string, position: string): Promise<string> {
     const [wrapped = '', text = ''] = sealed.split('.');
     const known =
       this.#lineKeys.get(wrapped) ?? this.#decrypt(Buffer.from(wrapped, 'base64'), 'its journal and history');
@@ -240,13 +240,13 @@ export function fileKey({ identity }: SealSettings): Buffer | undefined {
 }
 
 /** Returns a line of the history in its stored form. @param run the id of its run, which stays readable. */
-export async function sealedLine(line: string, run: string, seal: Seal = noSeal): Promise<string> {
-  const sealed = await seal.sealedText(line, run);
+export async function encryptLine(line: string, run: string, seal: Seal = noSeal): Promise<string> {
+  const sealed = await seal.encryptText(line, run);
   return sealed === line ? line : JSON.stringify({ run, sealed });
 }
 
 /** Decrypts the lines of a history. Skips damaged ones. @throws UserError if the identity is not set. */
-export async function openedLines(lines: readonly string[], seal: Seal): Promise<string[]> {
+export async function decryptLines(lines: readonly string[], seal: Seal): Promise<string[]> {
   const opened: string[] = [];
   for (const line of lines) {
     if (line === '') continue;
@@ -254,7 +254,7 @@ export async function openedLines(lines: readonly string[], seal: Seal): Promise
     if (!isObject(value) || typeof value.sealed !== 'string') opened.push(line);
     else {
       try {
-        opened.push(await seal.openedText(value.sealed, String(value.run)));
+        opened.push(await seal.decryptText(value.sealed, String(value.run)));
       } catch (error) {
         if (error instanceof UserError) throw error;
       }
@@ -274,7 +274,7 @@ function zlib() {
 /** @throws LostState if the content cannot be decompressed. */
 function decompressed(content: Buffer, location: string): Buffer {
   try {
-    return zlib().gunzipSync(content, { maxOutputLength: LARGEST });
+    return zlib().gunzipSync(content, { maxOutputLength: MAX_STATE_BYTES });
   } catch (cause) {
     throw new LostState(`the state ${location} is damaged: its sealed content cannot be decompressed`, {
       hint: 'Restore it from a backup.',

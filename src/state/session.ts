@@ -17,7 +17,7 @@ export interface SessionOptions {
   /** Used if there is no state yet. */
   readonly fresh: FreshState;
   /** Called if there is no state yet. Throws if none may be created. */
-  readonly beginning?: (() => Promise<void>) | undefined;
+  readonly onMissing?: (() => Promise<void>) | undefined;
   /** Version of voxform, for the document. */
   readonly version: string;
   now(): Date;
@@ -25,11 +25,11 @@ export interface SessionOptions {
   readonly allowOlder?: ((warning: string) => void) | undefined;
 }
 
-interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'beginning'> {
+interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'onMissing'> {
   /** Called for a state that is older than the last known one. */
   readonly onOlder?: ((older: UserError) => void) | undefined;
   /** Aborts the read. */
-  readonly until?: AbortSignal | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** Called if another run holds the lock. */
   readonly onHolder?: ((holder: LockHolder) => void) | undefined;
 }
@@ -40,12 +40,12 @@ interface StateReading extends Pick<SessionOptions, 'workspaceId' | 'fresh' | 'b
  */
 export async function readState(
   store: StateStore,
-  { workspaceId, fresh, until, beginning, onOlder, onHolder }: StateReading,
+  { workspaceId, fresh, signal, onMissing, onOlder, onHolder }: StateReading,
 ): Promise<State> {
-  const stored = await store.read(until);
+  const stored = await store.read(signal);
   if (stored.holder !== undefined) onHolder?.(stored.holder);
   checkWorkspace(stored, workspaceId, store);
-  if (stored.document === undefined) await beginning?.();
+  if (stored.document === undefined) await onMissing?.();
   const older = olderIn(stored, store.location);
   if (older !== undefined) onOlder?.(older);
   return fold(stored.document ?? emptyDocument(fresh, workspaceId, ''), stored.journal);
@@ -61,7 +61,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
   try {
     const stored = await lease.read();
     checkWorkspace(stored, options.workspaceId, store);
-    if (stored.document === undefined) await options.beginning?.();
+    if (stored.document === undefined) await options.onMissing?.();
     admitOlder(stored, store.location, options.allowOlder);
     const document = stored.document ?? emptyDocument(options.fresh, options.workspaceId, options.version);
     const state = fold(document, stored.journal);
@@ -71,7 +71,7 @@ export async function openSession(store: StateStore, options: SessionOptions): P
     if (stored.journal.length === 0) return new StateSession(lease, state, { ...options, isNew, next });
     const died = await deadRunOf(store, lease, stored);
     await lease.commit(documentOf(state, next, options.version), state.serial, died);
-    state.committed(next);
+    state.setSerial(next);
     return new StateSession(lease, state, { ...options, isNew, next: next + 1 });
   } catch (error) {
     const outcome = endingAfter(error, { signal: options.lock.signal, changed: false });
@@ -189,7 +189,7 @@ export class StateSession {
     await this.#tail;
     const { next, version } = this.#options;
     const unreadable = await this.#lease.convert(documentOf(this.#state, next, version), this.#state.serial);
-    this.#state.committed(next);
+    this.#state.setSerial(next);
     return unreadable;
   }
 
@@ -237,7 +237,7 @@ export class StateSession {
       const resources = this.#recorded;
       const outcome = { ...(resources.length > 0 && { resources }), ...this.#outcome };
       await this.#lease.release({ commit, outcome });
-      if (mustWrite) this.#state.committed(next);
+      if (mustWrite) this.#state.setSerial(next);
     } catch (error) {
       this.#failure ??= { error };
       throw error;

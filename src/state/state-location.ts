@@ -14,7 +14,7 @@ export type StateLocation = {
     readonly backend: Name;
     /** Absent for a state in plain text. */
     readonly seal?: SealSettings | undefined;
-  } & ReturnType<(typeof backends)[Name]['place']>;
+  } & ReturnType<(typeof backends)[Name]['locate']>;
 }[BackendName];
 
 const [first = 'local', ...others] = Object.keys(backends) as BackendName[];
@@ -47,11 +47,11 @@ export interface StateSettings {
 }
 
 /** @param settings were checked by `stateSchema`; absent if the project file has none. */
-export function placeOf(
+export function locateState(
   { backend = first, seal, ...settings }: StateSettings | undefined = {},
   owner: StateOwner,
 ): StateLocation {
-  return { backend, seal, ...backendOf({ backend }).place(settings, owner) } as StateLocation;
+  return { backend, seal, ...backendOf({ backend }).locate(settings, owner) } as StateLocation;
 }
 
 export function isBackend(name: string): name is BackendName {
@@ -69,14 +69,14 @@ export function isSameState(a: StateLocation, b: StateLocation): boolean {
 }
 
 /** Creates the store of a location. Accesses nothing yet. */
-export function createStore(place: StateLocation, user: StoreUser): StateStore {
-  return createStateStore(backendOf(place).open(place, user), user);
+export function createStore(location: StateLocation, user: StoreUser): StateStore {
+  return createStateStore(backendOf(location).open(location, user), user);
 }
 
 /**
  * Returns a function that finds a state of a workspace in the storage of a location, under any name; undefined if it cannot be searched.
  */
-export function searchAt(place: StateLocation, user: StoreUser): StateStore['elsewhere'] {
+export function searchAt(location: StateLocation, user: StoreUser): StateStore['findOther'] {
   // With an empty name, no state is excluded from the search.
-  return createStore({ ...place, [backendOf(place).locationSetting]: '' } as StateLocation, user).elsewhere;
+  return createStore({ ...location, [backendOf(location).locationSetting]: '' } as StateLocation, user).findOther;
 }

@@ -30,14 +30,14 @@ export interface StateStore {
   /**
    * Finds another state of the workspace in the same storage, so that no second one is created. Absent if the storage cannot be searched.
    */
-  elsewhere?(workspaceId: string): Promise<StateElsewhere | undefined>;
+  findOther?(workspaceId: string): Promise<FoundState | undefined>;
   /** Returns the runs that took the lock, oldest first. The oldest ones may have been dropped. Takes no lock. */
   history(): Promise<readonly RunRecord[]>;
   /** Decrypts an entry of a rescue file. */
   opened(entry: StoredEntry): Promise<JournalEntry>;
 }
 
-export interface StateElsewhere {
+export interface FoundState {
   /** Location for messages. */
   readonly location: string;
   /** The argument for `state move --from`. */
@@ -53,7 +53,7 @@ export interface StateBackup extends Pick<State, 'resources' | 'pending' | 'orph
   /** Undefined if unknown. */
   readonly workspaceId: string | undefined;
   /** True for the current document, which stays when its damaged journal is moved away. */
-  readonly isInForce: boolean;
+  readonly isCurrent: boolean;
 }
 
 export interface StoredState {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { FleetWorkspace } from '../../src/fleet/rows/status-rows.ts';
-import { runsIn } from '../../src/state/run-history.ts';
+import { parseRuns } from '../../src/state/run-history.ts';
 import { API_KEY } from '../cli/workspace.ts';
 import { postgresServer } from '../state/backends/postgres/postgres-server.ts';
 import { TcpProxy } from '../state/backends/tcp-proxy.ts';
@@ -57,7 +57,7 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
   await fleet.until(async () => (await fleet.status(ADDRESS)) === 'in-sync');
   expect(agentsIn(fleet)).toBe(1);
   const lines = await fleet.pg.sql('SELECT line FROM voxform_fleet.history ORDER BY revision');
-  const runs = runsIn(lines.map(({ line }) => String(line)));
+  const runs = parseRuns(lines.map(({ line }) => String(line)));
   expect(JSON.stringify(runs)).toContain('"approved_by":"bob"');
   const rows = await fleet.pg.sql(
     `SELECT result, why, who, plan_id FROM voxform_fleet.runs WHERE why = 'approved' ORDER BY id DESC LIMIT 1`,

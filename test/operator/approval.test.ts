@@ -9,7 +9,7 @@ import { LastGoodManifests } from '../../src/operator/load-version.ts';
 import { Reconciler, type WatchPolicy } from '../../src/operator/reconciler.ts';
 import type { RunReport } from '../../src/operator/run-report.ts';
 import { folderSource } from '../../src/operator/source.ts';
-import { runsIn } from '../../src/state/run-history.ts';
+import { parseRuns } from '../../src/state/run-history.ts';
 import type { FreshState } from '../../src/state/state.ts';
 import { temporaryFolder } from '../cli/voxform-process.ts';
 import { API_KEY, agentManifest, projectFile } from '../cli/workspace.ts';
@@ -75,7 +75,7 @@ it('applies the approved plan and no other', async () => {
     expect(report).toMatchObject({ result: 'ok', hold: undefined, applied: [{ action: 'create' }] });
     expect(writes()).toBe(1);
     const history = await readFile(path.join(folder.root, '.voxform/test.history.jsonl'), 'utf8');
-    expect(runsIn(history.split('\n')).at(-1)).toMatchObject({
+    expect(parseRuns(history.split('\n')).at(-1)).toMatchObject({
       command: 'fleet',
       result: 'done',
       approved_by: 'ann',

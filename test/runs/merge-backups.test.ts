@@ -11,7 +11,7 @@ function backups(source: string, events: readonly JournalEvent[], workspaceId: s
   const state = fold(emptyDocument({ lineage: 'L', salt: '' }, 'W1', ''), []);
   for (const event of events) state.apply({ event, at: '2030' });
   const { resources, pending, orphans } = state;
-  return { source, workspaceId, isInForce: false, resources, pending, orphans };
+  return { source, workspaceId, isCurrent: false, resources, pending, orphans };
 }
 
 function forgotten(name: string): JournalEvent {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseEdited, parserWithMemory, parseState } from '../../src/state/document-text.ts';
+import { createCachingParser, parseEdited, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import type { StateDocument } from '../../src/state/state-document.ts';
 import { LostState } from '../../src/state/state-errors.ts';
@@ -23,7 +23,7 @@ function documentOf(count: number, prompt = 'é "\n'): StateDocument {
 }
 
 it('a parser with a memory parses bytes once, and other bytes and damaged ones anew', () => {
-  const parse = parserWithMemory();
+  const parse = createCachingParser();
   const read = (text: string) => parse(Buffer.from(text), 'x.json', '');
   const [one, two] = [stateText(documentOf(1)), stateText(documentOf(2))];
   const first = read(one);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { misplacedKey, parseState } from '../../src/state/document-text.ts';
+import { findMisplacedKey, parseState } from '../../src/state/document-text.ts';
 import { emptyDocument } from '../../src/state/fold.ts';
 import { LostState } from '../../src/state/state-errors.ts';
 import { stateText } from './temporary-state.ts';
@@ -17,7 +17,7 @@ describe('a misplaced key', () => {
     { reason: 'many', text: '{"__proto__":{}}', found: { key: '__proto__', line: 1, problem: 'reserved' } },
     { reason: 'among the recorded values', text: '{"r":{"A/a":{"x":{"__proto__":1}}}}', found: { line: 1 } },
   ])('is found: $reason', ({ text, found }) => {
-    expect(misplacedKey(text)).toMatchObject(found);
+    expect(findMisplacedKey(text)).toMatchObject(found);
   });
 
   it.each([
@@ -27,7 +27,7 @@ describe('a misplaced key', () => {
     { reason: 'names of what every object has', text: '{"constructor":1,"toString":2}' },
     { reason: 'any key in what a platform showed', text: '{"r":{"A/a":{"o":{"p":{"__proto__":1}}}}}' },
   ])('is not: $reason', ({ text }) => {
-    expect(misplacedKey(text)).toBeUndefined();
+    expect(findMisplacedKey(text)).toBeUndefined();
   });
 
   it('is never found in what JSON.stringify made, and always where a key was doubled', () => {
@@ -36,9 +36,9 @@ describe('a misplaced key', () => {
       fc.property(plain, fc.string(), fc.nat(3), (value, key, indent) => {
         fc.pre(key !== '\u0000other' && key !== '__proto__');
         const text = JSON.stringify({ a: [value], [key]: value }, null, indent);
-        expect(misplacedKey(text)).toBeUndefined();
+        expect(findMisplacedKey(text)).toBeUndefined();
         const doubled = `{${JSON.stringify(key)}: ${text}, "\\u0000other": 0, ${JSON.stringify(key)}: 1}`;
-        expect(misplacedKey(doubled)).toMatchObject({ key, problem: 'twice' });
+        expect(findMisplacedKey(doubled)).toMatchObject({ key, problem: 'twice' });
       }),
     );
   });

@@ -167,7 +167,7 @@ describe.each(all)('moving a state to %s', (name, backend) => {
     const { old } = await stateToMove();
     const before = await knownAt(old);
     const root = dirname(old);
-    const place = backend.place(await settingsOf(name, root), { workspace: 'production', root });
+    const place = backend.locate(await settingsOf(name, root), { workspace: 'production', root });
     const user = { root, host: 'here', user: 'ann', pid: process.pid, version: '0.0.0', now: session.now };
     const there = () => createStateStore(backend.open(place, user), user);
     await moveState({ from: storeAt(old), to: there(), session });

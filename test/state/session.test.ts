@@ -210,7 +210,7 @@ describe('a state session', () => {
       backups: () => Promise.resolve([]),
       lock: () => Promise.resolve(lease),
       holder: () => Promise.resolve(undefined),
-      unlock: () => Promise.resolve({ ...lease.info, silentSeconds: 0 }),
+      unlock: () => Promise.resolve({ ...lease.info, secondsSinceHeartbeat: 0 }),
       history: () => Promise.resolve([]),
       opened: () => Promise.reject(new Error('no rescue file')),
     };

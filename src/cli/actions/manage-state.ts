@@ -20,7 +20,7 @@ import { freshState, recordRescueFile } from '../../runs/state-access.ts';
 import { unknownInState } from '../../runs/versioned-record.ts';
 import { parseEdited, stateBytes } from '../../state/document-text.ts';
 import { emptyDocument, fold } from '../../state/fold.ts';
-import { describedHolder } from '../../state/lock-info.ts';
+import { describeHolder } from '../../state/lock-info.ts';
 import { moveState } from '../../state/move.ts';
 import { pushState } from '../../state/push.ts';
 import { admitOlder, withLease } from '../../state/session.ts';
@@ -31,7 +31,7 @@ import {
   backendOf,
   isBackend,
   isSameState,
-  placeOf,
+  locateState,
   type StateLocation,
   stateSchema,
 } from '../../state/state-location.ts';
@@ -76,7 +76,7 @@ export async function unlockState(context: Context, { id }: { readonly id: strin
   if (matches.length > 1) {
     throw new UserError(`${matches.length} runs begin with ${id}: ${matches.slice(0, 5).join(', ')}`);
   }
-  context.terminal.out(`Released the lock of ${describedHolder(await store.unlock(id))}.\n`);
+  context.terminal.out(`Released the lock of ${describeHolder(await store.unlock(id))}.\n`);
 }
 
 export async function moveInState(
@@ -141,7 +141,7 @@ export async function pullState(context: Context, { sealed = false }: { readonly
   admitOlder(stored, store.location, (message) => context.log.warn(message));
   const document = fold(stored.document, stored.journal).toDocument(stored.document);
   if (sealed && opened.workspace.state.seal === undefined) throw notSealable();
-  context.terminal.out(sealed ? await opened.seal.file(stateBytes(document)) : stateBytes(document).toString());
+  context.terminal.out(sealed ? await opened.seal.encryptFile(stateBytes(document)) : stateBytes(document).toString());
 }
 
 function noState({ location }: StateStore): UserError {
@@ -189,9 +189,9 @@ export async function pushStateFile(context: Context, { file, ...flags }: FileFl
       cause,
     });
   });
-  const decrypted = await opened.seal.openedFile(bytes, file);
+  const decrypted = await opened.seal.decryptFile(bytes, file);
   const parsed = parseEdited(decrypted, file, 'Use another copy. The state was not changed.');
-  const document = await opened.seal.openedCopy(parsed, file);
+  const document = await opened.seal.decryptCopy(parsed, file);
   const pushed = await pushState(opened.store, {
     document,
     forced: commandFor(`voxform state push --force ${shellWord(file)}`, opened.selection),
@@ -206,7 +206,7 @@ export async function pushStateFile(context: Context, { file, ...flags }: FileFl
           pushed.quarantined === undefined
             ? `Pushed as serial ${pushed.serial}. The old state is kept as a backup.`
             : `Pushed as serial ${pushed.serial}. The damaged state is kept in ${pushed.quarantined}.`,
-          ...pushed.kept.map(
+          ...pushed.orphaned.map(
             ({ address, id }) => `${address} (${id}) is not in ${file}: its record is on the orphan list.`,
           ),
           ...pushed.unknown.map((address) => `${address} is not in ${file}: it is still an unknown create.`),
@@ -287,7 +287,7 @@ async function locationFrom(
   const owner = { workspace: workspace.name, root: project.root };
   const isNamed = isBackend(from);
   if (!isNamed && !from.trimStart().startsWith('{'))
-    return placeOf({ backend: 'local', path: path.resolve(cwd, from) }, owner);
+    return locateState({ backend: 'local', path: path.resolve(cwd, from) }, owner);
   const { documents, problems: inText } = parseDocuments(isNamed ? `{ backend: ${from} }` : from);
   const sources = workspace.secrets.sources.map((each) =>
     each instanceof EnvironmentSource ? new EnvironmentSource(commandLineEnv) : each,
@@ -306,5 +306,5 @@ async function locationFrom(
       "Write settings as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
     );
   }
-  return placeOf(settings.data, owner);
+  return locateState(settings.data, owner);
 }

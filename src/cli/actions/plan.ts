@@ -48,7 +48,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
         return plan.document;
       });
       if (out !== undefined) {
-        const text = await opened.seal.file(jsonText(withDigest(document)));
+        const text = await opened.seal.encryptFile(jsonText(withDigest(document)));
         await writePrivateFile(context, out, text);
       }
       isDenied = denials(document.violations).length > 0;

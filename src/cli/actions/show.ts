@@ -57,7 +57,7 @@ export async function readSavedPlan(
   }
   if (isAgeFile(bytes)) {
     const opened = await openWorkspace(project(), { requireKey: false }).catch(() => undefined);
-    if (opened?.workspace.state.seal !== undefined) bytes = await opened.seal.openedFile(bytes, file);
+    if (opened?.workspace.state.seal !== undefined) bytes = await opened.seal.decryptFile(bytes, file);
   }
   return parseSavedPlan(bytes.toString(), { file, version: VERSION });
 }

@@ -18,7 +18,7 @@ export async function listWorkspaces(context: Context, { output }: JsonFlag): Pr
     selected: name === selected,
     workspace_id: workspaceId === '' ? null : workspaceId,
     base_url: baseUrl === '' ? null : baseUrl,
-    state: backendOf(state).locationOf(state, root),
+    state: backendOf(state).describe(state, root),
     api_key: apiKey.name,
     api_key_set: apiKey.isSet,
   }));

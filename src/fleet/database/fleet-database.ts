@@ -4,11 +4,11 @@ import type { PGlite, Transaction } from '@electric-sql/pglite';
 import { UserError } from '../../problems/user-error.ts';
 import { addressOf } from '../../state/backends/postgres/address.ts';
 import {
-  type AskedStatement,
   type Database,
   type DatabaseRow,
   databaseAt,
   rowsOf,
+  type StatementRequest,
   type Statements,
 } from '../../state/backends/postgres/database.ts';
 import { isMissing, problemOf } from '../../state/backends/postgres/problems.ts';
@@ -178,7 +178,7 @@ class EmbeddedDatabase implements Database {
     await this.#lock.release();
   }
 
-  async #ask(on: PGlite | Transaction, { text, values, signal }: AskedStatement): Promise<readonly DatabaseRow[]> {
+  async #ask(on: PGlite | Transaction, { text, values, signal }: StatementRequest): Promise<readonly DatabaseRow[]> {
     signal.throwIfAborted();
     try {
       if (values.length > 0) return rowsOf(await on.query<DatabaseRow>(text, [...values]));

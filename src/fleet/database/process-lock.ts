@@ -60,8 +60,8 @@ export async function lockForProcess(path: string, use: DatabaseUse): Promise<Pr
 async function take(file: LockFile, info: LockInfo, use: DatabaseUse): Promise<void> {
   for (let left = TRIES; left > 0; left--) {
     const held = await file.read();
-    const { silentSeconds = 0, isHolderDead = false } = held ?? {};
-    const isSilent = silentSeconds * 1000 >= localTiming.takeoverAfter(info);
+    const { secondsSinceHeartbeat = 0, isHolderDead = false } = held ?? {};
+    const isSilent = secondsSinceHeartbeat * 1000 >= localTiming.takeoverAfter(info);
     if (held !== undefined && !isHolderDead && !isSilent) throw new DatabaseInUse(held.info, use);
     if (await file.take(info, held?.info.id)) return;
   }

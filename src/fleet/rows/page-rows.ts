@@ -6,7 +6,7 @@ import {
   workspaceStatuses,
 } from '../../operator/workspace-status.ts';
 import { type PastRun, withResults } from '../../runs/past-runs.ts';
-import { runsIn } from '../../state/run-history.ts';
+import { parseRuns } from '../../state/run-history.ts';
 import type { StateDocument } from '../../state/state-document.ts';
 import type { MovedMark } from '../../state/state-errors.ts';
 import type { Json } from '../../values/json.ts';
@@ -265,7 +265,7 @@ export async function storedState({ ask }: FleetStatements, address: string): Pr
     isMoved: outside === null && moved !== undefined,
     outside: outside ?? (moved && { location: moved.moved_to, resources: {}, orphans: [] }),
     document: outside === null && stored !== null && stored !== moved ? (stored as StateDocument) : undefined,
-    runs: withResults(runsIn(history), holder ?? undefined),
+    runs: withResults(parseRuns(history), holder ?? undefined),
   };
 }
 

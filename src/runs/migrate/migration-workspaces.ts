@@ -35,8 +35,8 @@ export async function openMigrationWorkspaces(
     throw new UserError(`${fromName} and ${toName} are the same workspace: ${to.workspaceId} at ${to.baseUrl}`);
   }
   if (isSameState(from.state, to.state)) {
-    const { locationOf, locationSetting } = backendOf(to.state);
-    throw new UserError(`${fromName} and ${toName} have the same state, ${locationOf(to.state, project.root)}`, {
+    const { describe, locationSetting } = backendOf(to.state);
+    throw new UserError(`${fromName} and ${toName} have the same state, ${describe(to.state, project.root)}`, {
       hint: `Give each workspace its own state.${locationSetting}.`,
     });
   }

@@ -32,7 +32,7 @@ export async function recoverableState(
     if (!(error instanceof LostState)) throw error;
     refuseForeign(backups, workspaceId, opened.store);
     const empty = fold(emptyDocument(freshState(), workspaceId, VERSION), []);
-    const backup = backups.find(({ isInForce }) => isInForce);
+    const backup = backups.find(({ isCurrent }) => isCurrent);
     const { resources, pending, orphans } = backup ?? empty;
     const { lineage, salt, serial } = empty;
     return { state: { lineage, salt, serial, workspaceId, resources, pending, orphans }, loss: error };

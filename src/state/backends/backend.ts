@@ -6,8 +6,8 @@ import type { Marks } from '../marks.ts';
 import type { Seal } from '../seal.ts';
 import type { ObjectStore } from './object-store/object-store.ts';
 
-/** A backend for states. Only `index.ts` refers to it. A `Place` is the location of one workspace's state, as plain data. */
-export interface StateBackend<Settings extends object = object, Place extends object = object> {
+/** A backend for states. Only `index.ts` refers to it. A `Location` is the location of one workspace's state, as plain data. */
+export interface StateBackend<Settings extends object = object, Location extends object = object> {
   /** The schema of the settings in `state` of the project file, without `backend`. */
   settings(): z.ZodObject;
   /** Description of `backend` in the JSON Schema. */
@@ -15,24 +15,24 @@ export interface StateBackend<Settings extends object = object, Place extends ob
   /** The setting that distinguishes the states of two workspaces. */
   readonly locationSetting: string;
   /** Returns the location that the settings specify. Must not access anything. */
-  place(settings: Settings, owner: StateOwner): Place;
+  locate(settings: Settings, owner: StateOwner): Location;
   /** Returns a key that is equal for all locations of the same state. */
-  keyOf(place: Place): string;
+  keyOf(location: Location): string;
   /** Returns the location for messages. */
-  locationOf(place: Place, root: string): string;
+  describe(location: Location, root: string): string;
   /** Returns the absolute path of the state; absent if the backend does not use local files. */
-  fileOf?(place: Place): string;
+  fileOf?(location: Location): string;
   /** Returns the absolute path of a local folder that a setting names, if any. A fetched project may not choose it freely. */
-  folderOf?(place: Place): { readonly setting: string; readonly path: string } | undefined;
+  folderOf?(location: Location): { readonly setting: string; readonly path: string } | undefined;
   /** Opens the store. Must not access anything yet, and must load large packages only when the store is used. */
-  open(place: Place, user: StoreUser): ObjectStore;
+  open(location: Location, user: StoreUser): ObjectStore;
   /** Reads the settings of this machine that the store needs; absent if it needs none. Must not access the store. */
-  prepare?(place: Place, user: StoreUser): Promise<void>;
+  prepare?(location: Location, user: StoreUser): Promise<void>;
   /**
    * Returns the SQL that an administrator runs first; absent if no preparation is needed. Must not access anything.
    * @throws UserError if required settings are missing.
    */
-  setUp?(place: Place): string;
+  setUp?(location: Location): string;
 }
 
 export interface StateOwner {

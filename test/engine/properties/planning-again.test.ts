@@ -4,7 +4,7 @@ import { DecidingAhead } from '../../../src/engine/observe/decide-ahead.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import { attempt } from '../../../src/problems/attempt.ts';
-import { parserWithMemory } from '../../../src/state/document-text.ts';
+import { createCachingParser } from '../../../src/state/document-text.ts';
 import { createFingerprints } from '../../../src/state/fingerprint.ts';
 import type { State } from '../../../src/state/state.ts';
 import type { ResourceEntry } from '../../../src/state/state-document.ts';
@@ -28,7 +28,7 @@ it('makes the plan of the same manifests and state that it would make for the fi
       behaviours,
       changes,
       async (specs, behaviour, all) => {
-        await using bench = await Bench.start(behaviour, { parse: parserWithMemory() });
+        await using bench = await Bench.start(behaviour, { parse: createCachingParser() });
         const declared = specs.map((spec, index) => resource(`Agent/a-${index}`, { name: `a-${index}`, ...spec }));
         await bench.apply(declared);
         const same = async (options = {}) => {

@@ -40,7 +40,7 @@ function heldFor(seconds: number, isLong: boolean): Partial<RunReport> {
     pid: 1,
     since: '2026',
     voxform_version: '1.0.0',
-    silentSeconds: seconds % 60,
+    secondsSinceHeartbeat: seconds % 60,
   };
   return { result: 'busy', error: new StateLocked(holder, undefined), busy: { seconds, isLong }, plan: undefined };
 }

@@ -56,7 +56,7 @@ for (const [name, backend, form] of all)
     /** A store of its own each time, as another process has it. */
     function store({ workspace = 'staging', seal = sealOf(form) } = {}): StateStore {
       const user = userOf(seal);
-      return createStateStore(backend.open(backend.place(settings, { workspace, root }), user), user);
+      return createStateStore(backend.open(backend.locate(settings, { workspace, root }), user), user);
     }
 
     function userOf(seal: Seal): StoreUser {
@@ -76,12 +76,12 @@ for (const [name, backend, form] of all)
     }
 
     it('has a place for each workspace, and tells it in one way', () => {
-      const place = (workspace: string) => backend.place(settings, { workspace, root });
+      const place = (workspace: string) => backend.locate(settings, { workspace, root });
       expect(place('a')).toEqual(place('a'));
       expect(backend.keyOf(place('a'))).toBe(backend.keyOf(place('a')));
       expect(backend.keyOf(place('a'))).not.toBe(backend.keyOf(place('b')));
       expect(Object.keys(backend.settings().shape)).toContain(backend.locationSetting);
-      expect(store().location).toBe(backend.locationOf(place('staging'), root));
+      expect(store().location).toBe(backend.describe(place('staging'), root));
       expect(store().setting).toBe(`state.${backend.locationSetting}`);
     });
 
@@ -152,7 +152,7 @@ for (const [name, backend, form] of all)
       await expect(store().unlock(lost.info.id.slice(0, 7))).rejects.toThrow(UserError);
       expect(await store().unlock(lost.info.id.slice(0, 8))).toMatchObject({
         id: lost.info.id,
-        silentSeconds: expect.any(Number),
+        secondsSinceHeartbeat: expect.any(Number),
       });
       const lease = await store().lock(lockRequest());
       const error = await failureOf(lost.append(entry(1)));
@@ -222,7 +222,7 @@ for (const [name, backend, form] of all)
       await expect(store().read()).rejects.toThrow(/sealed/);
       expect((await readState(inOther(), sessionOptions())).resources.get('Agent/a1')?.id).toBe('id-a1');
       expect(await inOther().history()).toMatchObject([{ run: lease.info.id }, { result: 'done' }]);
-      const object = backend.open(backend.place(settings, { workspace: 'staging', root }), userOf(sealOf(other)));
+      const object = backend.open(backend.locate(settings, { workspace: 'staging', root }), userOf(sealOf(other)));
       const { signal } = new AbortController();
       const { state } = await object.read(signal);
       const texts = [Buffer.from(state ?? []).toString(), ...(await object.history(signal))];

@@ -35,9 +35,9 @@ export const memory: StateBackend<{ readonly name?: string | undefined }, { read
   settings: () => z.strictObject({ name: z.string().optional() }),
   description: 'Backend of the state: memory, for one process.',
   locationSetting: 'name',
-  place: ({ name }, { workspace, root }) => ({ name: name ?? `${root} ${workspace}` }),
+  locate: ({ name }, { workspace, root }) => ({ name: name ?? `${root} ${workspace}` }),
   keyOf: ({ name }) => name,
-  locationOf: ({ name }) => `memory:${name}`,
+  describe: ({ name }) => `memory:${name}`,
   open: ({ name }, user) => memoryStore(name, () => user.now()),
 };
 
@@ -56,7 +56,7 @@ export function memoryStore(
       if (shelf.isAway) await Promise.withResolvers<never>().promise;
       const { lock } = shelf.held;
       const silent = lock && Math.round((now().getTime() - Date.parse(lock.heard)) / 1000);
-      return { ...shelf.held, silentSeconds: silent };
+      return { ...shelf.held, secondsSinceHeartbeat: silent };
     },
     async write(change, held, signal) {
       const fault = shelf.fault?.();

@@ -8,7 +8,7 @@ import type { StoreUser } from '../../../src/state/backends/backend.ts';
 import { changed } from '../../../src/state/backends/object-store/change.ts';
 import { NO_CONTENT, type StoredContent } from '../../../src/state/backends/object-store/object-store.ts';
 import { createStateStore } from '../../../src/state/backends/object-store/state-store.ts';
-import { recordOutcomes, rescuesOf } from '../../../src/state/rescue.ts';
+import { findRescues, recordOutcomes } from '../../../src/state/rescue.ts';
 import { Seal } from '../../../src/state/seal.ts';
 import { openSession, readState } from '../../../src/state/session.ts';
 import { LostLock } from '../../../src/state/state-errors.ts';
@@ -73,7 +73,7 @@ describe('a remote store', () => {
     const { store, shelf } = await scene();
     const lease = await store().lock(lockRequest({ isStep: false }));
     shelf.reads = 0;
-    expect((await store().read()).holder).toMatchObject({ who: 'ann@here', silentSeconds: 0 });
+    expect((await store().read()).holder).toMatchObject({ who: 'ann@here', secondsSinceHeartbeat: 0 });
     expect(shelf.reads).toBe(1);
     await lease.release();
   });
@@ -154,7 +154,8 @@ describe('a remote store', () => {
 
       const session = await openSession(store(), recorded());
       expect([...session.state.pending.keys()]).toEqual(['Agent/a', 'Agent/b']);
-      for (const rescue of await rescuesOf(root, session.state.lineage)) await recordOutcomes(session, rescue, store());
+      for (const rescue of await findRescues(root, session.state.lineage))
+        await recordOutcomes(session, rescue, store());
       await session.close();
       const state = await readState(store(), recorded());
       expect(state.pending.size).toBe(0);
@@ -268,7 +269,7 @@ describe('a remote store', () => {
       address: 'Agent/a',
       pending: { since: '2031-01-01T00:00:00Z', recorded: {} },
     });
-    for (const rescue of await rescuesOf(root, second.state.lineage)) await recordOutcomes(second, rescue, store());
+    for (const rescue of await findRescues(root, second.state.lineage)) await recordOutcomes(second, rescue, store());
     await second.close();
     const state = await readState(store(), recorded());
     expect([...state.pending.keys()]).toEqual(['Agent/a']);

@@ -6,7 +6,7 @@ import { creating, saved, sessionOptions } from '../temporary-state.ts';
 /** Fails unless a workspace without a state finds the one that the platform's workspace has under another name. */
 export async function expectSiblingFound(storeOf: (workspace: string) => StateStore, location: string): Promise<void> {
   const fresh = storeOf('renamed');
-  expect(await fresh.elsewhere?.('W1')).toBeUndefined();
+  expect(await fresh.findOther?.('W1')).toBeUndefined();
   for (const [workspace, workspaceId] of [
     ['staging', 'W1'],
     ['other', 'W2'],
@@ -16,10 +16,10 @@ export async function expectSiblingFound(storeOf: (workspace: string) => StateSt
     await session.record(saved('a'));
     await session.close();
   }
-  expect(await fresh.elsewhere?.('W1')).toEqual({
+  expect(await fresh.findOther?.('W1')).toEqual({
     location,
     from: expect.stringMatching(/^\{ backend: .*, (key|name): "states\/staging", .*\}$/),
     records: 1,
   });
-  expect(await fresh.elsewhere?.('W3')).toBeUndefined();
+  expect(await fresh.findOther?.('W3')).toBeUndefined();
 }

@@ -8,7 +8,7 @@ export const azure: StateBackend<AzureSettings, AzureLocation> = {
   settings: azureSettings,
   description: 'Backend of the state: azure, a container of Azure Blob Storage.',
   locationSetting: 'name',
-  place: (settings, { workspace, source }) => ({
+  locate: (settings, { workspace, source }) => ({
     ...settings,
     name: withWorkspace(settings.name, workspace),
     siblings: siblingsOf(settings.name),
@@ -16,10 +16,10 @@ export const azure: StateBackend<AzureSettings, AzureLocation> = {
   }),
   keyOf: ({ account, endpoint, connection_string, container, name }) =>
     `${endpoint ?? account ?? connection_string?.name} ${container} ${name}`,
-  locationOf: ({ container, name }) => `azure://${container}/${name}`,
-  open: (place, user) =>
+  describe: ({ container, name }) => `azure://${container}/${name}`,
+  open: (location, user) =>
     createBucketStore({
-      ...{ name: 'azure', backend: azure, place, user },
+      ...{ name: 'azure', backend: azure, settings: location, user },
       async open(at, location) {
         const { openContainer } = await import('./azure-container.ts');
         return await openContainer(at, location, user);

@@ -15,8 +15,8 @@ import type { AzureLocation } from './azure-settings.ts';
 const REQUIRED_ROLE = 'The identity needs the role "Storage Blob Data Contributor" on the container.';
 
 /** @throws UserError if the settings or the credentials are incomplete. */
-export async function openContainer(place: AzureLocation, location: string, user: StoreUser): Promise<Bucket> {
-  const { connection_string: connectionString, sas_token: sasToken, container, isFetched } = place;
+export async function openContainer(settings: AzureLocation, location: string, user: StoreUser): Promise<Bucket> {
+  const { connection_string: connectionString, sas_token: sasToken, container, isFetched } = settings;
   const { AnonymousCredential, ContainerClient } = await import('@azure/storage-blob');
   // The SDK must not retry: the retries of the state store check first whether a write was stored.
   const client = httpClient(location, user);
@@ -28,23 +28,23 @@ export async function openContainer(place: AzureLocation, location: string, user
   if (connectionString !== undefined) {
     const text = revealed('connection_string', connectionString);
     try {
-      return new AzureContainer(new ContainerClient(text, container, options), place, location);
+      return new AzureContainer(new ContainerClient(text, container, options), settings, location);
     } catch {
       throw new UserError(`${connectionString.name} is not a connection string of Azure Storage`, {
         hint: 'Copy it in the Azure portal: Security + networking > Access keys.',
       });
     }
   }
-  if (place.account === undefined && place.endpoint === undefined) {
+  if (settings.account === undefined && settings.endpoint === undefined) {
     throw new UserError('state.account is not set', { hint: 'Set it, or state.connection_string.' });
   }
-  const base = (place.endpoint ?? `https://${place.account}.blob.core.windows.net`).replace(/\/$/, '');
+  const base = (settings.endpoint ?? `https://${settings.account}.blob.core.windows.net`).replace(/\/$/, '');
   const url = `${base}/${container}`;
   if (sasToken !== undefined) {
     const query = revealed('sas_token', sasToken).replace(/^\?/, '');
     return new AzureContainer(
       new ContainerClient(`${url}?${query}`, new AnonymousCredential(), options),
-      place,
+      settings,
       location,
     );
   }
@@ -55,17 +55,17 @@ export async function openContainer(place: AzureLocation, location: string, user
   }
   const { DefaultAzureCredential } = await import('@azure/identity');
   const credential = new DefaultAzureCredential({ httpClient: client });
-  return new AzureContainer(new ContainerClient(url, credential, options), place, location);
+  return new AzureContainer(new ContainerClient(url, credential, options), settings, location);
 }
 
 class AzureContainer implements Bucket {
   readonly #client: ContainerClient;
-  readonly #place: AzureLocation;
+  readonly #settings: AzureLocation;
   readonly #location: string;
 
-  constructor(client: ContainerClient, place: AzureLocation, location: string) {
+  constructor(client: ContainerClient, settings: AzureLocation, location: string) {
     this.#client = client;
-    this.#place = place;
+    this.#settings = settings;
     this.#location = location;
   }
 
@@ -97,7 +97,7 @@ class AzureContainer implements Bucket {
   }
 
   async list(abortSignal: AbortSignal) {
-    const { name: key } = this.#place;
+    const { name: key } = this.#settings;
     const found: { name: string; modified: Date }[] = [];
     try {
       for await (const { name, properties } of this.#client.listBlobsFlat({
@@ -113,7 +113,7 @@ class AzureContainer implements Bucket {
   }
 
   async siblings(abortSignal: AbortSignal): Promise<readonly string[]> {
-    const { name: key, siblings } = this.#place;
+    const { name: key, siblings } = this.#settings;
     if (siblings === undefined) return [];
     try {
       const pages = this.#client.listBlobsByHierarchy('/', { prefix: siblings.before, abortSignal }).byPage();
@@ -135,7 +135,7 @@ class AzureContainer implements Bucket {
   }
 
   #blob(name: string) {
-    return this.#client.getBlockBlobClient(`${this.#place.name}/${name}`);
+    return this.#client.getBlockBlobClient(`${this.#settings.name}/${name}`);
   }
 
   #problem(error: unknown): unknown {
@@ -151,7 +151,7 @@ class AzureContainer implements Bucket {
     if (status === undefined) return error;
     if (status === 412 || code === 'BlobAlreadyExists') return new WriteConflict();
     if (code === 'ContainerNotFound') {
-      return new UserError(`the container ${this.#place.container} of the state ${this.#location} does not exist`, {
+      return new UserError(`the container ${this.#settings.container} of the state ${this.#location} does not exist`, {
         hint: 'Create it, or correct state.account, state.container and state.endpoint.',
       });
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
-import { type BucketPlace, objectKey, storeEndpoint } from '../bucket/bucket.ts';
+import { type BucketLocation, objectKey, storeEndpoint } from '../bucket/bucket.ts';
 import { secretSetting } from '../settings.ts';
 
 export const azureSettings = lazyStrictObject(() => ({
@@ -32,4 +32,4 @@ export const azureSettings = lazyStrictObject(() => ({
 
 export type AzureSettings = Readonly<z.infer<ReturnType<typeof azureSettings>>>;
 
-export type AzureLocation = AzureSettings & BucketPlace;
+export type AzureLocation = AzureSettings & BucketLocation;

@@ -19,7 +19,7 @@ import {
   WriteConflict,
 } from '../object-store/object-store.ts';
 import { flowMapping } from '../settings.ts';
-import type { Bucket, BucketPlace, PutCondition } from './bucket.ts';
+import type { Bucket, BucketLocation, PutCondition } from './bucket.ts';
 
 /** In milliseconds. A machine's clock may be wrong by two minutes. */
 const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, gather: 90, poll: 2_000 };
@@ -41,13 +41,13 @@ const HOUR_MS = 3_600_000;
  */
 const MIN_UNUSED_MS = 24 * HOUR_MS;
 
-interface BucketStoreOptions<Place extends BucketPlace> {
+interface BucketStoreOptions<Location extends BucketLocation> {
   /** The name of the backend in the project file. */
   readonly name: string;
-  readonly backend: Pick<StateBackend<never, Place>, 'locationOf' | 'locationSetting'>;
-  readonly place: Place;
+  readonly backend: Pick<StateBackend<never, Location>, 'describe' | 'locationSetting'>;
+  readonly settings: Location;
   readonly user: StoreUser;
-  open(place: Place, location: string): Promise<Bucket>;
+  open(settings: Location, location: string): Promise<Bucket>;
 }
 
 interface CachedState {
@@ -59,9 +59,9 @@ interface CachedState {
  * A state in a bucket. Only the head is ever replaced, and only if it is unchanged. The document and the older lines of the journal and the
  * history are objects that never change. A write takes at most two requests, except the first one, a conversion and a cleanup.
  */
-export function createBucketStore<Place extends BucketPlace>(options: BucketStoreOptions<Place>): ObjectStore {
-  const { name: backendName, backend, place, user, open } = options;
-  const location = backend.locationOf(place, user.root);
+export function createBucketStore<Location extends BucketLocation>(options: BucketStoreOptions<Location>): ObjectStore {
+  const { name: backendName, backend, settings, user, open } = options;
+  const location = backend.describe(settings, user.root);
   const setting = `state.${backend.locationSetting}`;
   let opened: Promise<Bucket> | undefined;
   let known: CachedState | undefined;
@@ -69,13 +69,13 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
   let objects = new Map<string, Uint8Array>();
 
   const bucketOf = (): Promise<Bucket> => {
-    opened ??= open(place, location);
+    opened ??= open(settings, location);
     return opened;
   };
 
   const withSilence = (content: StoredContent): StoredContent => ({
     ...content,
-    silentSeconds: silenceOf(content.lock, user.now()),
+    secondsSinceHeartbeat: silenceOf(content.lock, user.now()),
   });
 
   const object = async (name: string, signal: AbortSignal): Promise<Uint8Array | undefined> =>
@@ -122,7 +122,7 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
           state: head.state === null ? undefined : parts[0],
           journal: Buffer.concat([...journal, Buffer.from(head.journal_end)]),
           lock: head.lock ?? undefined,
-          silentSeconds: undefined,
+          secondsSinceHeartbeat: undefined,
         },
       };
       return known;
@@ -199,16 +199,16 @@ export function createBucketStore<Place extends BucketPlace>(options: BucketStor
     async others(workspaceId, signal) {
       const keys = await siblingKeys(await bucketOf(), { location, user }, signal);
       const found = keys.slice(0, MAX_SIBLINGS).map(async (key): Promise<OtherContent[]> => {
-        const other = { ...place, [backend.locationSetting]: key };
-        const otherLocation = backend.locationOf(other, user.root);
+        const other = { ...settings, [backend.locationSetting]: key };
+        const otherLocation = backend.describe(other, user.root);
         const bucket = await open(other, otherLocation);
         const stored = await bucket.get(HEAD, signal);
         const head = stored && headIn(stored.bytes);
         if (head === undefined || (head.workspace_id ?? workspaceId) !== workspaceId) return [];
-        const store = createBucketStore({ ...options, place: other, open: async () => bucket });
+        const store = createBucketStore({ ...options, settings: other, open: async () => bucket });
         const { state, journal, lock } = await store.read(signal);
-        const { isFetched: _, ...settings } = other;
-        const from = flowMapping({ backend: backendName, ...settings });
+        const { isFetched: _, ...otherSettings } = other;
+        const from = flowMapping({ backend: backendName, ...otherSettings });
         return [{ state, journal, isLocked: lock !== undefined, location: otherLocation, from }];
       });
       return (await Promise.all(found)).flat();

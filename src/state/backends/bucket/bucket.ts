@@ -73,8 +73,8 @@ interface Siblings {
   readonly after: string;
 }
 
-/** The settings of a state in a bucket, and what follows from its project. */
-export interface BucketPlace {
+/** The properties of a state in a bucket that follow from its settings and its project. */
+export interface BucketLocation {
   /** Undefined if the keys of other workspaces are unknown. */
   readonly siblings: Siblings | undefined;
   /** True if the project was fetched: it may not use the credentials of the machine. */

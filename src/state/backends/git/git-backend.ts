@@ -42,7 +42,7 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation
   settings,
   description: 'Backend of the state: git, a ref of a Git repository that machines share.',
   locationSetting: 'ref',
-  place({ remote = 'origin', ref = REF }, { root, workspace, source }) {
+  locate({ remote = 'origin', ref = REF }, { root, workspace, source }) {
     const siblings = withWorkspace(ref, '*');
     return {
       remote,
@@ -52,19 +52,19 @@ export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation
       ...(source !== undefined && { source }),
     };
   },
-  keyOf: (place) => `${remoteKey(place)} ${place.ref}`,
-  locationOf: (place) => `${place.ref} of ${shownRemote(place)}`,
-  folderOf(place) {
-    const path = remotePath(place);
+  keyOf: (location) => `${remoteKey(location)} ${location.ref}`,
+  describe: (location) => `${location.ref} of ${shownRemote(location)}`,
+  folderOf(location) {
+    const path = remotePath(location);
     return path === undefined ? undefined : { setting: 'remote', path };
   },
-  prepare: (place, user) => new RefAccess(place, user).prepare(user.stop ?? new AbortController().signal),
-  open(place, user) {
-    if (place.ref !== '' && !isRefName(place.ref)) {
-      throw new UserError(`state.ref: ${place.ref} is not a valid ref`, {
+  prepare: (location, user) => new RefAccess(location, user).prepare(user.stop ?? new AbortController().signal),
+  open(location, user) {
+    if (location.ref !== '' && !isRefName(location.ref)) {
+      throw new UserError(`state.ref: ${location.ref} is not a valid ref`, {
         hint: 'Set a separate ref for this workspace, such as refs/voxform/production.',
       });
     }
-    return createGitStore(place, user, git.locationOf(place, user.root));
+    return createGitStore(location, user, git.describe(location, user.root));
   },
 };

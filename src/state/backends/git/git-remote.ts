@@ -59,9 +59,9 @@ interface FindOptions {
  * Finds the remote. Reads only git's settings.
  * @throws UserError if there is no such remote, or it may not be used.
  */
-export async function findRemote(place: GitLocation, { env, signal, ownPrograms }: FindOptions): Promise<GitRemote> {
+export async function findRemote(location: GitLocation, { env, signal, ownPrograms }: FindOptions): Promise<GitRemote> {
   const own = folderEnvironment(env);
-  const root = place.source === undefined ? place.root : existingFolder(place.root);
+  const root = location.source === undefined ? location.root : existingFolder(location.root);
   const list = ['config', '--list', '-z', '--includes'];
   const [inside, outside, top] = await Promise.all([
     runGit(list, { env: own, cwd: root, signal }),
@@ -72,7 +72,7 @@ export async function findRemote(place: GitLocation, { env, signal, ownPrograms 
   const all = settingsIn(inside.out);
   if (!ownPrograms) await refusePrograms({ env: own, cwd: root, signal });
   const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
-  const { name, address, settings } = resolveRemote(place, { all, cwd, complaint: shortError(top.complaint) });
+  const { name, address, settings } = resolveRemote(location, { all, cwd, complaint: shortError(top.complaint) });
   const connection = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
   const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
   return {
@@ -125,17 +125,17 @@ interface Repository {
 
 /** Returns the name, the address and the settings of the remote. */
 function resolveRemote(
-  place: GitLocation,
+  location: GitLocation,
   { all, cwd, complaint }: Repository,
 ): Pick<GitRemote, 'name' | 'address'> & { readonly settings: readonly GitSetting[] } {
-  const configured = revealed('remote', place.remote);
-  const isSource = place.source !== undefined && configured === 'origin';
-  const remote = isSource ? place.source : configured;
+  const configured = revealed('remote', location.remote);
+  const isSource = location.source !== undefined && configured === 'origin';
+  const remote = isSource ? location.source : configured;
   const valuesOf = (variable: string): string[] =>
     all.filter(([key]) => key === `remote.${remote}.${variable}`).map(([, value]) => value);
   const [url, ...otherUrls] = valuesOf('url');
-  const shown = shownRemote(place);
-  if (url !== undefined && place.source === undefined) {
+  const shown = shownRemote(location);
+  if (url !== undefined && location.source === undefined) {
     const pushUrls = valuesOf('pushurl');
     if ((pushUrls.length || 1 + otherUrls.length) > 1) {
       throw new UserError(`the remote ${shown} has several addresses to push to, but a state has one location`, {
@@ -150,13 +150,13 @@ function resolveRemote(
     const settings = all.filter(([key]) => REMOTE_SETTINGS.some((each) => key === `remote.${remote}.${each}`));
     return { name: remote, address: normalAddress(url, cwd), settings };
   }
-  if (place.source !== undefined && !isSource && isRemoteName(remote)) {
+  if (location.source !== undefined && !isSource && isRemoteName(remote)) {
     throw new UserError(`state.remote: a project from --git has only the remote origin, not ${remote}`, {
       hint: 'origin is the repository that --git names; any other one needs its address.',
     });
   }
-  if (isRemoteName(remote)) throw noSuchRemote(remote, place.root, { all, cwd, complaint });
-  const { url: address, shown: printable } = parseGitAddress(remote, { cwd: place.root, option: 'state.remote' });
+  if (isRemoteName(remote)) throw noSuchRemote(remote, location.root, { all, cwd, complaint });
+  const { url: address, shown: printable } = parseGitAddress(remote, { cwd: location.root, option: 'state.remote' });
   const full = remote.includes('://') ? remote : address;
   return { name: STATE_REMOTE, address: printable, settings: [[`remote.${STATE_REMOTE}.url`, full]] };
 }

@@ -40,18 +40,18 @@ function ignoreForeign(error: unknown): undefined {
   if (!(error instanceof UserError)) throw error;
 }
 
-export function createGitStore(place: GitLocation, user: StoreUser, location: string): ObjectStore {
-  const access = new RefAccess(place, user);
-  const { ref } = place;
+export function createGitStore(settings: GitLocation, user: StoreUser, location: string): ObjectStore {
+  const access = new RefAccess(settings, user);
+  const { ref } = settings;
   let last = NO_CONTENT;
 
   const withSilence = (content: StoredContent): StoredContent => ({
     ...content,
-    silentSeconds: silenceOf(content.lock, user.now()),
+    secondsSinceHeartbeat: silenceOf(content.lock, user.now()),
   });
 
   const foreign = (content: string): UserError =>
-    new UserError(`${ref} of ${shownRemote(place)} is not a state of voxform: ${content}`, {
+    new UserError(`${ref} of ${shownRemote(settings)} is not a state of voxform: ${content}`, {
       hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
     });
 
@@ -98,7 +98,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
       state: files.get(STATE),
       journal: Buffer.concat(journal),
       lock: lock && lockIn(lock),
-      silentSeconds: undefined,
+      secondsSinceHeartbeat: undefined,
     });
   };
 
@@ -187,7 +187,7 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
       return text.split('\n').filter((line) => line !== '');
     },
     async others(workspaceId, signal) {
-      const patterns = [DEFAULT_REFS, ...(place.siblings === undefined ? [] : [place.siblings])];
+      const patterns = [DEFAULT_REFS, ...(settings.siblings === undefined ? [] : [settings.siblings])];
       const found = [...(await access.list(patterns, signal))].filter(([name]) => name !== ref && name !== 'HEAD');
       const tips = found.map(([, tip]) => tip);
       const cached = await access.objects(tips, signal);
@@ -201,15 +201,17 @@ export function createGitStore(place: GitLocation, user: StoreUser, location: st
       const contents = found.map(async ([name, tip], index): Promise<OtherContent[]> => {
         if (!states[index]?.bytes.includes(JSON.stringify(workspaceId))) return [];
         const content = await contentAt(tip, signal).catch(ignoreForeign);
-        const { remote } = place;
+        const { remote } = settings;
         const from =
-          remote === 'origin' ? '' : `remote: ${settingText(remote instanceof Secret ? remote : shownRemote(place))}, `;
+          remote === 'origin'
+            ? ''
+            : `remote: ${settingText(remote instanceof Secret ? remote : shownRemote(settings))}, `;
         return content === undefined
           ? []
           : [
               {
                 ...content,
-                location: `${name} of ${shownRemote(place)}`,
+                location: `${name} of ${shownRemote(settings)}`,
                 from: `{ backend: git, ${from}ref: ${name} }`,
               },
             ];

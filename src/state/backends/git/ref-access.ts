@@ -16,7 +16,7 @@ type AccessUser = Pick<StoreUser, 'env' | 'cacheFolder' | 'redact' | 'once'>;
 
 /** Reads and writes one ref of a remote, its sibling refs, and the fetched objects. Each method runs at most a few git commands. */
 export class RefAccess {
-  readonly #place: GitLocation;
+  readonly #location: GitLocation;
   readonly #user: AccessUser;
   #remote: GitRemote | undefined;
   #cache: ObjectCache | undefined;
@@ -24,8 +24,8 @@ export class RefAccess {
   /** True after a fetch that found damage, which may be in the cache. */
   #foundDamage = false;
 
-  constructor(place: GitLocation, user: AccessUser) {
-    this.#place = place;
+  constructor(location: GitLocation, user: AccessUser) {
+    this.#location = location;
     this.#user = user;
   }
 
@@ -36,7 +36,7 @@ export class RefAccess {
 
   /** Returns the commit of the ref; undefined if the ref does not exist. */
   async tip(signal: AbortSignal): Promise<string | undefined> {
-    const { ref } = this.#place;
+    const { ref } = this.#location;
     return (await this.list([ref], signal)).get(ref);
   }
 
@@ -62,7 +62,7 @@ export class RefAccess {
     return new Map(refs.flatMap(([commit = '', name]) => (name === undefined ? [] : [[name, commit]])));
   }
 
-  async fetch(depth: number, signal: AbortSignal, refs: readonly string[] = [this.#place.ref]): Promise<void> {
+  async fetch(depth: number, signal: AbortSignal, refs: readonly string[] = [this.#location.ref]): Promise<void> {
     const { name } = await this.#findRemote(signal);
     const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-progress'];
     const { code, complaint } = await this.git(['fetch', `--depth=${depth}`, ...options, '--', name, ...refs], signal);
@@ -82,7 +82,7 @@ export class RefAccess {
    */
   async push(commit: string, before: string | undefined, signal: AbortSignal): Promise<void> {
     const { name } = await this.#findRemote(signal);
-    const { ref } = this.#place;
+    const { ref } = this.#location;
     const options = ['--porcelain', '--no-progress', '--no-verify', '--no-signed', '--no-follow-tags'];
     // This is always a fast-forward, because the lease requires that the ref is at the parent of this commit.
     const lease = `--force-with-lease=${ref}:${before ?? ''}`;
@@ -120,16 +120,16 @@ export class RefAccess {
   }
 
   get #context(): RemoteContext {
-    const { ref } = this.#place;
+    const { ref } = this.#location;
     const { redact = (text) => text } = this.#user;
-    return { ref, remote: namedRemote(this.#place), isFirst: !this.#isReached, redact };
+    return { ref, remote: namedRemote(this.#location), isFirst: !this.#isReached, redact };
   }
 
   async #findRemote(signal: AbortSignal): Promise<GitRemote> {
     const { env = {}, once } = this.#user;
     const options = { env, signal, ownPrograms: once === undefined };
-    const find = () => requireGit(findRemote(this.#place, options));
-    this.#remote ??= await (once?.(`remote ${remoteKey(this.#place)}`, find) ?? find());
+    const find = () => requireGit(findRemote(this.#location, options));
+    this.#remote ??= await (once?.(`remote ${remoteKey(this.#location)}`, find) ?? find());
     return this.#remote;
   }
 }

@@ -45,7 +45,7 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocati
   settings,
   description: "Backend of the state: http, a server with Terraform's http protocol, such as GitLab.",
   locationSetting: 'address',
-  place({ username, password, ...settings }, { workspace }) {
+  locate({ username, password, ...settings }, { workspace }) {
     const address = withWorkspace(settings.address, workspace);
     const lockAddress = withWorkspace(settings.lock_address ?? lockAddressOf(address), workspace);
     return {
@@ -60,12 +60,12 @@ export const http: StateBackend<z.infer<ReturnType<typeof settings>>, HttpLocati
     };
   },
   keyOf: ({ address }) => new URL(address).href,
-  locationOf({ address }) {
+  describe({ address }) {
     // The query may contain a token.
     const { origin, pathname } = new URL(address);
     return origin + pathname;
   },
-  open: (place, user) => httpStore({ place, location: http.locationOf(place, user.root), user }),
+  open: (location, user) => httpStore({ settings: location, location: http.describe(location, user.root), user }),
 };
 
 function lockAddressOf(address: string): string {

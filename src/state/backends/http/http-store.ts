@@ -20,7 +20,7 @@ const TIMING: LockTiming = { heartbeat: 150_000, takeoverAfter: () => 720_000, g
 const MAX_AGE_MS = 30_000;
 
 interface HttpStoreOptions {
-  readonly place: HttpLocation;
+  readonly settings: HttpLocation;
   readonly location: string;
   readonly user: StoreUser;
   readonly timing?: LockTiming;
@@ -33,9 +33,9 @@ interface HttpStoreOptions {
  * unless it was just read under the same lock.
  */
 export function httpStore(options: HttpStoreOptions): ObjectStore {
-  const { place, location, user } = options;
-  const server = new StateServer({ ...place, ...options });
-  const lock = new ServerLock(server, place, location);
+  const { settings, location, user } = options;
+  const server = new StateServer({ ...settings, ...options });
+  const lock = new ServerLock(server, settings, location);
   let known: StateVersion | undefined;
   let knownAt = 0;
   const keep = (version: StateVersion): void => {
@@ -44,7 +44,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
   };
 
   const read = async (signal: AbortSignal): Promise<StateVersion> => {
-    const { status, body, reason } = await server.ask('GET', place.address, { signal });
+    const { status, body, reason } = await server.ask('GET', settings.address, { signal });
     // The error page of a gateway during a restart must not be taken for a missing state, because a second state would be created.
     const isGatewayError = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
     if (status >= 500 || isGatewayError) throw new Error(`its server answered ${reason}`);
@@ -90,12 +90,12 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
     async write(change: Change, held, signal) {
       const version = nextVersion(await versionOf(held, signal), change);
       const holder = change.lock ?? held.lock;
-      const address = holder === undefined ? place.address : withId(place.address, holder.id);
+      const address = holder === undefined ? settings.address : withId(settings.address, holder.id);
       const body = bodyOf(version, user.version);
       known = undefined;
       const isRepeated = unconfirmed.has(change.write);
       unconfirmed.add(change.write);
-      const { status, reason } = await server.ask(place.updateMethod, address, { body, signal });
+      const { status, reason } = await server.ask(settings.updateMethod, address, { body, signal });
       if (status < 500 && !isRepeated) unconfirmed.delete(change.write);
       if (status >= 300) {
         const message = `the server of the state ${location} refused a write: ${reason}`;

@@ -10,15 +10,15 @@ const MAX_REFUSALS = 3;
 
 export class ServerLock implements Gate {
   readonly #server: StateServer;
-  readonly #place: HttpLocation;
+  readonly #settings: HttpLocation;
   readonly #location: string;
   /** The body of each lock by its id, as sent or received. */
   readonly #known = new Map<string, object>();
   readonly #refusals = new Map<string, number>();
 
-  constructor(server: StateServer, place: HttpLocation, location: string) {
+  constructor(server: StateServer, settings: HttpLocation, location: string) {
     this.#server = server;
-    this.#place = place;
+    this.#settings = settings;
     this.#location = location;
   }
 
@@ -39,7 +39,7 @@ export class ServerLock implements Gate {
   }
 
   async leave(id: string, signal: AbortSignal): Promise<void> {
-    const { unlockAddress, unlockMethod } = this.#place;
+    const { unlockAddress, unlockMethod } = this.#settings;
     const body = Buffer.from(JSON.stringify(this.#known.get(id) ?? { ...EMPTY_LOCK, ID: id }));
     // If the request has no id, some servers remove any lock.
     const address = id === UNKNOWN ? unlockAddress : withId(unlockAddress, id);
@@ -69,7 +69,7 @@ export class ServerLock implements Gate {
 
   /** @returns the holder, which may be this run; undefined if the lock was granted. */
   async #ask(info: LockBody, signal: AbortSignal): Promise<GateHolder | undefined> {
-    const { lockAddress, lockMethod } = this.#place;
+    const { lockAddress, lockMethod } = this.#settings;
     const body = Buffer.from(JSON.stringify(info));
     const response = await this.#server.ask(lockMethod, lockAddress, { body, signal });
     const { status, reason } = response;

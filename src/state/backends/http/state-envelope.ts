@@ -75,7 +75,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
     state: state === null ? undefined : Buffer.from(state),
     journal: Buffer.from(journal),
     lock,
-    silentSeconds: silenceOf(lock, now),
+    secondsSinceHeartbeat: silenceOf(lock, now),
   };
   return { serial: data.serial, lineage: data.lineage, history, held };
 }

@@ -8,7 +8,7 @@ import { jsonEqual } from '../../../values/json.ts';
 import { parseState, stateBytes } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
 import { missingFrom } from '../../held-ids.ts';
-import { type JournalEntry, journalLine, wholeEntries } from '../../journal-lines.ts';
+import { type JournalEntry, journalLine, validEntries } from '../../journal-lines.ts';
 import { isSuperseded, type Marks } from '../../marks.ts';
 import { noSeal, type Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
@@ -42,11 +42,11 @@ export async function readBackups(files: Files, path: string, seal: Seal | undef
     if (document === undefined) continue;
     documents.push({ from, document });
     const { serial: step, workspace_id: workspaceId } = document;
-    dated.push({ ...contentOf(document), ...from, step, workspaceId, isInForce: from.source === path });
+    dated.push({ ...contentOf(document), ...from, step, workspaceId, isCurrent: from.source === path });
   }
   for (const from of journals) {
     const bytes = (await readIfThere(files, from.source).catch(() => undefined)) ?? Buffer.alloc(0);
-    const byDocument = Map.groupBy(wholeEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
+    const byDocument = Map.groupBy(validEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
     for (const journal of byDocument.values()) {
       const { lineage = '', serial = 0 } = journal[0] ?? {};
       const opened = await openedContent({ document: undefined, journal }, from.source, seal).catch(() => undefined);
@@ -55,7 +55,7 @@ export async function readBackups(files: Files, path: string, seal: Seal | undef
       const base = documents.find((each) => each.document.lineage === lineage && each.document.serial === serial);
       const content = contentOf(base?.document ?? emptyDocument({ lineage, salt: '' }, '', ''), entries);
       const workspaceId = base?.document.workspace_id;
-      dated.push({ ...content, ...from, step: serial + 0.5, workspaceId, isInForce: false });
+      dated.push({ ...content, ...from, step: serial + 0.5, workspaceId, isCurrent: false });
     }
   }
   const latest = new Map<string, number>();
@@ -156,13 +156,13 @@ export async function convertBackups(files: Files, path: string, seal: Seal): Pr
     if (source === path) continue;
     const document = await documentIn(files, source, seal);
     if (document === undefined) unreadable.push(source);
-    else await replaceFile(source, [stateBytes(await seal.sealed(document))], { files });
+    else await replaceFile(source, [stateBytes(await seal.encrypt(document))], { files });
   }
   for (const { source } of journals) {
     if (source === journalPathOf(path)) continue;
-    const journal = wholeEntries((await readIfThere(files, source)) ?? Buffer.alloc(0));
+    const journal = validEntries((await readIfThere(files, source)) ?? Buffer.alloc(0));
     const entries = (await openedContent({ document: undefined, journal }, source, seal)).journal;
-    const sealed = await Promise.all(entries.map((entry) => seal.sealedEntry(entry)));
+    const sealed = await Promise.all(entries.map((entry) => seal.encryptEntry(entry)));
     await replaceFile(source, sealed.map(journalLine).join(''), { files });
   }
   return unreadable;
@@ -217,7 +217,7 @@ function isRewrite(copy: StateDocument, document: StateDocument): boolean {
 async function documentIn(files: Files, file: string, seal: Seal = noSeal): Promise<StateDocument | undefined> {
   try {
     const bytes = await readIfThere(files, file);
-    return bytes && (await seal.openedCopy(parseState(bytes, file, ''), file));
+    return bytes && (await seal.decryptCopy(parseState(bytes, file, ''), file));
   } catch {
     return undefined;
   }

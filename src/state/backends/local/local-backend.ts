@@ -22,14 +22,14 @@ export const local: StateBackend<{ readonly path?: string | undefined }, { reado
   })),
   description: 'Backend of the state: local, a file on this machine.',
   locationSetting: 'path',
-  place: ({ path }, { root, workspace }) => ({
+  locate: ({ path }, { root, workspace }) => ({
     path: resolve(root, withWorkspace(path ?? '.voxform/{workspace}.state.json', workspace)),
   }),
   keyOf: ({ path }) => attempt(() => realpathSync(path)) ?? path,
-  locationOf({ path }, root) {
+  describe({ path }, root) {
     const inside = relative(root, path).replaceAll('\\', '/');
     return inside === '' || inside.startsWith('../') ? path : inside;
   },
   fileOf: ({ path }) => path,
-  open: ({ path }, user) => new LocalStore({ ...user, path, location: local.locationOf({ path }, user.root) }),
+  open: ({ path }, user) => new LocalStore({ ...user, path, location: local.describe({ path }, user.root) }),
 };

@@ -148,7 +148,7 @@ export class LocalStore implements ObjectStore {
         ...(await onFiles('read', this.location, () => readContent(files, path))),
       };
       const journal = await onFiles('write', this.location, () => this.#repaired(path, content));
-      return { ...content, journal, lock, silentSeconds: 0 };
+      return { ...content, journal, lock, secondsSinceHeartbeat: 0 };
     });
   }
 

@@ -64,7 +64,7 @@ interface LockFileOptions {
 interface HeldLock {
   readonly info: LockInfo;
   /** Undefined if the holder is dead, or the folder cannot be written. */
-  readonly silentSeconds: number | undefined;
+  readonly secondsSinceHeartbeat: number | undefined;
   readonly isHolderDead: boolean;
 }
 
@@ -91,9 +91,13 @@ export class LockFile {
     const holder = await this.#read(this.#path);
     if (holder === undefined) return undefined;
     const { process: _, ...info } = holder;
-    if (this.#isDead(holder)) return { info, silentSeconds: undefined, isHolderDead: true };
+    if (this.#isDead(holder)) return { info, secondsSinceHeartbeat: undefined, isHolderDead: true };
     const lastWrite = await this.#lastWrite(this.#path);
-    return { info, silentSeconds: lastWrite && Math.round(lastWrite.ageMilliseconds / 1000), isHolderDead: false };
+    return {
+      info,
+      secondsSinceHeartbeat: lastWrite && Math.round(lastWrite.ageMilliseconds / 1000),
+      isHolderDead: false,
+    };
   }
 
   /** Takes the lock. @param dead id of the lock to take over, if any. @returns false if another run was first, or the holder is alive. */

@@ -39,7 +39,7 @@ export function changed(held: StoredContent, { write, state, journal, lock }: Ch
       journal === undefined ? held.journal : journal === null ? new Uint8Array() : appended(held.journal, journal),
     isBehind: journal !== null && held.isBehind,
     lock: lock === undefined ? held.lock : (lock ?? undefined),
-    silentSeconds: lock === undefined ? held.silentSeconds : 0,
+    secondsSinceHeartbeat: lock === undefined ? held.secondsSinceHeartbeat : 0,
     files: held.files,
   };
 }

@@ -6,8 +6,8 @@ import { stateBytes } from '../../document-text.ts';
 import { type JournalEntry, journalLine } from '../../journal-lines.ts';
 import type { LockInfo } from '../../lock-info.ts';
 import { writeQuarantine, writeRescue } from '../../rescue.ts';
-import { type DeadRun, endingLine, type RunEnding, runOf } from '../../run-history.ts';
-import { noSeal, openedLines, type Seal, sealedLine } from '../../seal.ts';
+import { type DeadRun, endingLine, type RunEnding, runIdOf } from '../../run-history.ts';
+import { decryptLines, encryptLine, noSeal, type Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostLock, type MovedMark } from '../../state-errors.ts';
 import type { Ending, LockRequest, StateLease, StoredState } from '../../store.ts';
@@ -117,8 +117,8 @@ export class Lease implements StateLease {
     this.#assertOpen();
     await this.#write('convert', async () => {
       const stored = await this.#retries.read((signal) => this.#store.history(signal));
-      const lines = await openedLines(stored, this.#seal);
-      const history = await Promise.all(lines.map((line) => sealedLine(line, runOf(line), this.#seal)));
+      const lines = await decryptLines(stored, this.#seal);
+      const history = await Promise.all(lines.map((line) => encryptLine(line, runIdOf(line), this.#seal)));
       return { ...(await this.#contentOf(document, expectedSerial)), converted: { history } };
     });
     await this.#raiseMark(document);
@@ -190,7 +190,7 @@ export class Lease implements StateLease {
   }
 
   #ending(run: Pick<LockInfo, 'id'>, ended: Date, outcome: RunEnding): Promise<string> {
-    return sealedLine(endingLine(run, ended, { outcome, redact: this.#user.redact }), run.id, this.#seal);
+    return encryptLine(endingLine(run, ended, { outcome, redact: this.#user.redact }), run.id, this.#seal);
   }
 
   /**
@@ -211,7 +211,7 @@ export class Lease implements StateLease {
     try {
       const count = batch.length === 1 ? '1 entry' : `${batch.length} entries`;
       await this.#write(count, async () => {
-        const entries = await Promise.all(batch.map(({ entry }) => this.#seal.sealedEntry(entry)));
+        const entries = await Promise.all(batch.map(({ entry }) => this.#seal.encryptEntry(entry)));
         return { journal: Buffer.from(entries.map(journalLine).join('')) };
       });
       for (const { entry, resolve } of batch) {
@@ -283,7 +283,7 @@ export class Lease implements StateLease {
     const isKnown = held.state !== undefined && this.#known?.state === held.state && this.#known.serial !== undefined;
     const serial = isKnown ? this.#known?.serial : serialIn(held, location, document.lineage);
     if (serial !== expectedSerial) throw changedMeanwhile(location);
-    const state = stateBytes(await this.#seal.sealed(document));
+    const state = stateBytes(await this.#seal.encrypt(document));
     return { state, document, replaces: serial, journal: null };
   }
 

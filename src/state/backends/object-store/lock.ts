@@ -2,17 +2,17 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { UserError } from '../../../problems/user-error.ts';
 import {
-  describedHolder,
+  describeHolder,
+  formatDuration,
   heldBy,
   type LockHolder,
   type LockInfo,
   lockFor,
   lockWithId,
   refuseWhenAborted,
-  spanText,
 } from '../../lock-info.ts';
 import { beginningLine, unlockLine } from '../../run-history.ts';
-import { sealedLine } from '../../seal.ts';
+import { encryptLine } from '../../seal.ts';
 import type { LockRequest } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { writeChange } from './change.ts';
@@ -61,7 +61,7 @@ export async function takeLock(locking: LockContext, request: LockRequest): Prom
     }
     if ('lock' in taken) return taken;
     if (remaining <= 0) throw heldBy(taken, store.location, takeoverSentence(taken, store));
-    if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describedHolder(taken)}`);
+    if (!isReported) request.notice(`waiting for the lock of ${store.location}, held by ${describeHolder(taken)}`);
     isReported = true;
     await pause(Math.min(remaining, wait));
     wait = Math.min(wait * 1.5, poll);
@@ -84,7 +84,7 @@ async function tryLock(
       holder?.id !== gateHolder.id &&
       !isOlderThan(gateHolder.id, user.now().getTime() - timing.takeoverAfter({ operation: '' }))
     ) {
-      return { ...unknownHolder, ...gateHolder, silentSeconds: undefined };
+      return { ...unknownHolder, ...gateHolder, secondsSinceHeartbeat: undefined };
     }
     await retries.write(async (signal) => gate?.leave(gateHolder.id, signal));
     return 'again';
@@ -94,13 +94,15 @@ async function tryLock(
       write: randomUUID(),
       summary: `${operation}: lock`,
       lock,
-      ...(!isStep && { history: await sealedLine(beginningLine(lock, await commit), lock.id, user.seal) }),
+      ...(!isStep && { history: await encryptLine(beginningLine(lock, await commit), lock.id, user.seal) }),
     };
     const locked = await writeChange({ store, retries }, change, held);
     if (holder !== undefined) {
-      const previous = held.isHolderDead ? 'a dead process' : `a run silent for ${spanText(holder.silentSeconds ?? 0)}`;
+      const previous = held.isHolderDead
+        ? 'a dead process'
+        : `a run silent for ${formatDuration(holder.secondsSinceHeartbeat ?? 0)}`;
       notice(
-        `acquired the lock of ${location} from ${previous}: ${describedHolder({ ...holder, silentSeconds: undefined })}`,
+        `acquired the lock of ${location} from ${previous}: ${describeHolder({ ...holder, secondsSinceHeartbeat: undefined })}`,
       );
     }
     return { lock, held: locked };
@@ -122,15 +124,15 @@ export async function breakLock({ store, user, retries }: LockContext, id: strin
   for (;;) {
     const held = await readLockContent({ store, user, retries });
     const found = held.lock ?? (await findGateHolder({ store, user, retries }));
-    const { silentSeconds } = held;
-    const holder = lockWithId(id, found, { location, silentSeconds });
+    const { secondsSinceHeartbeat } = held;
+    const holder = lockWithId(id, found, { location, secondsSinceHeartbeat });
     try {
       const line = unlockLine(holder, `${user.user}@${user.host}`);
-      const history = await sealedLine(line, holder.id, user.seal);
+      const history = await encryptLine(line, holder.id, user.seal);
       const change = { write: randomUUID(), summary: 'state unlock', lock: null, history };
       if (held.lock !== undefined) await writeChange({ store, retries }, change, held);
       await leave({ store, user, retries }, holder.id);
-      return { ...infoOf(holder), silentSeconds };
+      return { ...infoOf(holder), secondsSinceHeartbeat };
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
     }
@@ -154,8 +156,8 @@ export function readLockContent({ store, retries }: LockContext): Promise<Stored
 }
 
 /** Returns the holder of the lock, even if its heartbeats have stopped. */
-function holderIn({ lock, silentSeconds }: StoredContent): LockHolder | undefined {
-  return lock && { ...infoOf(lock), silentSeconds };
+function holderIn({ lock, secondsSinceHeartbeat }: StoredContent): LockHolder | undefined {
+  return lock && { ...infoOf(lock), secondsSinceHeartbeat };
 }
 
 /** Returns the holder of the lock; undefined if other runs may take the lock over. */
@@ -163,9 +165,9 @@ export function livingHolder(held: StoredContent, store: ObjectStore): LockHolde
   return isAbandoned(held, store) ? undefined : holderIn(held);
 }
 
-function isAbandoned({ lock, silentSeconds = 0, isHolderDead }: StoredContent, store: ObjectStore): boolean {
+function isAbandoned({ lock, secondsSinceHeartbeat = 0, isHolderDead }: StoredContent, store: ObjectStore): boolean {
   if (lock === undefined) return false;
-  return isHolderDead === true || silentSeconds * 1000 >= store.timing.takeoverAfter(lock);
+  return isHolderDead === true || secondsSinceHeartbeat * 1000 >= store.timing.takeoverAfter(lock);
 }
 
 function newLock({ store, user }: Pick<LockContext, 'store' | 'user'>, operation: string): StoredLock {
@@ -198,10 +200,10 @@ const unknownHolder: Omit<LockInfo, 'id'> = {
 
 /** Returns a sentence about the time of a takeover; empty if the last heartbeat is unknown. */
 function takeoverSentence(holder: LockHolder, store: ObjectStore): string {
-  if (holder.silentSeconds === undefined) return '';
+  if (holder.secondsSinceHeartbeat === undefined) return '';
   const timeout = store.timing.takeoverAfter(holder) / 1000;
-  const remaining = Math.ceil(timeout - holder.silentSeconds);
-  return ` Another run takes it over once its holder has been silent for ${spanText(timeout)}: in ${spanText(remaining)} at the earliest.`;
+  const remaining = Math.ceil(timeout - holder.secondsSinceHeartbeat);
+  return ` Another run takes it over once its holder has been silent for ${formatDuration(timeout)}: in ${formatDuration(remaining)} at the earliest.`;
 }
 
 function tooManyConflicts({ store }: LockContext, conflicts: number): UserError {

@@ -86,7 +86,7 @@ export interface StoredContent {
   readonly isBehind?: boolean | undefined;
   readonly lock: StoredLock | undefined;
   /** Seconds since the last heartbeat of the holder, measured by the clock of the store. */
-  readonly silentSeconds: number | undefined;
+  readonly secondsSinceHeartbeat: number | undefined;
   /** True if the process of the holder is known to be dead. */
   readonly isHolderDead?: boolean | undefined;
   /** Present if the state is in local files. */
@@ -112,7 +112,7 @@ export const NO_CONTENT: StoredContent = {
   state: undefined,
   journal: new Uint8Array(),
   lock: undefined,
-  silentSeconds: undefined,
+  secondsSinceHeartbeat: undefined,
 };
 
 export interface OtherContent extends Pick<StoredContent, 'state' | 'journal'> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { freeBuffer } from '../../../files/files.ts';
-import { runsIn } from '../../run-history.ts';
-import { noSeal, openedLines } from '../../seal.ts';
+import { parseRuns } from '../../run-history.ts';
+import { decryptLines, noSeal } from '../../seal.ts';
 import type { StateBackup, StateStore } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import { Lease, problemWith } from './lease.ts';
@@ -28,8 +28,8 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
       throw problemWith(store, error);
     }
   };
-  const readOnce = async (until?: AbortSignal) => {
-    const held = await retries.read((signal) => store.read(signal), until);
+  const readOnce = async (stop?: AbortSignal) => {
+    const held = await retries.read((signal) => store.read(signal), stop);
     try {
       const content = await openedContent(readIn(held, location, user.parse), location, seal);
       const stored = await withNewer(content, { store, user, held });
@@ -42,23 +42,23 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
   return {
     location,
     setting,
-    read: (until) =>
+    read: (stop) =>
       at(async () => {
         for (let attempt = local === undefined ? MAX_FILE_READS : 1; attempt < MAX_FILE_READS; attempt++) {
-          const stored = await readOnce(until).catch(() => undefined);
+          const stored = await readOnce(stop).catch(() => undefined);
           if (stored !== undefined && stored.newer === undefined) return stored;
           await delay(READ_INTERVAL_MS);
         }
-        return await readOnce(until);
+        return await readOnce(stop);
       }),
     lock: (request) => at(async () => new Lease(locking, request, await takeLock(locking, request))),
     unlock: (id) => at(() => breakLock(locking, id)),
     holder: () => at(async () => livingHolder(await readLockContent(locking), store)),
     history: () =>
-      at(async () => runsIn(await openedLines(await retries.read((signal) => store.history(signal)), seal))),
-    opened: (entry) => at(async () => seal.openedEntry(entry, location)),
+      at(async () => parseRuns(await decryptLines(await retries.read((signal) => store.history(signal)), seal))),
+    opened: (entry) => at(async () => seal.decryptEntry(entry, location)),
     ...(others && {
-      elsewhere: (workspaceId: string) =>
+      findOther: (workspaceId: string) =>
         at(async () => {
           const found = await retries.read((signal) => others(workspaceId, signal));
           return found.map((each) => otherStateIn(each, workspaceId)).find((each) => each !== undefined);
@@ -70,9 +70,9 @@ export function createStateStore(store: ObjectStore, user: StoreUser): StateStor
         const found: StateBackup[] = [];
         const { state } = await retries.read((signal) => store.read(signal));
         if (state !== undefined)
-          found.push(...(await backupOf({ source: location, bytes: state }, { seal, isInForce: true })));
+          found.push(...(await backupOf({ source: location, bytes: state }, { seal, isCurrent: true })));
         for (const each of await retries.read((signal) => store.earlier(signal)))
-          found.push(...(await backupOf(each, { seal, isInForce: false })));
+          found.push(...(await backupOf(each, { seal, isCurrent: false })));
         return found;
       }),
   };

@@ -6,7 +6,7 @@ import { isSuperseded } from '../../marks.ts';
 import { noSeal, type Seal } from '../../seal.ts';
 import { isSealed, type StoredDocument } from '../../state-document.ts';
 import { LostState, type MovedMark, MovedState, RECOVER } from '../../state-errors.ts';
-import type { StateBackup, StateElsewhere, StoredState } from '../../store.ts';
+import type { FoundState, StateBackup, StoredState } from '../../store.ts';
 import type { StoreUser } from '../backend.ts';
 import type { ContentFiles, EarlierDocument, ObjectStore, OtherContent, StoredContent } from './object-store.ts';
 
@@ -28,8 +28,8 @@ export async function openedContent(
   location: string,
   seal: Seal = noSeal,
 ): Promise<Pick<StoredState, 'document' | 'journal'>> {
-  const state = document && (await seal.opened(document, location));
-  const entries = journal.map((entry) => ('sealed' in entry ? seal.openedEntry(entry, location) : entry));
+  const state = document && (await seal.decrypt(document, location));
+  const entries = journal.map((entry) => ('sealed' in entry ? seal.decryptEntry(entry, location) : entry));
   return { document: state, journal: await Promise.all(entries) };
 }
 
@@ -122,7 +122,7 @@ export function textOfMark(mark: MovedMark): Uint8Array {
 }
 
 /** Returns another state of the workspace; undefined if it belongs to another workspace, was moved away, or is empty and not locked. */
-export function otherStateIn(other: OtherContent, workspaceId: string): StateElsewhere | undefined {
+export function otherStateIn(other: OtherContent, workspaceId: string): FoundState | undefined {
   const { location, from, isLocked = false } = other;
   try {
     const { document, journal } = readIn(other, location);
@@ -137,12 +137,12 @@ export function otherStateIn(other: OtherContent, workspaceId: string): StateEls
 /** Returns the content of a document; an empty list if it cannot be read. */
 export async function backupOf(
   { source, bytes }: EarlierDocument,
-  { seal = noSeal, isInForce }: { readonly seal: Seal | undefined; readonly isInForce: boolean },
+  { seal = noSeal, isCurrent }: { readonly seal: Seal | undefined; readonly isCurrent: boolean },
 ): Promise<StateBackup[]> {
   try {
-    const document = await seal.openedCopy(parseState(bytes, source, EARLIER), source);
+    const document = await seal.decryptCopy(parseState(bytes, source, EARLIER), source);
     const { resources, pending, orphans, workspaceId } = fold(document, []);
-    return [{ resources, pending, orphans, workspaceId, source, isInForce }];
+    return [{ resources, pending, orphans, workspaceId, source, isCurrent }];
   } catch {
     return [];
   }

@@ -66,13 +66,13 @@ export function rowsOf(result: StatementResult | readonly StatementResult[]): re
   return 'rows' in result ? result.rows : result.flatMap(({ rows }) => rows);
 }
 
-export interface AskedStatement {
+export interface StatementRequest {
   readonly text: string;
   readonly values: readonly unknown[];
   readonly signal: AbortSignal;
 }
 
-async function ask(client: PoolClient, { text, values, signal }: AskedStatement): Promise<readonly DatabaseRow[]> {
+async function ask(client: PoolClient, { text, values, signal }: StatementRequest): Promise<readonly DatabaseRow[]> {
   signal.throwIfAborted();
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);
@@ -107,7 +107,7 @@ class PooledDatabase implements Database {
       const plain = { values: [], signal };
       await ask(client, { text: BEGIN, ...plain });
       const result = await work({
-        query: (text, values, until) => ask(client, { text, values, signal: until }),
+        query: (text, values, stop) => ask(client, { text, values, signal: stop }),
       });
       await ask(client, { text: 'COMMIT', ...plain });
       return result;

@@ -45,14 +45,14 @@ export const postgres: StateBackend<z.infer<ReturnType<typeof settings>>, Postgr
   settings,
   description: 'Backend of the state: postgres, a PostgreSQL database.',
   locationSetting: 'name',
-  place: ({ url, name = '{workspace}', schema = 'voxform' }, { workspace }) => ({
+  locate: ({ url, name = '{workspace}', schema = 'voxform' }, { workspace }) => ({
     url,
     name: withWorkspace(name, workspace),
     schema,
   }),
   keyOf: ({ url, name, schema }) => `${serverOf(url)} ${schema} ${name}`,
-  locationOf: ({ url, name }) => `${serverOf(url)} ${name}`,
-  open: (place, user) => new PostgresStore(place, postgres.locationOf(place, user.root)),
+  describe: ({ url, name }) => `${serverOf(url)} ${name}`,
+  open: (location, user) => new PostgresStore(location, postgres.describe(location, user.root)),
   setUp({ url, schema }) {
     const { user } = addressOf(url);
     if (user === undefined) {

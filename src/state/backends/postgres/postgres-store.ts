@@ -48,7 +48,7 @@ export class PostgresStore implements ObjectStore {
   readonly location: string;
   readonly setting = 'state.name';
   readonly timing: LockTiming;
-  readonly #place: PostgresLocation;
+  readonly #settings: PostgresLocation;
   readonly #schema: string;
   readonly #tables: Tables;
   #address: DatabaseAddress | undefined;
@@ -59,19 +59,19 @@ export class PostgresStore implements ObjectStore {
   /** The other states at the last search. A first document is stored only if they are unchanged. */
   #others: SeenOthers | undefined;
 
-  constructor(place: PostgresLocation, location: string, timing: LockTiming = TIMING) {
+  constructor(settings: PostgresLocation, location: string, timing: LockTiming = TIMING) {
     this.location = location;
     this.timing = timing;
-    this.#place = place;
-    this.#schema = quoted(place.schema);
-    this.#tables = new Tables(place.schema, location);
+    this.#settings = settings;
+    this.#schema = quoted(settings.schema);
+    this.#tables = new Tables(settings.schema, location);
   }
 
   async read(signal: AbortSignal): Promise<StoredContent> {
     return this.#at(async (database) => {
       const found = await this.#tables.query(
         database,
-        readStatement(this.#schema, this.#place.name, this.#known),
+        readStatement(this.#schema, this.#settings.name, this.#known),
         signal,
       );
       if ('hasSchema' in found) {
@@ -88,7 +88,7 @@ export class PostgresStore implements ObjectStore {
     return this.#at(async (database) => {
       if (this.#absent !== undefined) await this.#setUp(this.#absent, database, signal);
       const others = change.state && held.state === undefined ? this.#others : undefined;
-      const statement = writeStatement(this.#schema, this.#place.name, { change, held, others });
+      const statement = writeStatement(this.#schema, this.#settings.name, { change, held, others });
       const found = await (others === undefined
         ? this.#tables.query(database, statement, signal)
         : database.transaction(async (on) => {
@@ -106,19 +106,19 @@ export class PostgresStore implements ObjectStore {
 
   history(signal: AbortSignal): Promise<readonly string[]> {
     const text = `SELECT line FROM ${this.#schema}.history WHERE name = $1 ORDER BY revision`;
-    return this.#rows({ text, values: [this.#place.name] }, signal, (row) => String(row.line));
+    return this.#rows({ text, values: [this.#settings.name] }, signal, (row) => String(row.line));
   }
 
   earlier(signal: AbortSignal): Promise<readonly EarlierDocument[]> {
     const text = `SELECT revision, state FROM ${this.#schema}.earlier WHERE name = $1 ORDER BY revision DESC`;
-    return this.#rows({ text, values: [this.#place.name] }, signal, ({ revision, state }) => ({
+    return this.#rows({ text, values: [this.#settings.name] }, signal, ({ revision, state }) => ({
       source: `${this.location}, revision ${revision}`,
       bytes: Buffer.from(String(state)),
     }));
   }
 
   async others(workspaceId: string, signal: AbortSignal): Promise<readonly OtherContent[]> {
-    const { url, schema, name: own } = this.#place;
+    const { url, schema, name: own } = this.#settings;
     const statement = othersStatement(this.#schema, own, workspaceId);
     const rows = await this.#rows(statement, signal, (row) => row);
     const writes = rows.map(({ name, write }) => `${name} ${write}`).join('\n') || null;
@@ -156,7 +156,7 @@ export class PostgresStore implements ObjectStore {
   }
 
   async #at<T>(work: (database: Database) => Promise<T>): Promise<T> {
-    this.#address ??= addressOf(this.#place.url);
+    this.#address ??= addressOf(this.#settings.url);
     const address = this.#address;
     const database = databaseAt(address);
     try {
@@ -194,13 +194,13 @@ export class PostgresStore implements ObjectStore {
       state: known.state,
       journal: known.journal,
       lock: row.lock ?? undefined,
-      silentSeconds: row.lock === null ? undefined : row.silent,
+      secondsSinceHeartbeat: row.lock === null ? undefined : row.silent,
     };
   }
 
   async #setUp({ hasSchema }: Absent, database: Database, signal: AbortSignal): Promise<void> {
     try {
-      await database.query(setUpStatements(this.#place.schema, hasSchema), [], signal);
+      await database.query(setUpStatements(this.#settings.schema, hasSchema), [], signal);
     } catch (error) {
       // Another run created the tables first. The write checks them.
       if (!isCreatedConcurrently(error)) throw error;

@@ -8,17 +8,17 @@ export const s3: StateBackend<S3Settings, S3Location> = {
   settings: s3Settings,
   description: 'Backend of the state: s3, a bucket of Amazon S3 or of a compatible store.',
   locationSetting: 'key',
-  place: (settings, { workspace, source }) => ({
+  locate: (settings, { workspace, source }) => ({
     ...settings,
     key: withWorkspace(settings.key, workspace),
     siblings: siblingsOf(settings.key),
     isFetched: source !== undefined,
   }),
   keyOf: ({ endpoint, bucket, key }) => `${endpoint === undefined ? '' : new URL(endpoint).href} ${bucket} ${key}`,
-  locationOf: ({ bucket, key }) => `s3://${bucket}/${key}`,
-  open: (place, user) =>
+  describe: ({ bucket, key }) => `s3://${bucket}/${key}`,
+  open: (location, user) =>
     createBucketStore({
-      ...{ name: 's3', backend: s3, place, user },
+      ...{ name: 's3', backend: s3, settings: location, user },
       async open(at, location) {
         const { S3Bucket } = await import('./s3-bucket.ts');
         return new S3Bucket(at, location, user);

@@ -22,20 +22,20 @@ const REQUIRED_PERMISSIONS =
 
 /** A bucket of Amazon S3, or of a compatible store. */
 export class S3Bucket implements Bucket {
-  readonly #place: S3Location;
+  readonly #settings: S3Location;
   readonly #location: string;
   readonly #client: S3Client;
 
   /** @throws UserError if credentials are missing. */
-  constructor(place: S3Location, location: string, user: StoreUser) {
-    this.#place = place;
+  constructor(settings: S3Location, location: string, user: StoreUser) {
+    this.#settings = settings;
     this.#location = location;
     this.#client = new S3Client({
-      ...(place.region !== undefined && { region: place.region }),
-      ...(place.endpoint !== undefined && { endpoint: place.endpoint }),
-      ...(place.profile !== undefined && { profile: place.profile }),
-      ...credentialsOf(place),
-      forcePathStyle: place.path_style ?? false,
+      ...(settings.region !== undefined && { region: settings.region }),
+      ...(settings.endpoint !== undefined && { endpoint: settings.endpoint }),
+      ...(settings.profile !== undefined && { profile: settings.profile }),
+      ...credentialsOf(settings),
+      forcePathStyle: settings.path_style ?? false,
       followRegionRedirects: true,
       // The SDK must not retry: the retries of the state store check first whether a write was stored.
       maxAttempts: 1,
@@ -58,7 +58,7 @@ export class S3Bucket implements Bucket {
   }
 
   async put(name: string, bytes: Uint8Array, signal: AbortSignal, condition?: PutCondition): Promise<string> {
-    const { sse, kms_key_id } = this.#place;
+    const { sse, kms_key_id } = this.#settings;
     const command = new PutObjectCommand({
       ...this.#target(name),
       Body: bytes,
@@ -76,7 +76,7 @@ export class S3Bucket implements Bucket {
   }
 
   async list(signal: AbortSignal) {
-    const { bucket, key } = this.#place;
+    const { bucket, key } = this.#settings;
     const found: { name: string; modified: Date }[] = [];
     let ContinuationToken: string | undefined;
     do {
@@ -92,7 +92,7 @@ export class S3Bucket implements Bucket {
   }
 
   async siblings(signal: AbortSignal): Promise<readonly string[]> {
-    const { bucket, key, siblings } = this.#place;
+    const { bucket, key, siblings } = this.#settings;
     if (siblings === undefined) return [];
     // The first page, with 1,000 keys, has more than are searched.
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: siblings.before, Delimiter: '/' });
@@ -109,7 +109,7 @@ export class S3Bucket implements Bucket {
   }
 
   #target(name: string): { readonly Bucket: string; readonly Key: string } {
-    return { Bucket: this.#place.bucket, Key: `${this.#place.key}/${name}` };
+    return { Bucket: this.#settings.bucket, Key: `${this.#settings.key}/${name}` };
   }
 
   async #ask<T>(permission: string, send: () => Promise<T>): Promise<T> {
@@ -122,7 +122,7 @@ export class S3Bucket implements Bucket {
 
   #problem(error: unknown, permission: string): unknown {
     if (error instanceof UserError) return error;
-    const { bucket } = this.#place;
+    const { bucket } = this.#settings;
     const { name = '', $metadata } = error as { name?: string; $metadata?: { httpStatusCode?: number } };
     const status = $metadata?.httpStatusCode;
     if (status === undefined) return this.#problemWithoutResponse(error, name);
@@ -177,8 +177,8 @@ export class S3Bucket implements Bucket {
 
 class MissingObject extends Error {}
 
-function credentialsOf(place: S3Location) {
-  const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token, isFetched } = place;
+function credentialsOf(settings: S3Location) {
+  const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token, isFetched } = settings;
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
     throw new UserError('state.access_key_id and state.secret_access_key belong together', {
       hint: 'Set both, or neither for the credentials that the AWS SDK finds.',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { about, lazyStrictObject } from '../../../values/described.ts';
-import { type BucketPlace, objectKey, storeEndpoint } from '../bucket/bucket.ts';
+import { type BucketLocation, objectKey, storeEndpoint } from '../bucket/bucket.ts';
 import { secretSetting, secretTextSetting } from '../settings.ts';
 
 const text = (description: string, example: string) => z.string().min(1).meta(about(description, example));
@@ -41,4 +41,4 @@ export const s3Settings = lazyStrictObject(() => ({
 
 export type S3Settings = Readonly<z.infer<ReturnType<typeof s3Settings>>>;
 
-export type S3Location = S3Settings & BucketPlace;
+export type S3Location = S3Settings & BucketLocation;

@@ -43,7 +43,7 @@ async function scene(): Promise<Scene> {
     requests,
     store: (more, source) => {
       const owner = { workspace: 'staging', root, source };
-      return createStore({ backend: 'azure', ...azure.place({ ...settings, ...more }, owner) }, user);
+      return createStore({ backend: 'azure', ...azure.locate({ ...settings, ...more }, owner) }, user);
     },
   };
 }
@@ -77,7 +77,7 @@ describe.skipIf(!hasAzurite)(title, () => {
     const settings = await azuriteContainer();
     const { root, user } = await scene();
     const storeOf = (workspace: string) =>
-      createStore({ backend: 'azure', ...azure.place(settings, { workspace, root }) }, user);
+      createStore({ backend: 'azure', ...azure.locate(settings, { workspace, root }) }, user);
     await expectSiblingFound(storeOf, `azure://${settings.container}/states/staging`);
   });
 

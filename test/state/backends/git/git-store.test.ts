@@ -90,7 +90,7 @@ describe('a state in a ref of Git', () => {
     const here = machine();
     const tree = git(bare, 'hash-object', '-t', 'tree', '-w', '/dev/null');
     git(bare, 'update-ref', 'refs/voxform/foreign', git(bare, 'commit-tree', '-m', 'x', tree));
-    const elsewhere = (ref: string) => machine().store({ ref }).elsewhere?.('W1');
+    const elsewhere = (ref: string) => machine().store({ ref }).findOther?.('W1');
     const [branch, template] = ['refs/heads/state/old', 'refs/heads/state/{workspace}'];
     await run(here.store({ ref: branch }), ['a', 'b']);
     expect(await elsewhere(REF)).toBeUndefined();
@@ -102,7 +102,7 @@ describe('a state in a ref of Git', () => {
     await run(here.store(), ['c']);
     expect(await elsewhere('refs/voxform/{workspace}')).toBeUndefined();
     expect(await elsewhere('refs/voxform/new')).toMatchObject({ location: `${REF} of origin`, records: 1 });
-    expect(await machine().store({ ref: 'refs/voxform/new' }).elsewhere?.('W2')).toBeUndefined();
+    expect(await machine().store({ ref: 'refs/voxform/new' }).findOther?.('W2')).toBeUndefined();
     const lease = await here.store().lock(lockRequest());
     const { document } = await lease.read();
     const { lineage = '', serial = 0 } = document ?? {};
@@ -169,7 +169,7 @@ describe('a state in a ref of Git', () => {
     const here = machine();
     for (const name of ['a', 'b', 'c']) await run(here.store(), [name]);
     const backups = await machine().store().backups();
-    expect(backups.map(({ resources, isInForce }) => [resources.size, isInForce])).toEqual([
+    expect(backups.map(({ resources, isCurrent }) => [resources.size, isCurrent])).toEqual([
       [3, true],
       [2, false],
       [1, false],

@@ -51,7 +51,7 @@ export class Machine {
   store(settings: Settings = this.#options.settings ?? {}): StateStore {
     const { env, ahead = 0, source, debug } = this.#options;
     return createStore(
-      { backend: 'git', ...gitBackend.place(settings, { workspace: 'test', root: this.root, source }) },
+      { backend: 'git', ...gitBackend.locate(settings, { workspace: 'test', root: this.root, source }) },
       {
         root: this.root,
         host: 'here',

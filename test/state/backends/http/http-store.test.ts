@@ -37,7 +37,7 @@ async function scene(options: Partial<TerraformServer> = {}): Promise<Scene> {
       clock += seconds * 1000;
     },
     store: (more, settings) => {
-      const place = http.place({ ...server.settings(), ...settings } as never, {
+      const place = http.locate({ ...server.settings(), ...settings } as never, {
         workspace: 'staging',
         root,
       });
@@ -332,9 +332,9 @@ describe('a state server', () => {
 
   it('that does not answer in time is given up, and one that nobody runs is named at once', async () => {
     const { server, store } = await scene({ answer: () => undefined });
-    const place = http.place(server.settings() as never, { workspace: 'staging', root: '/' });
+    const place = http.locate(server.settings() as never, { workspace: 'staging', root: '/' });
     const slow = httpStore({
-      place: { ...place, address: `${server.url}${PATH}` },
+      settings: { ...place, address: `${server.url}${PATH}` },
       location: 'the-state',
       user: { root: '/', host: '', user: '', pid: 1, version: '0.0.0', now: () => new Date() },
       timeoutMilliseconds: 50,

@@ -36,7 +36,7 @@ workspaces:
 async function stateIn(server: TerraformServer, { workspaceId }: Emulator): Promise<State> {
   const settings = { ...server.settings(), address: `${server.url}/state/staging` } as never;
   const user = { root: '/', host: '', user: '', pid: 1, version: '0.0.0', now: () => new Date() };
-  const place = http.place(settings, { workspace: 'staging', root: '/' });
+  const place = http.locate(settings, { workspace: 'staging', root: '/' });
   const { credentials } = server;
   server.credentials = undefined;
   const state = await readState(createStore({ backend: 'http', ...place }, user), sessionOptions({ workspaceId }));

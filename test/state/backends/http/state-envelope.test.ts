@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { nextVersion, noVersion } from '../../../../src/state/backends/http/state-envelope.ts';
-import { runsIn } from '../../../../src/state/run-history.ts';
+import { parseRuns } from '../../../../src/state/run-history.ts';
 
 function beginning(run: string): string {
   const about = { command: 'apply', who: 'ann@here', host: 'here', voxform_version: '0.0.0', began: '2030' };
@@ -26,7 +26,7 @@ it('keeps the newest lines of the history, and a very large run without its reso
   const size = version.history.join('').length;
   expect(size).toBeLessThanOrEqual(128 * 1024);
   expect(size).toBeGreaterThan(100 * 1024);
-  const runs = runsIn(version.history);
+  const runs = parseRuns(version.history);
   expect(runs.at(-1)).toMatchObject({ run: 'large', result: 'done' });
   expect(runs.at(-1)).not.toHaveProperty('resources');
   expect(runs.at(-2)?.resources).toHaveLength(10);

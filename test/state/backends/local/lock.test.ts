@@ -179,7 +179,7 @@ describe('the lock', () => {
     const facts = Object.keys(process).length === 0 ? {} : { ...lock.process, ...process };
     await writeFile(`${path}.lock`, JSON.stringify({ ...lock, process: facts }));
     expect((await failureOf(storeAt(path).lock(lockRequest()))).message).toContain(id);
-    expect(await storeAt(path).holder()).toMatchObject({ id, silentSeconds: 0 });
+    expect(await storeAt(path).holder()).toMatchObject({ id, secondsSinceHeartbeat: 0 });
   });
 
   it('of a holder that is silent for a minute is taken over by anybody, with a notice', async () => {
@@ -218,7 +218,7 @@ describe('the lock', () => {
     const lease = await storeAt(path, { timing }).lock(lockRequest());
     const before = await readFile(`${path}.lock`, 'utf8');
     await silentFor(path, 3600);
-    await expect.poll(async () => (await storeAt(path).holder())?.silentSeconds).toBe(0);
+    await expect.poll(async () => (await storeAt(path).holder())?.secondsSinceHeartbeat).toBe(0);
     expect(await readFile(`${path}.lock`, 'utf8')).toBe(before);
     await lease.release();
     expect(await readdir(dirname(path))).toEqual([]);
@@ -307,7 +307,7 @@ describe('unlock', () => {
     const path = await statePath();
     const lease = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest());
     const ended = await storeAt(path).unlock(lease.info.id);
-    expect(ended).toEqual({ ...lease.info, silentSeconds: expect.any(Number) });
+    expect(ended).toEqual({ ...lease.info, secondsSinceHeartbeat: expect.any(Number) });
     await (await storeAt(path).lock(lockRequest())).release();
   });
 

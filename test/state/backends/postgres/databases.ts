@@ -72,7 +72,7 @@ export async function storeIn(url: string, { schema, name, ...user }: Opening = 
   onTestFinished(() => rm(root, { recursive: true, force: true }));
   const settings = { url: new Secret('STATE_URL', url), schema, name };
   return createStore(
-    { backend: 'postgres', ...postgres.place(settings, { workspace: 'staging', root }) },
+    { backend: 'postgres', ...postgres.locate(settings, { workspace: 'staging', root }) },
     {
       root,
       host: 'here',

@@ -34,7 +34,7 @@ describe('the schema', () => {
   it('is made by an administrator for a user who may not, with what is printed', async () => {
     const database = await freshDatabase();
     const url = database.urlWith({ user: await database.role(), password: 'p' });
-    const script = postgres.setUp?.(postgres.place({ url, schema: 'voices' }, { workspace: 'staging', root: '/' }));
+    const script = postgres.setUp?.(postgres.locate({ url, schema: 'voices' }, { workspace: 'staging', root: '/' }));
     expect(script).not.toContain('p@');
     await database.sql(script ?? '');
     const store = await storeIn(url, { schema: 'voices' });
@@ -47,19 +47,19 @@ describe('the schema', () => {
   it('tells of a state of the same workspace under another name', async () => {
     const { url, sql } = await freshDatabase();
     const fresh = await storeIn(url, { name: 'new' });
-    expect(await fresh.elsewhere?.('W1')).toBeUndefined();
+    expect(await fresh.findOther?.('W1')).toBeUndefined();
     const session = await openSession(await storeIn(url, { name: 'old' }), sessionOptions());
     await session.record(creating('a'));
     const found = {
       location: expect.stringMatching(/ old$/),
       from: '{ backend: postgres, url: { $secret: STATE_URL }, schema: voxform, name: "old" }',
     };
-    expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: 1 });
+    expect(await fresh.findOther?.('W1')).toEqual({ ...found, records: 1 });
     await session.close();
-    expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: 1 });
-    expect(await fresh.elsewhere?.('W2')).toBeUndefined();
+    expect(await fresh.findOther?.('W1')).toEqual({ ...found, records: 1 });
+    expect(await fresh.findOther?.('W2')).toBeUndefined();
     await sql("UPDATE voxform.states SET state = state || 'x'");
-    expect(await fresh.elsewhere?.('W1')).toEqual({ ...found, records: undefined });
+    expect(await fresh.findOther?.('W1')).toEqual({ ...found, records: undefined });
   });
 
   it('tells of an empty one while a run uses it', async () => {
@@ -72,9 +72,9 @@ describe('the schema', () => {
       return lease;
     };
     const lease = await commit();
-    expect(await fresh.elsewhere?.('W1')).toMatchObject({ records: 0 });
+    expect(await fresh.findOther?.('W1')).toMatchObject({ records: 0 });
     await lease.release();
-    expect(await fresh.elsewhere?.('W1')).toBeUndefined();
+    expect(await fresh.findOther?.('W1')).toBeUndefined();
   });
 
   it('takes one first state of a workspace, however many begin under different names at the same time', async () => {
@@ -82,10 +82,10 @@ describe('the schema', () => {
     const stores = await Promise.all(['a', 'b', 'c', 'd'].map((name) => storeIn(url, { name })));
     const sessions = await Promise.all(
       stores.map((store, index) => {
-        const beginning = async () => expect(await store.elsewhere?.('W1')).toBeUndefined();
+        const onMissing = async () => expect(await store.findOther?.('W1')).toBeUndefined();
         return openSession(
           store,
-          sessionOptions({ beginning, fresh: { lineage: `L${index}`, salt: 'S' }, lock: lockRequest() }),
+          sessionOptions({ onMissing, fresh: { lineage: `L${index}`, salt: 'S' }, lock: lockRequest() }),
         );
       }),
     );
@@ -104,7 +104,7 @@ describe('the schema', () => {
     expect(await sql('SELECT name FROM voxform.states WHERE state IS NOT NULL')).toHaveLength(1);
     expect(await sql('SELECT name FROM voxform.states WHERE lock IS NOT NULL')).toEqual([]);
     const second = stores[begun.findIndex((each) => each !== 'begun')];
-    expect(await second?.elsewhere?.('W1')).toMatchObject({ records: 1 });
+    expect(await second?.findOther?.('W1')).toMatchObject({ records: 1 });
   });
 
   it('takes a second one where no look at others is wanted', async () => {

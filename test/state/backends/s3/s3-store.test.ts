@@ -43,7 +43,7 @@ async function scene(): Promise<Scene> {
     },
     store: (more, settings, source) => {
       const owner = { workspace: 'staging', root: base.root, source };
-      const place = s3.place({ ...server.settings(), ...settings } as never, owner);
+      const place = s3.locate({ ...server.settings(), ...settings } as never, owner);
       return createStore({ backend: 's3', ...place }, { ...user, ...more });
     },
   };
@@ -259,7 +259,7 @@ describe('a state in S3', () => {
     await runIn(store());
     await runIn(store(), 'b');
     const backups = await store().backups();
-    expect(backups[0]).toMatchObject({ isInForce: true });
+    expect(backups[0]).toMatchObject({ isCurrent: true });
     expect(backups.slice(1).some(({ resources }) => resources.size === 1)).toBe(true);
   });
 
@@ -373,7 +373,7 @@ describe('other states in the bucket', () => {
     const user = await userIn();
     server.objects().set('states/foreign/head.json', foreign);
     const storeOf = (workspace: string) =>
-      createStore({ backend: 's3', ...s3.place(server.settings() as never, { workspace, root: user.root }) }, user);
+      createStore({ backend: 's3', ...s3.locate(server.settings() as never, { workspace, root: user.root }) }, user);
     await expectSiblingFound(storeOf, 's3://voices/states/staging');
   });
 
@@ -381,7 +381,7 @@ describe('other states in the bucket', () => {
     const { server, store } = await scene();
     server.fault = ({ query }) => (query.has('delimiter') ? { status: 403, code: 'AccessDenied' } : undefined);
     const warnings: string[] = [];
-    expect(await store({ warn: (text) => warnings.push(text) }).elsewhere?.('W1')).toBeUndefined();
+    expect(await store({ warn: (text) => warnings.push(text) }).findOther?.('W1')).toBeUndefined();
     expect(warnings).toEqual([expect.stringContaining('s3:ListBucket')]);
   });
 
@@ -407,7 +407,7 @@ describe.skipIf(!hasRadosgw)(title, () => {
     await using server = await startRadosgw('ceph-secret');
     const user = await userIn();
     const owner = { workspace: 'staging', root: user.root };
-    const store = () => createStore({ backend: 's3', ...s3.place(server.settings() as never, owner) }, user);
+    const store = () => createStore({ backend: 's3', ...s3.locate(server.settings() as never, owner) }, user);
     expect((await store().read()).document).toBeUndefined();
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     await Promise.all(
@@ -429,7 +429,7 @@ describe.skipIf(!hasRadosgw)(title, () => {
     await using server = await startRadosgw('ceph-secret');
     const user = await userIn();
     const storeOf = (workspace: string) =>
-      createStore({ backend: 's3', ...s3.place(server.settings() as never, { workspace, root: user.root }) }, user);
+      createStore({ backend: 's3', ...s3.locate(server.settings() as never, { workspace, root: user.root }) }, user);
     await expectSiblingFound(storeOf, 's3://voices/states/staging');
     // Ceph ignores conditions there, which Amazon S3 honours.
     await server.keepVersions();
