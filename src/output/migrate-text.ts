@@ -122,12 +122,12 @@ function closing(report: ApplyReport, to: string, style: Style): string {
   return sentences(texts, style, { format: (line) => style.bold(format(line)) });
 }
 
-function checklistText({ matter, addresses }: ChecklistItem, { selection, plan, report }: Migration): string {
-  if ('text' in matter) return matter.text;
+function checklistText({ content, addresses }: ChecklistItem, { selection, plan, report }: Migration): string {
+  if ('text' in content) return content.text;
   const url = linkOf(addresses, report?.plan ?? plan);
-  if ('step' in matter) return withSteps('', { steps: [matter.step], url }, selection).trimStart();
-  if ('notice' in matter) return `${matter.notice.slice(0, 1).toUpperCase()}${matter.notice.slice(1)}.`;
-  const { address, reason, steps } = matter;
+  if ('step' in content) return withSteps('', { steps: [content.step], url }, selection).trimStart();
+  if ('notice' in content) return `${content.notice.slice(0, 1).toUpperCase()}${content.notice.slice(1)}.`;
+  const { address, reason, steps } = content;
   const said = address === undefined ? reason : `${address}: ${reason}`;
   return steps.length === 0 ? said : withSteps(`${said}.`, { steps, url }, selection);
 }
@@ -155,11 +155,11 @@ function checklist({ heading, items, box }: ItemList, migration: Migration, styl
   const held = items.flatMap((item) => holdersOf(item, urls));
   const many = full ? [] : stepsOfMany(held, { selection, dashboard: plan?.dashboard });
   const said = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
-  const left = items.filter(({ matter }) => !('step' in matter && said.has(matter.step)));
+  const left = items.filter(({ content }) => !('step' in content && said.has(content.step)));
   const lines = left.flatMap((item) => {
-    const { matter, addresses } = item;
-    const isNamed = addresses.length === 0 || ('address' in matter && matter.address !== undefined);
-    const isToDo = 'step' in matter ? isTask(matter.step) : !('notice' in matter);
+    const { content, addresses } = item;
+    const isNamed = addresses.length === 0 || ('address' in content && content.address !== undefined);
+    const isToDo = 'step' in content ? isTask(content.step) : !('notice' in content);
     const lead = box && isToDo ? '[ ] ' : '- ';
     const line = style.prose(checklistText(item, migration), { indent: 2, lead });
     if (isNamed) return [line];
@@ -169,11 +169,11 @@ function checklist({ heading, items, box }: ItemList, migration: Migration, styl
   return section(style.bold(heading), [...shared, ...lines]);
 }
 
-function holdersOf({ matter, addresses }: ChecklistItem, urls: ReadonlyMap<Address, string | undefined>) {
-  if (!('step' in matter)) return [];
+function holdersOf({ content, addresses }: ChecklistItem, urls: ReadonlyMap<Address, string | undefined>) {
+  if (!('step' in content)) return [];
   return addresses.map((address) => {
     const url = urls.get(address);
-    return { resource: { address, kind: kindOf(address), ...(url !== undefined && { url }) }, step: matter.step };
+    return { resource: { address, kind: kindOf(address), ...(url !== undefined && { url }) }, step: content.step };
   });
 }
 

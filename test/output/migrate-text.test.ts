@@ -14,12 +14,12 @@ it('names the resources of an item of the checklist once, also where its text na
       before: [
         {
           moment: 'know',
-          matter: { text: 'Agent/sales-team is left out: resources that need it wait' },
+          content: { text: 'Agent/sales-team is left out: resources that need it wait' },
           addresses: ['Agent/sales'],
         },
         {
           moment: 'know',
-          matter: { address: 'Agent/support', reason: 'both answer', steps: [] },
+          content: { address: 'Agent/support', reason: 'both answer', steps: [] },
           addresses: ['Agent/support'],
         },
       ],
@@ -41,13 +41,13 @@ it('says once what many agents and numbers leave to do', () => {
   } as const;
   const notice = 'In the dashboard of staging, unlink it.';
   const after = [
-    { moment: 'after', matter: { step: publish }, addresses: agents },
+    { moment: 'after', content: { step: publish }, addresses: agents },
     ...numbers.map((address, index) => {
       const sets = { record: `+1202555${index}`, field: 'inbound', value: agents[index] ?? null };
       const step = { action: 'dashboard', instruction: `Link ${address}.`, sets } as const;
-      return { moment: 'after', matter: { step }, addresses: [address] } as const;
+      return { moment: 'after', content: { step }, addresses: [address] } as const;
     }),
-    { moment: 'after', matter: { text: notice }, addresses: numbers },
+    { moment: 'after', content: { text: notice }, addresses: numbers },
   ] as const;
   const report: ApplyReport = { plan: plan([]), results: new Map(), warnings: [], interrupted: undefined };
   const shown = (full: boolean) =>

@@ -12,7 +12,7 @@ function found(record: FoundRecord['record'], published?: FoundRecord['record'])
 
 describe('the files of an export', () => {
   it('hold no secret that is known, no field that no manifest shows, and nothing of records that none declares', () => {
-    const { leftOut, manifests, whole } = draftsOf(
+    const { leftOut, manifests, complete } = draftsOf(
       {
         records: new Map([
           [
@@ -38,7 +38,7 @@ describe('the files of an export', () => {
     );
     expect(manifests.map(({ name }) => name)).toEqual(['shown']);
     expect(leftOut).toHaveLength(1);
-    const written = [...manifestFiles(whole(), 'resource')].map(({ text }) => text).join('\n');
+    const written = [...manifestFiles(complete(), 'resource')].map(({ text }) => text).join('\n');
     expect(written).toContain('to nobody.');
     for (const text of [TEXT, 'echoed-by-the-platform', 'unknown-field', 'left-out'])
       expect(written).not.toContain(text);

@@ -177,19 +177,21 @@ describe('an exported project', () => {
           ...known('Agent', ...named.filter((id) => !isWebhook(id))),
           ...known('Webhook', ...named.filter(isWebhook)),
         ]);
-        const { manifests, leftOut, whole } = draftsOf(discovery);
+        const { manifests, leftOut, complete } = draftsOf(discovery);
         // Those that lists show without a name are no records of the world.
         const held = [world.agents, world.numbers, world.webhooks, world.users];
         expect(leftOut.filter(({ id }) => held.some((records) => records.has(id)))).toEqual([]);
         const folder = path.join(workspace.folder, 'out');
         const { url, workspaceId } = workspace.emulator;
         const settings = { name: 'test', baseUrl: url, workspaceId, apiKeySecret: 'KEY' };
-        const files = [...manifestFiles(whole(), parts.layout), projectFile(settings, 'voxform.yaml')];
+        const files = [...manifestFiles(complete(), parts.layout), projectFile(settings, 'voxform.yaml')];
         // The order of the records does not matter.
         const { records, lookups: shelves } = discovery;
         const backwards = new Map([...records].map(([kind, found]) => [kind, found.toReversed()]));
         const again = draftsOf({ records: backwards, lookups: shelves });
-        expect([...manifestFiles(again.whole(), parts.layout), projectFile(settings, 'voxform.yaml')]).toEqual(files);
+        expect([...manifestFiles(again.complete(), parts.layout), projectFile(settings, 'voxform.yaml')]).toEqual(
+          files,
+        );
         await writeFolder(folder, files, { last: 'voxform.yaml' });
         if (manifests.length === 0) return;
         const { summary, resources } = await planOf(folder, workspace);

@@ -34,7 +34,7 @@ function drafts({ bases = [], secrets = {}, ...shown }: Shown) {
 
 /** The manifest of the only record, without the line for editors, and what else is written. */
 function written(shown: Shown): { manifest: string; texts: Record<string, string> } {
-  const files = [...manifestFiles(drafts(shown).whole(), 'resource')];
+  const files = [...manifestFiles(drafts(shown).complete(), 'resource')];
   const manifest = files.find(({ path }) => path.endsWith('.yaml'))?.text ?? '';
   return {
     manifest: manifest.slice(manifest.indexOf('\n') + 1),
@@ -154,8 +154,8 @@ spec:
     ],
     ['a role that the document does not name', { id: 'u1', email: 'a@example.com', role: 'king' }, 'role'],
   ])('leaves out %s, and says so', (_, record, path) => {
-    const { manifests, whole } = drafts({ WorkspaceUser: [record] });
-    expect([...whole()].map(({ draft }) => draft.leaves.has(path))).toEqual([false]);
+    const { manifests, complete } = drafts({ WorkspaceUser: [record] });
+    expect([...complete()].map(({ draft }) => draft.leaves.has(path))).toEqual([false]);
     expect(manifests[0]?.omitted).toEqual([{ path, because: 'the API documentation does not allow its value' }]);
   });
 
@@ -197,7 +197,7 @@ spec:
   it('goes with others of its kind into files that can be read', () => {
     const prompt = 'x'.repeat(90_000);
     const Agent = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, name: id, prompt_config: { prompt } }));
-    const files = [...manifestFiles(drafts({ Agent }).whole(), 'kind')];
+    const files = [...manifestFiles(drafts({ Agent }).complete(), 'kind')];
     expect(files.map(({ path }) => path)).toEqual(['manifests/agents.yaml', 'manifests/agents-2.yaml']);
     expect(files.map(({ text }) => text.split('\n---\n').length)).toEqual([3, 2]);
   });

@@ -54,11 +54,11 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
   refuseConflicts(context, options);
   const { map, include = [], exclude = [] } = options;
   const names = map === undefined ? new Map() : parseNameMap(await readFlagFile(context.cwd, map), map);
-  const ends = await openMigrationWorkspaces(context, options);
-  const { to } = ends;
-  const live = await liveSource(context, ends, options);
+  const workspaces = await openMigrationWorkspaces(context, options);
+  const { to } = workspaces;
+  const live = await liveSource(context, workspaces, options);
   const progress = progressFor(context);
-  const common = { context, ends, live, names, globs: { include, exclude }, options, onRead: progress.read };
+  const common = { context, workspaces, live, names, globs: { include, exclude }, options, onRead: progress.read };
   try {
     if (options.dryRun) {
       return await to.withClient(options, async (client) =>
@@ -82,13 +82,13 @@ function refuseConflicts({ workspaces }: Context, { batch, maxFailures }: Migrat
 /** Exports the source workspace to manifests. Returns undefined if the migration uses the project's own manifests. */
 async function liveSource(
   context: Context,
-  ends: MigrationWorkspaces,
+  workspaces: MigrationWorkspaces,
   options: MigrateOptions,
 ): Promise<LiveExport | undefined> {
-  const { from, to } = ends;
+  const { from, to } = workspaces;
   const desired = await from.declared('offline');
   const hasManifests = desired.resources.length > 0;
-  if (!hasManifests && options.source !== 'live') await refuseSkipped(ends, desired);
+  if (!hasManifests && options.source !== 'live') await refuseSkipped(workspaces, desired);
   const given = await givenIds(context, options);
   const isResumed = hasManifests && existsSync(path.join(to.project.root, mapPath(options)));
   if (options.source === 'manifests' || isResumed || (options.source === undefined && hasManifests)) {
@@ -127,7 +127,7 @@ async function printPreview(migrationRun: MigrationRun): Promise<number> {
 }
 
 async function execute(migrationRun: MigrationRun, session: StateSession): Promise<number> {
-  const { context, live, options, ends } = migrationRun;
+  const { context, live, options, workspaces } = migrationRun;
   const { interrupts, log } = context;
   const preview = await previewWithProgress(migrationRun);
   const { prepared, planned } = preview;
@@ -142,8 +142,8 @@ async function execute(migrationRun: MigrationRun, session: StateSession): Promi
   if (changes > 0 || live !== undefined || prepared.edits.length > 0) {
     refuseDenied(document);
     refuseTrippedGuards(document, options);
-    refuseFirstState(ends.to, { session, document, isAsked: !options.autoApprove && context.terminal.canAsk });
-    const { name, workspaceId } = ends.to.workspace;
+    refuseFirstState(workspaces.to, { session, document, isAsked: !options.autoApprove && context.terminal.canAsk });
+    const { name, workspaceId } = workspaces.to.workspace;
     const approval = {
       question: `Migrate ${options.from} to ${name} (${workspaceId}): ${changes} to write?`,
       verb: 'migrate',
@@ -171,11 +171,11 @@ async function previewWithProgress(migrationRun: MigrationRun): Promise<Migratio
 }
 
 function reportedMigration(
-  { context, ends, options }: MigrationRun,
+  { context, workspaces, options }: MigrationRun,
   { planned, before, files }: MigrationPreview,
 ): Omit<Migration, 'after' | 'report'> {
   const { full = context.verbose } = options;
-  const { from, to } = ends;
+  const { from, to } = workspaces;
   return {
     from: from.workspace,
     to: to.workspace,
@@ -198,12 +198,12 @@ function printBefore(migrationRun: MigrationRun, preview: MigrationPreview): voi
 }
 
 function printAfter(migrationRun: MigrationRun, preview: MigrationPreview, report: ApplyReport | undefined): void {
-  const { context, ends, live, options } = migrationRun;
+  const { context, workspaces, live, options } = migrationRun;
   const { prepared } = preview;
   const { terminal, log } = context;
   const common = reportedMigration(migrationRun, preview);
   const { plan } = common;
-  const after = plan === undefined ? [] : remainingManualSteps(prepared, { document: plan, ends, report });
+  const after = plan === undefined ? [] : remainingManualSteps(prepared, { document: plan, workspaces, report });
   const migration = { ...common, after, report };
   if (options.output === 'json') {
     const source = live === undefined ? 'manifests' : 'live';

@@ -44,7 +44,7 @@ export interface ManifestDrafts {
   /** Records that no manifest can declare. */
   readonly leftOut: readonly { readonly kind: string; readonly id: string; readonly because: string }[];
   /** Returns the complete manifests in the same order. Each is created on demand. */
-  whole(): Iterable<ExportedManifest>;
+  complete(): Iterable<ExportedManifest>;
 }
 
 interface NamedDraft extends Identity, RecordDraft {
@@ -110,7 +110,7 @@ export class Drafter {
     }
     manifests.sort((a, b) => compareText(`${a.kind}/${a.name}`, `${b.kind}/${b.name}`));
     for (const [kind, records] of lookups) named.set(kind, lookupNamesById(kind, records, lookupNames));
-    return { manifests, leftOut, whole: () => manifests.values().map((each) => completeManifest(each, named)) };
+    return { manifests, leftOut, complete: () => manifests.values().map((each) => completeManifest(each, named)) };
   }
 }
 

@@ -42,7 +42,7 @@ export function* projectFiles(
   drafts: ManifestDrafts,
   { workspace, layout, file, workspaceIds, settings }: ProjectParts,
 ): Generator<ProjectFile> {
-  yield* manifestFiles(workspaceIds ? withoutIds(drafts.whole()) : drafts.whole(), layout);
+  yield* manifestFiles(workspaceIds ? withoutIds(drafts.complete()) : drafts.complete(), layout);
   yield projectFile(workspace, file, workspaceIds ? idsOf(drafts) : undefined);
   yield secretsFile(workspace, drafts.manifests);
   yield* settings;

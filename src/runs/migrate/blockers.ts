@@ -58,7 +58,7 @@ function stringsIn(value: Value): string[] {
 interface CheckedCreates {
   /** The migrated resources, as for the target workspace. */
   readonly resources: readonly Resource[];
-  readonly ends: MigrationWorkspaces;
+  readonly workspaces: MigrationWorkspaces;
   readonly options: PlatformOptions;
 }
 
@@ -70,7 +70,7 @@ interface CheckedCreates {
 export async function checkNumberLoss(
   list: Checklist,
   { resources: planned }: PlanDocument,
-  { resources, ends: { from, to }, options }: CheckedCreates,
+  { resources, workspaces: { from, to }, options }: CheckedCreates,
 ): Promise<void> {
   const created = new Set(planned.filter(({ action }) => action === 'create').map(({ address }) => address));
   const listed = new Map<Kind, Promise<readonly ShownRecord[] | undefined>>();

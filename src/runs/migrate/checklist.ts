@@ -24,19 +24,19 @@ type ChecklistContent =
 
 export interface ChecklistItem {
   readonly moment: ChecklistMoment;
-  readonly matter: ChecklistContent;
+  readonly content: ChecklistContent;
   /** The resources concerned. */
   readonly addresses: readonly Address[];
 }
 
 /** Collects items. Equal items of several resources are merged. */
 export class Checklist {
-  readonly #items = new Map<string, { moment: ChecklistMoment; matter: ChecklistContent; addresses: Set<Address> }>();
+  readonly #items = new Map<string, { moment: ChecklistMoment; content: ChecklistContent; addresses: Set<Address> }>();
 
   add(moment: ChecklistMoment, what: ChecklistContent | string, ...addresses: readonly Address[]): void {
-    const matter = typeof what === 'string' ? { text: what } : what;
-    const key = JSON.stringify([moment, matter]);
-    const item = this.#items.get(key) ?? { moment, matter, addresses: new Set<Address>() };
+    const content = typeof what === 'string' ? { text: what } : what;
+    const key = JSON.stringify([moment, content]);
+    const item = this.#items.get(key) ?? { moment, content, addresses: new Set<Address>() };
     for (const address of addresses) item.addresses.add(address);
     this.#items.set(key, item);
   }

@@ -41,7 +41,7 @@ export async function exportLive(
   const { drafts, missed } = await draftWorkspace(opened, { ...reading, secrets: apiKey.isSet ? [apiKey] : [] });
   const ids = new Map(Object.entries(idsOf(drafts)));
   const root = await realpath(await mkdtemp(path.join(tmpdir(), 'voxform-migrate-')));
-  const files = await writeAll(root, manifestFiles(withoutIds(drafts.whole()), 'resource'));
+  const files = await writeAll(root, manifestFiles(withoutIds(drafts.complete()), 'resource'));
   const discard = () => rm(root, { recursive: true, force: true });
   return { root, files, drafts, missed, ids, discard };
 }

@@ -45,8 +45,8 @@ export interface MigrationPreview {
 
 /** Reads the manifests and both states, and compares them with the target workspace. Writes nothing. */
 export async function previewMigration(input: MigrationInput): Promise<MigrationPreview> {
-  const { ends, live, state } = input;
-  const fromState = await stateToRead(ends.from);
+  const { workspaces, live, state } = input;
+  const fromState = await stateToRead(workspaces.from);
   const prepared = await prepare({ ...input, fromState, toState: state });
   const { list, edits, selected } = prepared;
   const obstructed = new Set(list.of('must').flatMap(({ addresses }) => addresses));
@@ -55,8 +55,8 @@ export async function previewMigration(input: MigrationInput): Promise<Migration
   const planned = unobstructed.length === 0 ? undefined : await planMigration(prepared, unobstructed, input);
   if (planned !== undefined) {
     const { document } = planned.plan;
-    checkPlan(list, migrationPlan(prepared, document, ends));
-    await checkNumberLoss(list, document, { resources: unobstructed, ends, options: input.options });
+    checkPlan(list, migrationPlan(prepared, document, workspaces));
+    await checkNumberLoss(list, document, { resources: unobstructed, workspaces, options: input.options });
   }
   return {
     prepared,
@@ -71,9 +71,9 @@ async function planMigration(
   selected: readonly Resource[],
   input: MigrationInput,
 ): Promise<PlanResult> {
-  const { ends, options, client, state, onRead } = input;
+  const { workspaces, options, client, state, onRead } = input;
   const planned = await planFor({
-    ...commonInput({ opened: ends.to, state, client, options, onProgress: onRead }),
+    ...commonInput({ opened: workspaces.to, state, client, options, onProgress: onRead }),
     desired: resources,
     // Only migrated resources are selected: a plan of all would also release records.
     selection: { targets: selected.map(({ address }) => address), labels: {}, alone: true },
@@ -81,10 +81,10 @@ async function planMigration(
     allowRecreate: [],
     evenIfAll: false,
     allowReplace: [],
-    guards: ends.to.project.guards,
+    guards: workspaces.to.project.guards,
   });
-  await ends.to.loadRules();
-  return withViolations(withLiveDeferred(planned), { opened: ends.to, desired: resources });
+  await workspaces.to.loadRules();
+  return withViolations(withLiveDeferred(planned), { opened: workspaces.to, desired: resources });
 }
 
 interface MigrationRun extends Pick<ApplyPlanInput, 'session' | 'planned' | 'onEvent'> {
@@ -93,17 +93,17 @@ interface MigrationRun extends Pick<ApplyPlanInput, 'session' | 'planned' | 'onE
 
 /** Writes the project's files and the state of the source workspace, then applies the plan in batches. */
 export async function runMigration(
-  { ends, live, options }: MigrationInput,
+  { workspaces, live, options }: MigrationInput,
   { session, prepared, planned, onEvent }: MigrationRun,
 ): Promise<ApplyReport> {
-  const { root } = ends.to.project;
+  const { root } = workspaces.to.project;
   // The map is written first, because a later run continues this migration if the file exists.
-  const map = path.join(root, mapPath({ from: ends.from.workspace.name, to: ends.to.workspace.name }));
+  const map = path.join(root, mapPath({ from: workspaces.from.workspace.name, to: workspaces.to.workspace.name }));
   await writeMap(map, rowsOf(prepared, session.state));
-  if (live !== undefined) await importLive(ends.from, live, options);
+  if (live !== undefined) await importLive(workspaces.from, live, options);
   if (prepared.edits.length > 0) await writeFiles(root, prepared.edits);
   const report = await applyInBatches({
-    opened: ends.to,
+    opened: workspaces.to,
     session,
     planned,
     onError: options.onError,
@@ -131,11 +131,19 @@ function rowsOf({ selected, oldIds }: PreparedMigration, { resources }: State): 
 /** Returns the manual steps after a run. Without a report, the run is assumed to succeed. */
 export function remainingManualSteps(
   prepared: PreparedMigration,
-  { document, ends, report }: { document: PlanDocument; ends: MigrationWorkspaces; report: ApplyReport | undefined },
+  {
+    document,
+    workspaces,
+    report,
+  }: { document: PlanDocument; workspaces: MigrationWorkspaces; report: ApplyReport | undefined },
 ): readonly ChecklistItem[] {
-  return manualStepsAfter({ ...migrationPlan(prepared, document, ends), results: report?.results });
+  return manualStepsAfter({ ...migrationPlan(prepared, document, workspaces), results: report?.results });
 }
 
-function migrationPlan({ selected, oldIds }: PreparedMigration, document: PlanDocument, ends: MigrationWorkspaces) {
-  return { document, resources: selected, oldIds, from: ends.from.workspace.name };
+function migrationPlan(
+  { selected, oldIds }: PreparedMigration,
+  document: PlanDocument,
+  workspaces: MigrationWorkspaces,
+) {
+  return { document, resources: selected, oldIds, from: workspaces.from.workspace.name };
 }

@@ -33,7 +33,7 @@ import type { LiveExport } from './live-export.ts';
 import type { MigrationWorkspaces } from './migration-workspaces.ts';
 
 export interface PreparationInput {
-  readonly ends: MigrationWorkspaces;
+  readonly workspaces: MigrationWorkspaces;
   readonly fromState: State;
   readonly toState: State;
   /** The client of the target workspace. */
@@ -62,7 +62,7 @@ export interface PreparedMigration {
  */
 export async function prepare(input: PreparationInput): Promise<PreparedMigration> {
   const { live, fromState, toState, globs } = input;
-  const { from, to } = input.ends;
+  const { from, to } = input.workspaces;
   const load = loader(input);
   const source = await load(from.project, from.workspace);
   const target = validOnly(await load(to.project, to.workspace));
@@ -89,7 +89,7 @@ export async function prepare(input: PreparationInput): Promise<PreparedMigratio
     if (!inTarget.has(address)) list.add('know', `not migrated: ${name} skips it in the project file`, address);
   checkMapLines(list, uselessLines(source.resources, { names: input.names, indexes }), input);
   if (live !== undefined) checkLive(list, live);
-  const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await input.ends.declarations(), foreign);
+  const edits = foreign.size === 0 ? [] : withoutIds(from.project.root, await input.workspaces.declarations(), foreign);
   return {
     resources,
     selected,
@@ -105,13 +105,15 @@ export async function prepare(input: PreparationInput): Promise<PreparedMigratio
 type Load = (project: ProjectConfig, workspace: WorkspaceConfig) => Promise<Desired>;
 
 /** Returns a function that loads the resources of a workspace. The files are read once, and missing secrets are allowed. */
-function loader({ ends, live }: PreparationInput): Load {
+function loader({ workspaces, live }: PreparationInput): Load {
   const rooted = (project: ProjectConfig): ProjectConfig =>
     live === undefined ? project : { ...project, root: live.root };
   const declarations =
-    live === undefined ? ends.declarations : declarationsOnce(rooted(ends.from.project), { kinds, lookups });
+    live === undefined
+      ? workspaces.declarations
+      : declarationsOnce(rooted(workspaces.from.project), { kinds, lookups });
   return (project, workspace) =>
-    new OpenWorkspace(ends.to.context, { project: rooted(project), workspace, declarations }).declared('offline');
+    new OpenWorkspace(workspaces.to.context, { project: rooted(project), workspace, declarations }).declared('offline');
 }
 
 function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
@@ -126,7 +128,7 @@ function refuseUnmatched({ drafts }: LiveExport, { resources }: Desired): void {
 
 async function readIndexes(
   resources: readonly Resource[],
-  { client, names, ends: { to } }: PreparationInput,
+  { client, names, workspaces: { to } }: PreparationInput,
 ): Promise<ReadonlyMap<string, LookupIndex>> {
   const needed = new Set<string>();
   for (const resource of resources) {
@@ -154,7 +156,7 @@ interface LoadedWorkspaces {
 
 /** Returns the resources of the target workspace, with the map and the ids of the source workspace in the project file. */
 async function withProjectSettings(
-  { names, ends: { from, to } }: PreparationInput,
+  { names, workspaces: { from, to } }: PreparationInput,
   { load, source, target, indexes, foreign }: LoadedWorkspaces,
 ): Promise<{ readonly resources: readonly Resource[]; readonly edits: readonly FileEdit[] }> {
   const originals = new Map(source.resources.map((resource) => [resource.address, resource]));
@@ -179,7 +181,7 @@ async function withProjectSettings(
 function checkMapLines(
   list: Checklist,
   { unused, missing }: ReturnType<typeof uselessLines>,
-  { names, ends: { from, to } }: PreparationInput,
+  { names, workspaces: { from, to } }: PreparationInput,
 ): void {
   for (const name of unused) {
     list.add('know', `the map has an unused line: no manifest of ${from.workspace.name} refers to "${name}"`);
