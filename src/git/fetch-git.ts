@@ -7,45 +7,45 @@ export interface FetchOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly address: GitAddress;
   readonly signal: AbortSignal;
-  /** Path of the index; default: that of the repository. */
+  /** Path of the index file. Default: the index of the repository. */
   readonly index?: string | undefined;
   readonly input?: string | undefined;
   /** Encoding of the output; default: UTF-8. */
   readonly encoding?: BufferEncoding | undefined;
-  /** Settings in addition to those of every fetch. */
+  /** Git settings in addition to the isolation settings and the credentials. */
   readonly settings?: readonly GitSetting[] | undefined;
-  /** The size in bytes at which a written file ends git. Without effect on Windows. */
+  /** Maximum size in bytes of each file that git writes; git ends with an error above it. Ignored on Windows. */
   readonly maxFileBytes?: number | undefined;
   /** Timeout in milliseconds. */
   readonly timeout: number;
   redact(text: string): string;
 }
 
-/** Runs git and returns its output. @throws UserError with its error output. */
+/** Runs git and returns its trimmed output. @throws UserError with git's error output if it fails, times out or is cancelled. */
 export async function fetchGit(args: readonly string[], options: FetchOptions): Promise<string> {
-  const { env, signal, timeout, redact, address, index, input, encoding, maxFileBytes, settings: more = [] } = options;
+  const { env, signal, timeout, redact, address, index, input, encoding, maxFileBytes, settings: extra = [] } = options;
   signal.throwIfAborted();
-  const failed = (why: string, hint?: string): UserError =>
-    new UserError(`git ${verbOf(args)}: ${redact(why)}`, hint === undefined ? {} : { hint });
-  const ending = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
+  const failure = (reason: string, hint?: string): UserError =>
+    new UserError(`git ${subcommandIn(args)}: ${redact(reason)}`, hint === undefined ? {} : { hint });
+  const end = AbortSignal.any([signal, AbortSignal.timeout(timeout)]);
   const settings = [
     ...ISOLATION_SETTINGS,
     ['advice.detachedHead', 'false'] as const,
     ...credentialsFor(address),
-    ...more,
+    ...extra,
   ];
   try {
     const { code, out, complaint } = await runGit(args, {
       env: { ...gitEnvironment(env, settings), ...(index !== undefined && { GIT_INDEX_FILE: index }) },
-      signal: ending,
+      signal: end,
       maxFileBytes,
       ...(input !== undefined && { input: [Buffer.from(input)] }),
     });
     if (code === 0) return out.toString(encoding).trim();
-    throw failed(shortError(complaint) || `git exited with ${code}`, redirectHint(complaint));
+    throw failure(shortError(complaint) || `git exited with ${code}`, redirectHint(complaint));
   } catch (error) {
-    if (ending.aborted) throw failed(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);
-    throw errorCode(error) === 'ENOENT' ? failed('git is not installed') : error;
+    if (end.aborted) throw failure(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);
+    throw errorCode(error) === 'ENOENT' ? failure('git is not installed') : error;
   }
 }
 
@@ -56,6 +56,6 @@ function credentialsFor({ credentials }: GitAddress): GitSetting[] {
   return [[`http.${server}.extraHeader`, `Authorization: Basic ${login}`]];
 }
 
-function verbOf(args: readonly string[]): string {
+function subcommandIn(args: readonly string[]): string {
   return args.find((arg) => /^[a-z-]+$/.test(arg) && !arg.startsWith('-')) ?? '';
 }

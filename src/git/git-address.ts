@@ -4,31 +4,32 @@ import { ExitCode, UserError } from '../problems/user-error.ts';
 export interface GitAddress {
   /** The URL passed to git, without a password. */
   readonly url: string;
-  /** For messages. */
+  /** The address in messages, without credentials. */
   readonly shown: string;
-  /** Present if the address had a user name and a password; git sends them as a header to that server alone. */
+  /** The user name and password of an HTTP address, if any. git sends them in a header, and only to that server. */
   readonly credentials: { readonly server: string; readonly user: string; readonly password: string } | undefined;
 }
 
 const SCHEMES = ['https:', 'http:', 'ssh:', 'git:', 'file:'];
 
-interface AddressPlace {
-  /** Absolute path of the folder for relative paths. */
+interface AddressContext {
+  /** The folder that relative paths start from, as an absolute path. */
   readonly cwd: string;
-  /** The option or setting, for messages. */
+  /** The option or setting that contains the address, for messages. */
   readonly option: '--git' | 'git' | 'state.remote';
 }
 
 /**
  * Parses the URL, `user@host:path` or path of a repository.
- * @throws UserError for a text that git would read as an option or a command.
+ * @throws UserError for an invalid address, including one that git would take for an option or a helper program.
  */
-export function parseGitAddress(text: string, { cwd, option }: AddressPlace): GitAddress {
+export function parseGitAddress(text: string, { cwd, option }: AddressContext): GitAddress {
   if (text.trim() === '' || text.startsWith('-') || /\p{Cc}/u.test(text))
-    throw refused(option, 'is not a repository address');
-  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text)) throw refused(option, 'names a helper program, which is not allowed');
+    throw addressError(option, 'is not a repository address');
+  if (/^[A-Za-z][A-Za-z0-9+.-]*::/.test(text))
+    throw addressError(option, 'names a helper program, which is not allowed');
   if (text.includes('://')) {
-    if (!URL.canParse(text) || /\s/u.test(text)) throw refused(option, 'is not a URL');
+    if (!URL.canParse(text) || /\s/u.test(text)) throw addressError(option, 'is not a URL');
     return fromUrl(new URL(text), option);
   }
   const isRemote = /^([A-Za-z0-9_.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*:[^:]/.test(text) && !path.isAbsolute(text);
@@ -37,11 +38,11 @@ export function parseGitAddress(text: string, { cwd, option }: AddressPlace): Gi
   return { url: absolute, shown: absolute, credentials: undefined };
 }
 
-function fromUrl(url: URL, option: AddressPlace['option']): GitAddress {
+function fromUrl(url: URL, option: AddressContext['option']): GitAddress {
   if (!SCHEMES.includes(url.protocol))
-    throw refused(option, `has the unsupported protocol ${url.protocol}//; use https, http, ssh, git or file`);
+    throw addressError(option, `has the unsupported protocol ${url.protocol}//; use https, http, ssh, git or file`);
   if (url.hostname.startsWith('-') || url.username.startsWith('-'))
-    throw refused(option, 'is not a repository address');
+    throw addressError(option, 'is not a repository address');
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
   const user = decodeURIComponent(url.username);
   const password = decodeURIComponent(url.password);
@@ -56,32 +57,32 @@ function fromUrl(url: URL, option: AddressPlace['option']): GitAddress {
   };
 }
 
-/** True for a text that git can only read as a branch, a tag, a commit or a full ref. */
+/** Returns true if git can read the name only as a branch, a tag, a commit or a full ref. */
 export function isRefName(ref: string): boolean {
   return /^[\p{L}\p{N}_][\p{L}\p{N}_./@+#-]*$/u.test(ref) && !/\.\.|\/\/|@\{|\/$|\.$|\.lock(\/|$)|\/\.|^@$/.test(ref);
 }
 
-function refused(option: AddressPlace['option'], problem: string): UserError {
+function addressError(option: AddressContext['option'], problem: string): UserError {
   return new UserError(`${option}: this ${problem}`, {
     hint: 'Use a URL such as https://git.example.com/team/voice.git, user@host:path, or a folder.',
     ...(option === '--git' && { exitCode: ExitCode.usage }),
   });
 }
 
-/** The server of a repository, and the path there. */
+/** The web server of a repository, and the repository's path on it. */
 interface RemoteServer {
-  /** The protocol of its pages and its API. */
+  /** The protocol of the server's web pages and API. */
   readonly protocol: 'https:' | 'http:';
   readonly hostname: string;
-  /** The host, with the port of its pages if they have one. */
+  /** The host name, with the port of the web pages if it is not the default one. */
   readonly host: string;
   readonly path: string;
 }
 
-/** Hosts that offer SSH on another port. */
-const OVER_443 = /^(?:ssh|altssh)\.(github\.com|gitlab\.com)$/;
+/** Host names for SSH over port 443. */
+const SSH_OVER_443 = /^(?:ssh|altssh)\.(github\.com|gitlab\.com)$/;
 
-/** The server of a remote's address; undefined for a folder. */
+/** Returns the server of a repository address; undefined for a folder. */
 export function remoteServer(address: string): RemoteServer | undefined {
   if (!address.includes('://')) {
     const [, host, path] = /^(?:[^@/\s]+@)?([A-Za-z0-9][A-Za-z0-9.-]*):(?!\/\/)(.+)$/.exec(address) ?? [];
@@ -94,7 +95,7 @@ export function remoteServer(address: string): RemoteServer | undefined {
 }
 
 function serverOf(protocol: RemoteServer['protocol'], hostname: string, host: string, path: string): RemoteServer {
-  const known = OVER_443.exec(hostname)?.[1];
+  const known = SSH_OVER_443.exec(hostname)?.[1];
   const plain = decodeURI(path)
     .replace(/^\/+|\/+$/g, '')
     .replace(/\.git$/, '');

@@ -4,7 +4,7 @@ interface Running<T> {
   waiting: number;
 }
 
-/** Work that several callers await. It is cancelled when the last of them stops waiting. */
+/** An operation that concurrent callers share. It is cancelled when the last of them stops waiting. */
 export class JoinedWork<T> {
   readonly #work: (signal: AbortSignal) => Promise<T>;
   #running: Running<T> | undefined;
@@ -14,28 +14,28 @@ export class JoinedWork<T> {
   }
 
   /**
-   * Joins the running work, or starts it.
-   * @throws the reason of the signal, while others still wait; otherwise the error of the work.
+   * Waits for the operation in progress, or starts one.
+   * @throws the signal's reason if it aborts while others still wait; otherwise the error of the operation.
    */
   async join(signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     this.#running ??= this.#begin();
     const running = this.#running;
     running.waiting++;
-    const left = Promise.withResolvers<never>();
-    const leave = (): void => {
+    const cancelled = Promise.withResolvers<never>();
+    const cancel = (): void => {
       running.waiting--;
-      if (running.waiting > 0) left.reject(signal.reason);
+      if (running.waiting > 0) cancelled.reject(signal.reason);
       else {
         this.#forget(running);
         running.stop.abort(signal.reason);
       }
     };
-    signal.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', cancel, { once: true });
     try {
-      return await Promise.race([running.result, left.promise]);
+      return await Promise.race([running.result, cancelled.promise]);
     } finally {
-      signal.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', cancel);
     }
   }
 
@@ -46,7 +46,7 @@ export class JoinedWork<T> {
     return running;
   }
 
-  /** Makes the next caller begin new work. */
+  /** Makes the next call of `join` start a new operation. */
   #forget(running: Running<T>): void {
     if (this.#running === running) this.#running = undefined;
   }

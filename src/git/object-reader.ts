@@ -4,7 +4,7 @@ import { type GitCall, shortError, startGit } from './run-git.ts';
 interface ObjectHeader {
   readonly id: string;
   readonly type: string;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
 }
 
@@ -14,15 +14,16 @@ export interface TreeEntry {
   readonly id: string;
 }
 
-/** The number of cached trees, because some repositories repeat them, and the maximum number of entries of such a tree. */
-const MAX_KEPT = 1000;
-const SMALL = 100;
+/** The maximum number of cached trees. Some repositories contain the same tree many times. */
+const MAX_CACHED_TREES = 1000;
+/** The maximum number of entries of a cached tree. */
+const MAX_CACHED_ENTRIES = 100;
 
 type Reply = ObjectHeader & { readonly content: Buffer };
 
 /**
- * Reads objects of a repository with two git processes: one for headers, which show the sizes, and one for contents. Missing objects are
- * not fetched.
+ * Reads objects of a repository with two git processes: one for headers, which contain the sizes, and one for contents. Missing objects
+ * are not fetched.
  */
 export class ObjectReader {
   readonly #headers: CatFile;
@@ -36,27 +37,28 @@ export class ObjectReader {
   }
 
   /**
-   * The type and size of an object; undefined if the repository does not have it.
-   * @param name an id, or another name of one line.
+   * Returns the type and size of an object; undefined if the repository does not have it.
+   * @param name an id or any other name that git resolves, without a line break.
    */
   header(name: string): Promise<ObjectHeader | undefined> {
     return this.#headers.ask(name);
   }
 
-  /** The content of an object; undefined if it is longer, or not there. */
-  async content(id: string, most: number): Promise<Buffer | undefined> {
+  /** Returns the content of an object; undefined if the object is missing or has more than `maxBytes` bytes. */
+  async content(id: string, maxBytes: number): Promise<Buffer | undefined> {
     const header = await this.header(id);
-    if (header === undefined || header.size > most) return undefined;
+    if (header === undefined || header.size > maxBytes) return undefined;
     return (await this.#contents.ask(id))?.content;
   }
 
-  /** The entries of a tree; undefined if the tree has more bytes, or is not there. */
-  async tree(id: string, most: number): Promise<readonly TreeEntry[] | undefined> {
+  /** Returns the entries of a tree; undefined if the tree is missing or has more than `maxBytes` bytes. */
+  async tree(id: string, maxBytes: number): Promise<readonly TreeEntry[] | undefined> {
     const known = this.#trees.get(id);
     if (known !== undefined) return known;
-    const content = await this.content(id, most);
+    const content = await this.content(id, maxBytes);
     const entries = content && entriesIn(content, id.length / 2);
-    if (entries !== undefined && entries.length < SMALL && this.#trees.size < MAX_KEPT) this.#trees.set(id, entries);
+    if (entries !== undefined && entries.length < MAX_CACHED_ENTRIES && this.#trees.size < MAX_CACHED_TREES)
+      this.#trees.set(id, entries);
     return entries;
   }
 
@@ -65,12 +67,12 @@ export class ObjectReader {
   }
 }
 
-/** One git process, which answers in order. */
+/** A `git cat-file` process. It answers requests in their order. */
 class CatFile {
   readonly #start: () => ReturnType<typeof startGit>;
   readonly #hasContent: boolean;
   #started: ReturnType<typeof startGit> | undefined;
-  #asked: PromiseWithResolvers<Reply | undefined>[] = [];
+  #pending: PromiseWithResolvers<Reply | undefined>[] = [];
   #end: { readonly error: unknown } | undefined;
   #header: ObjectHeader | undefined;
   #chunks: Buffer[] = [];
@@ -86,7 +88,7 @@ class CatFile {
     const { child } = await this.#started;
     if (this.#end !== undefined) throw this.#end.error;
     const reply = Promise.withResolvers<Reply | undefined>();
-    this.#asked.push(reply);
+    this.#pending.push(reply);
     child.stdin.write(`${name}\n`);
     return reply.promise;
   }
@@ -102,7 +104,7 @@ class CatFile {
     started.child.stdout.on('data', (bytes: Buffer) => this.#receive(bytes));
     const fail = (error: unknown): void => {
       this.#end = { error };
-      for (const { reject } of this.#asked.splice(0)) reject(error);
+      for (const { reject } of this.#pending.splice(0)) reject(error);
     };
     started.ended.then(
       ({ complaint }) => fail(new UserError(`git cat-file: ${shortError(complaint) || 'ended early'}`)),
@@ -114,7 +116,7 @@ class CatFile {
   #receive(bytes: Buffer): void {
     this.#chunks.push(bytes);
     this.#received += bytes.length;
-    // The chunks are joined once, when all have arrived.
+    // Concatenates the chunks only once the whole header or content has arrived.
     while (this.#received >= (this.#header === undefined ? 1 : this.#header.size + 1)) {
       const all = Buffer.concat(this.#chunks);
       const used = this.#header === undefined ? this.#takeHeader(all) : this.#takeContent(all, this.#header);
@@ -128,15 +130,15 @@ class CatFile {
     const end = all.indexOf('\n');
     if (end === -1) return 0;
     const [id = '', type = '', size] = all.toString('latin1', 0, end).split(' ');
-    if (size === undefined) this.#asked.shift()?.resolve(undefined);
+    if (size === undefined) this.#pending.shift()?.resolve(undefined);
     else if (this.#hasContent) this.#header = { id, type, size: Number(size) };
-    else this.#asked.shift()?.resolve({ id, type, size: Number(size), content: Buffer.alloc(0) });
+    else this.#pending.shift()?.resolve({ id, type, size: Number(size), content: Buffer.alloc(0) });
     return end + 1;
   }
 
   #takeContent(all: Buffer, header: ObjectHeader): number {
     this.#header = undefined;
-    this.#asked.shift()?.resolve({ ...header, content: all.subarray(0, header.size) });
+    this.#pending.shift()?.resolve({ ...header, content: all.subarray(0, header.size) });
     return header.size + 1;
   }
 }
@@ -147,14 +149,14 @@ const KINDS: Readonly<Record<string, TreeEntry['kind']>> = {
   '160000': 'other',
 };
 
-/** The entries of a tree in git's format. @param idBytes bytes of an object's id. */
+/** Parses a tree object. @param idBytes the length of an object id in bytes: 20 for SHA-1, 32 for SHA-256. */
 export function entriesIn(tree: Buffer, idBytes: number): TreeEntry[] {
   const entries: TreeEntry[] = [];
   for (let at = 0; at < tree.length; ) {
     const space = tree.indexOf(' ', at);
     const zero = tree.indexOf(0, space);
     const end = zero + 1 + idBytes;
-    // Objects of a server are not verified.
+    // The tree may be malformed: git does not verify the objects of a server.
     if (space === -1 || zero === -1) return entries;
     entries.push({
       name: tree.toString('utf8', space + 1, zero),

@@ -10,9 +10,9 @@ import {
 
 export type GitSetting = readonly [string, string];
 
-/** `env` is the complete environment of git: see `gitEnvironment`. */
+/** A call of git. Its `env` is the complete environment of the process; see `gitEnvironment`. */
 export interface GitCall extends ProcessCall {
-  /** The size in bytes at which a written file ends git. Without effect on Windows. */
+  /** Maximum size in bytes of each file that git writes; git ends with an error above it. Ignored on Windows. */
   readonly maxFileBytes?: number | undefined;
 }
 
@@ -21,8 +21,8 @@ export interface GitResult extends ProcessEnd {
 }
 
 /**
- * Runs git in its own session: it has no terminal for prompts and does not receive Ctrl-C.
- * @throws UserError if the folder does not exist. Otherwise the error of spawning, such as ENOENT without git, or the signal's reason.
+ * Runs git in its own session, so that it has no terminal for prompts and does not receive Ctrl-C.
+ * @throws UserError if the working folder does not exist; otherwise the error of spawning, such as ENOENT without git, or the signal's reason.
  */
 export async function runGit(
   args: readonly string[],
@@ -39,20 +39,21 @@ export async function runGit(
 /** Starts git as `runGit` does, for a caller that exchanges data with it. */
 export function startGit(args: readonly string[], { maxFileBytes, ...call }: GitCall): Promise<StartedProcess> {
   if (maxFileBytes === undefined || process.platform === 'win32') return startProcess('git', args, call);
-  // In blocks of 512 bytes.
+  // ulimit counts blocks of 512 bytes.
   const limit = String(Math.ceil(maxFileBytes / 512));
   return startProcess('sh', ['-c', 'ulimit -f "$0" && exec git "$@"', limit, ...args], call);
 }
 
-/** Variables that make git use another repository, or prompt. */
+/** Environment variables that would make git use another repository or prompt the user. */
 const OTHER_REPOSITORY_VARIABLES =
   /^(SSH_ASKPASS.*|GIT_(?!SSH|SSL|HTTP|TRACE|CURL|PROXY|ALLOW_PROTOCOL|EXEC_PATH|CONFIG_GLOBAL|CONFIG_SYSTEM|CONFIG_NOSYSTEM).*)$/;
 
 /**
- * The environment of git with additional settings. They are not arguments, because every user of the machine can read those.
+ * Returns the environment for git with additional settings. These are not passed as arguments because every user of the machine can read
+ * the arguments of a process.
  */
 export function gitEnvironment(env: ProcessEnvironment, settings: readonly GitSetting[] = []): Record<string, string> {
-  const own = Object.entries(env).flatMap(([name, value]) =>
+  const inherited = Object.entries(env).flatMap(([name, value]) =>
     value === undefined || OTHER_REPOSITORY_VARIABLES.test(name) ? [] : [[name, value] as const],
   );
   const configured = settings.flatMap(([name, value], index) => [
@@ -60,7 +61,7 @@ export function gitEnvironment(env: ProcessEnvironment, settings: readonly GitSe
     [`GIT_CONFIG_VALUE_${index}`, value] as const,
   ]);
   return {
-    ...Object.fromEntries([...own, ...configured]),
+    ...Object.fromEntries([...inherited, ...configured]),
     ...(settings.length > 0 && { GIT_CONFIG_COUNT: String(settings.length) }),
     GIT_TERMINAL_PROMPT: '0',
     GCM_INTERACTIVE: 'never',
@@ -68,19 +69,19 @@ export function gitEnvironment(env: ProcessEnvironment, settings: readonly GitSe
   };
 }
 
-/** Variables for settings, and for the limits of the search for the repository. */
+/** Variables that contain the caller's git settings or limit git's search for the repository. */
 const CALLER_VARIABLES =
   /^GIT_(CONFIG_(COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)$/;
 
-/** The environment of git for the repository of a folder, also in a hook of another one. */
+/** Returns the environment for git in the repository of a folder, even if voxform runs in a hook of another repository. */
 export function folderEnvironment(env: ProcessEnvironment): Record<string, string | undefined> {
-  const callers = Object.entries(env).filter(([name]) => CALLER_VARIABLES.test(name));
-  return { ...gitEnvironment(env), ...Object.fromEntries(callers) };
+  const callerVariables = Object.entries(env).filter(([name]) => CALLER_VARIABLES.test(name));
+  return { ...gitEnvironment(env), ...Object.fromEntries(callerVariables) };
 }
 
 /**
- * Git runs only its own transports, no templates and no background work. Redirects are not followed: git would send an extra header, and
- * so a password, to the new server too.
+ * Disables other transports, hooks and background work. Redirects are not followed, because git would send the extra header, and so the
+ * password, to the new server.
  */
 export const ISOLATION_SETTINGS: readonly GitSetting[] = [
   ['http.followRedirects', 'false'],
@@ -92,16 +93,16 @@ export const ISOLATION_SETTINGS: readonly GitSetting[] = [
   ['submodule.recurse', 'false'],
 ];
 
-/** The hint for a server that answers with a redirect; undefined for other errors. */
+/** Returns the hint for a server that redirects; undefined for other errors. */
 export function redirectHint(complaint: string): string | undefined {
   if (!/returned error: 30[12378]/.test(complaint)) return undefined;
   return 'The server redirects. Redirects are not followed, to keep credentials safe: use the final address, often the one that ends in .git.';
 }
 
 /** The maximum number of characters of the error output in a message. */
-const MAX_LENGTH = 500;
+const MAX_ERROR_LENGTH = 500;
 
-/** The error output of git on one line, without passwords of addresses. */
+/** Returns the error output of git on one line, without the credentials in addresses. */
 export function shortError(complaint: string): string {
   const lines = complaint
     .split('\n')
@@ -110,27 +111,27 @@ export function shortError(complaint: string): string {
   return [...new Set(lines)]
     .join('; ')
     .replaceAll(/\b([a-z][a-z0-9+.-]*:\/\/)[^/\s'"]*@/gi, '$1')
-    .slice(0, MAX_LENGTH);
+    .slice(0, MAX_ERROR_LENGTH);
 }
 
-/** Maximum age in milliseconds. voxform ends each git process sooner. */
-const LONGEST_USE = 300_000;
+/** The age in milliseconds from which a temporary file belongs to no running git process. voxform ends each git process sooner. */
+const STALE_AFTER_MS = 300_000;
 
-/** Folders to which git writes when it fetches into a bare repository. */
-const FOLDERS = ['.', 'objects', 'objects/pack', 'refs/voxform', 'refs/voxform/kept'];
+/** Folders that git writes to when it fetches into a bare repository. */
+const WRITTEN_FOLDERS = ['.', 'objects', 'objects/pack', 'refs/voxform', 'refs/voxform/kept'];
 
 /**
- * Removes locks and partial packs that a killed git has left in our own bare repository; git would refuse to fetch until they are removed.
- * Other processes may use the repository, so only the age of a file shows that no process owns it.
+ * Removes locks and partial packs of killed git processes from our own bare repository; git refuses to fetch while they exist. Other
+ * processes may be using the repository, so only old files are removed.
  */
 export async function removeStaleFiles(repository: string): Promise<void> {
-  const oldest = Date.now() - LONGEST_USE;
-  for (const folder of FOLDERS) {
+  const minTime = Date.now() - STALE_AFTER_MS;
+  for (const folder of WRITTEN_FOLDERS) {
     const names = await readdir(path.join(repository, folder)).catch(() => []);
     for (const name of names.filter((each) => /\.lock$|^\.?tmp[_-]/.test(each))) {
       const file = path.join(repository, folder, name);
-      const found = await stat(file).catch(() => undefined);
-      if (found !== undefined && found.mtimeMs < oldest) await rm(file, { recursive: true, force: true });
+      const stats = await stat(file).catch(() => undefined);
+      if (stats !== undefined && stats.mtimeMs < minTime) await rm(file, { recursive: true, force: true });
     }
   }
 }
