@@ -5,7 +5,7 @@ import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { type ClaimedJob, Queue } from '../../src/fleet/queue.ts';
 import { claimWorkspace } from '../../src/fleet/rows/claim-rows.ts';
 import { dropJobs } from '../../src/fleet/rows/finished-runs.ts';
-import { severalOf, unusedPatterns, versionsInUse } from '../../src/fleet/rows/member-rows.ts';
+import { dividedKinds, unusedPatterns, versionsInUse } from '../../src/fleet/rows/member-rows.ts';
 import { fleetVersion } from '../../src/fleet/rows/page-rows.ts';
 import { removeOldRuns } from '../../src/fleet/rows/process-rows.ts';
 import { removeOldPulls } from '../../src/fleet/rows/pull-rows.ts';
@@ -68,7 +68,7 @@ export async function measureFleet(database: FleetDatabase, emit: Bench['emit'])
   await measured('fleet status', () => control.status({}));
 
   await measured('start: version of the tables', () => setUpTables(recorded));
-  await measured('start, heartbeat: kinds of groups', () => severalOf(recorded));
+  await measured('start, heartbeat: kinds of groups', () => dividedKinds(recorded));
   await measured('fetch: unused rules', () => unusedPatterns(recorded, ['source-01/*', '*:staging', '*']));
   await measured('versions in use of the largest source', () => versionsInUse(recorded, 'source-01'));
 

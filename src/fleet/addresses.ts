@@ -1,15 +1,15 @@
 import type { Mode } from '../operator/workspace-status.ts';
 import { isUnsafe, UNSAFE, unicodeEscape } from '../values/unsafe-text.ts';
 
-/** The rule for workspaces with a matching address. */
+/** The settings of workspaces whose address matches a pattern. */
 export interface FleetRule {
-  /** An address pattern; `*` matches any text. */
+  /** An address in which `*` matches any text. */
   readonly pattern: string;
   readonly mode: Mode;
-  /** Milliseconds. */
+  /** Milliseconds between runs. */
   readonly interval: number;
   readonly onDrift: 'pull-request' | undefined;
-  /** The number of reviews with which a merged pull request approves its plan; undefined if only a person approves. */
+  /** The number of reviews that a merged pull request needs to approve its plan; undefined if only people approve plans. */
   readonly reviews: number | undefined;
 }
 
@@ -22,22 +22,22 @@ export function projectAddress(source: string, project: string): string {
   return project === '.' ? source : `${source}/${project}`;
 }
 
-/** Characters. Longer addresses do not fit into an index of the database. */
-const LONGEST_PROJECT = 500;
+/** The maximum number of characters of a project's path. Longer addresses do not fit into an index of the database. */
+const MAX_PROJECT_LENGTH = 500;
 
-/** Why a folder cannot be a project, whatever its contents; undefined if it can. */
+/** Returns the reason why the path of a folder cannot be the path of a project, if any. */
 export function nameProblem(project: string): string | undefined {
-  if (project.length > LONGEST_PROJECT)
-    return `its path has ${project.length} characters, more than ${LONGEST_PROJECT}; shorten it`;
+  if (project.length > MAX_PROJECT_LENGTH)
+    return `its path has ${project.length} characters, more than ${MAX_PROJECT_LENGTH}; shorten it`;
   if (isUnsafe(project) || /[\n\ufffd]/.test(project))
     return 'its path has a character that cannot be shown, such as a line break; rename the folder';
   return undefined;
 }
 
-/** For a list of projects, in which a name must not fake another line. */
+/** Returns a project's path for messages. Unsafe characters are escaped, so that a path cannot imitate another line. */
 export function shownProject(project: string): string {
   const shown = project.replace(UNSAFE, unicodeEscape);
-  return shown.length > LONGEST_PROJECT ? `${shown.slice(0, LONGEST_PROJECT)}…` : shown;
+  return shown.length > MAX_PROJECT_LENGTH ? `${shown.slice(0, MAX_PROJECT_LENGTH)}…` : shown;
 }
 
 export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
@@ -47,12 +47,12 @@ export function ruleFor<Rule extends Pick<FleetRule, 'pattern'>>(
   return rules.find(({ pattern }) => matchesAddress(pattern, address));
 }
 
-/** True if an earlier pattern matches everything that this one matches. Only `*` covers `*`. */
+/** Returns true if an earlier pattern matches every address that this pattern matches. A `*` is covered only by a `*`. */
 export function isCovered(pattern: string, earlier: string): boolean {
   return matchesAddress(earlier, pattern);
 }
 
-/** The source that a pattern names; undefined if it contains a `*`. */
+/** Returns the source that a pattern names; undefined if that part contains a `*`. */
 export function sourceIn(pattern: string): string | undefined {
   const [name = ''] = pattern.split(/[/:]/, 1);
   return name.includes('*') ? undefined : name;

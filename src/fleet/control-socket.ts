@@ -11,9 +11,11 @@ import { VERSION } from '../version.ts';
 import type { FleetControl } from './control.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 
-/* One request per connection: a line of JSON each way. Everyone who can open the socket has full access. */
+/*
+ * The protocol: each connection carries one request and one response, both in JSON. Everyone who can open the socket has full access.
+ */
 
-/** All of them: a missing one does not compile. */
+/** The methods of `FleetControl`. The type checks that the list is complete. */
 const methods = Object.keys({
   status: true,
   unusedPatterns: true,
@@ -36,11 +38,11 @@ const methods = Object.keys({
   removeToken: true,
 } satisfies Record<keyof FleetControl, true>);
 
-/** Statements on the states. Only the process that has the database open can execute them. */
+/** The method for statements on states. Only the process that has the database open can execute them. */
 const QUERY = 'query';
 
-const request = z.object({ method: z.enum([...methods, QUERY]), args: z.array(z.json()) });
-const answer = z.union([
+const requestSchema = z.object({ method: z.enum([...methods, QUERY]), args: z.array(z.json()) });
+const responseSchema = z.union([
   z.object({ result: z.json().optional() }).strict(),
   z.object({
     error: z.object({ message: z.string(), hint: z.string().optional(), exitCode: z.int().optional() }),
@@ -49,7 +51,7 @@ const answer = z.union([
 
 type ControlMethod = (...args: unknown[]) => Promise<unknown>;
 
-/** Lets other processes of this user control the fleet and use its states through a Unix socket. */
+/** Listens on a Unix socket through which other processes of this user control the fleet and use its states. */
 export async function listenForControl(
   { ask }: FleetStatements,
   control: FleetControl,
@@ -60,48 +62,48 @@ export async function listenForControl(
     socket.on('error', () => undefined);
     void respond({ ...control, [QUERY]: query } as Readonly<Record<string, unknown>>, socket);
   });
-  // The lock shows that no other process serves this fleet, so the existing socket belongs to a dead process.
+  // This process holds the lock of the fleet, so an existing socket belongs to a dead process.
   await rm(file, { force: true });
-  server.listen(shortest(file));
+  server.listen(socketPath(file));
   await once(server, 'listening');
   await chmod(file, 0o600);
   return server;
 }
 
-/** The control of the process that listens there, if any. */
+/** Returns the control of the process that listens on the socket, if any. */
 export async function controlThrough(file: string): Promise<FleetControl | undefined> {
-  const first = await connected(file);
-  if (first === undefined) return undefined;
-  first.destroy();
-  const entries = methods.map((method) => [method, calling(file, method)]);
+  const probe = await connectTo(file);
+  if (probe === undefined) return undefined;
+  probe.destroy();
+  const entries = methods.map((method) => [method, remoteMethod(file, method)]);
   return Object.fromEntries(entries) as unknown as FleetControl;
 }
 
-/** The part of the listening process's database that states need. */
+/** Returns the listening process's database, for state backends. */
 export function statesThrough(file: string): Database {
-  const ask = calling(file, QUERY);
-  const query: Database['query'] = async (text, values) => (await ask(text, values)) as readonly DatabaseRow[];
-  // The process has one connection, so statements never overlap. Earlier ones are not rolled back if one fails.
+  const remoteQuery = remoteMethod(file, QUERY);
+  const query: Database['query'] = async (text, values) => (await remoteQuery(text, values)) as readonly DatabaseRow[];
+  // The process has one connection, so statements never overlap. If one fails, earlier ones are not rolled back.
   return { wasReached: true, query, transaction: (work) => work({ query }) };
 }
 
-function calling(file: string, method: string): ControlMethod {
+function remoteMethod(file: string, method: string): ControlMethod {
   return async (...args) => {
-    const socket = await connected(file);
-    if (socket === undefined) throw ended();
+    const socket = await connectTo(file);
+    if (socket === undefined) throw endedError();
     socket.end(JSON.stringify({ method, args }));
     const response = await text(socket).catch(() => '');
-    if (response === '') throw ended();
-    const found = answer.parse(JSON.parse(response));
-    if ('error' in found) {
-      const { message, hint, exitCode = ExitCode.error } = found.error;
+    if (response === '') throw endedError();
+    const parsed = responseSchema.parse(JSON.parse(response));
+    if ('error' in parsed) {
+      const { message, hint, exitCode = ExitCode.error } = parsed.error;
       throw new UserError(message, { ...(hint !== undefined && { hint }), exitCode });
     }
-    return found.result;
+    return parsed.result;
   };
 }
 
-function ended(): UserError {
+function endedError(): UserError {
   return new UserError('voxform fleet serve ended before it answered', {
     hint: 'Start it again, and repeat the command.',
   });
@@ -110,24 +112,24 @@ function ended(): UserError {
 async function respond(control: Readonly<Record<string, unknown>>, socket: Socket): Promise<void> {
   let response: object;
   try {
-    const asked = request.safeParse(JSON.parse(await text(socket)));
-    if (!asked.success)
+    const parsed = requestSchema.safeParse(JSON.parse(await text(socket)));
+    if (!parsed.success)
       throw new UserError(`the process that serves the fleet is voxform ${VERSION}, which cannot do this`, {
         hint: 'Restart voxform fleet serve with the version of the command.',
       });
-    const { method, args } = asked.data;
+    const { method, args } = parsed.data;
     response = { result: await (control[method] as ControlMethod)(...args) };
   } catch (error) {
-    const known = error instanceof UserError ? { hint: error.hint, exitCode: error.exitCode } : {};
-    response = { error: { message: errorMessage(error), ...known } };
+    const details = error instanceof UserError ? { hint: error.hint, exitCode: error.exitCode } : {};
+    response = { error: { message: errorMessage(error), ...details } };
   }
   socket.end(JSON.stringify(response));
 }
 
-function connected(file: string): Promise<Socket | undefined> {
+/** Opens a connection; undefined if no process listens on the socket. */
+function connectTo(file: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
-    const at = shortest(file);
-    const socket = connect({ path: at, allowHalfOpen: true });
+    const socket = connect({ path: socketPath(file), allowHalfOpen: true });
     socket.once('connect', () => resolve(socket));
     socket.once('error', (error) => {
       const isAbsent = ['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '');
@@ -137,14 +139,14 @@ function connected(file: string): Promise<Socket | undefined> {
   });
 }
 
-/** The maximum length, in bytes, of a socket path on every system. */
-const LONGEST = 103;
+/** The maximum length in bytes of a socket path that every system supports. */
+const MAX_PATH_BYTES = 103;
 
-/** @throws UserError if the system cannot open it from here. */
-function shortest(file: string): string {
+/** Returns the shorter one of the relative and the absolute path. @throws UserError if that is still too long for the system. */
+function socketPath(file: string): string {
   const relative = path.relative('.', file);
-  const found = relative.length < file.length ? relative : file;
-  if (Buffer.byteLength(found) <= LONGEST) return found;
+  const shorter = relative.length < file.length ? relative : file;
+  if (Buffer.byteLength(shorter) <= MAX_PATH_BYTES) return shorter;
   throw new UserError(`the path of the socket is too long for the system: ${file}`, {
     hint: 'Run voxform in the folder of the fleet instead of naming it with -C, or give it a shorter path.',
   });

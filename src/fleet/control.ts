@@ -10,15 +10,15 @@ import {
   addressesOf,
   currentPlan,
   decidePlan,
-  enterDecision,
   lockCurrentPlan,
   type ProjectOfWorkspace,
-  plansNamed,
+  pausedOrRemoved,
+  plansWithPrefix,
   projectOf,
-  stoppedAmong,
+  storeDecision,
   unknownAddress,
 } from './rows/decision-rows.ts';
-import { currentFreeze, endFreeze, enterFreeze, type Freeze } from './rows/freeze-rows.ts';
+import { currentFreeze, endFreeze, type Freeze, startFreeze } from './rows/freeze-rows.ts';
 import { unusedPatterns } from './rows/member-rows.ts';
 import { type ListedPull, listedPulls, type PullsProblem, pullProblems } from './rows/pull-rows.ts';
 import { lockRows } from './rows/run-rows.ts';
@@ -43,62 +43,62 @@ interface DecisionInput {
 /** Addresses and patterns, with `*` as in the fleet file. */
 type WorkspaceNames = readonly string[];
 
-interface Decided {
+interface DecisionResult {
   readonly changed: readonly string[];
   /** Named workspaces that are already in this state or are excluded. */
   readonly unchanged: readonly string[];
 }
 
-/** The time in milliseconds for which the claim of a killed command stays valid. */
+/** Milliseconds for which a claim stays valid without renewal, for example after the command was killed. */
 export const CLAIM_MILLISECONDS = 30_000;
 
-/** The actions of a person on a fleet. All errors are `UserError`s. */
+/** The operations that a person can perform on a fleet. All errors are `UserError`s. */
 export interface FleetControl {
-  /** Figures of the whole fleet, and the workspaces that match the filter. */
+  /** Returns the figures of the whole fleet and the workspaces that match the filter. */
   status(filter: WorkspaceFilter): Promise<FleetStatus>;
-  /** Patterns of rules that match no workspace. */
+  /** Returns the rule patterns that no workspace uses. */
   unusedPatterns(patterns: readonly string[]): Promise<readonly string[]>;
   /** Requests runs. Paused workspaces that only a pattern matches are skipped. */
-  run(names: WorkspaceNames, by: string): Promise<Decided>;
-  /** Starts no further runs; a run in progress continues. */
-  pause(names: WorkspaceNames, decision: DecisionInput): Promise<Decided>;
-  resume(names: WorkspaceNames, by: string): Promise<Decided>;
-  /** Stops all writes of the fleet to platforms. Returns false if it is frozen already. */
+  run(names: WorkspaceNames, by: string): Promise<DecisionResult>;
+  /** Pauses workspaces: no further runs start, but a run in progress continues. */
+  pause(names: WorkspaceNames, decision: DecisionInput): Promise<DecisionResult>;
+  resume(names: WorkspaceNames, by: string): Promise<DecisionResult>;
+  /** Stops all writes of the fleet to platforms. Returns false if the fleet is already frozen. */
   freeze(decision: Pick<Freeze, 'by' | 'because'>): Promise<boolean>;
-  /** Ends the freeze. Paused workspaces stay paused. Returns false if there is none. */
+  /** Ends the freeze. Paused workspaces stay paused. Returns false if the fleet is not frozen. */
   unfreeze(by: string): Promise<boolean>;
-  /** The freeze of the fleet, if any. */
+  /** Returns the current freeze, if any. */
   frozen(): Promise<Freeze | undefined>;
-  /** Approves exactly this plan. Returns its id. @param plan its id or a prefix of it, or the digest that begins with it. */
+  /** Approves exactly this plan and returns its id. @param plan the id, or another prefix of the plan's digest. */
   approve(address: string, plan: string, by: string): Promise<string>;
-  /** Rejects this plan unless it is approved later. Returns its id. */
+  /** Rejects this plan and returns its id. It can still be approved later. */
   reject(address: string, plan: string, decision: DecisionInput): Promise<string>;
-  /** The waiting, approved or last rejected plan in the form of `plan --out`, if any. */
+  /** Returns the pending, approved or most recently rejected plan, if any, in the format of `plan --out`. */
   plan(address: string): Promise<Json | undefined>;
-  /** Pull requests with their results: open ones or all, open ones first. */
+  /** Returns pull requests with their results: only the open ones or all, with open ones first. */
   pulls(list: { readonly state?: 'open' | undefined }): Promise<readonly ListedPull[]>;
-  /** Why pull requests of sources cannot be read. */
+  /** Returns the sources whose pull requests cannot be read, and the reasons. */
   pullProblems(): Promise<readonly PullsProblem[]>;
-  /** The project of the workspace, at the version to run. */
+  /** Returns the project of a workspace, with the version that its next run uses. */
   project(address: string): Promise<ProjectOfWorkspace>;
-  /** Claims a workspace of the platform for a command, or renews the claim. Refuses that while the fleet is frozen. */
+  /** Claims a workspace of the platform for a command, or renews the claim. Fails while the fleet is frozen. */
   claim(claim: WorkspaceClaim): Promise<void>;
-  /** Ends the claim of this holder. */
+  /** Ends the claims of this holder. */
   release(holder: string): Promise<void>;
-  /** Creates a token for the page, which cannot be shown again. */
+  /** Creates a token for the page and returns it. It cannot be shown again. */
   addToken(token: NewToken): Promise<string>;
   tokens(): Promise<readonly ListedToken[]>;
-  /** Also ends its sessions. */
+  /** Removes a token and ends its sessions. */
   removeToken(name: string): Promise<void>;
 }
 
 /** The maximum number of listed pull requests. */
-const MOST_PULLS = 1000;
-/** The length of a plan's short id. */
-const SHORTEST = 4;
+const MAX_PULLS = 1000;
+/** The minimum length of the prefix that selects a plan. */
+const MIN_PLAN_PREFIX = 4;
 
 export function fleetControl(database: FleetDatabase): FleetControl {
-  const known = async (addresses: readonly string[]): Promise<void> => {
+  const requireKnown = async (addresses: readonly string[]): Promise<void> => {
     const address = await unknownAddress(database, addresses);
     if (address === undefined) return;
     const near = didYouMean(address, await addressesOf(database, 10_000));
@@ -108,10 +108,10 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     );
   };
 
-  const named = async (names: WorkspaceNames): Promise<string[]> => {
+  const resolveNames = async (names: WorkspaceNames): Promise<string[]> => {
     const patterns = names.filter((name) => name.includes('*'));
     const addresses = names.filter((name) => !name.includes('*'));
-    await known(addresses);
+    await requireKnown(addresses);
     if (patterns.length === 0) return [...new Set(addresses)];
     const all = await addressesOf(database);
     const matches = patterns.flatMap((pattern) => {
@@ -129,20 +129,22 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     { address, plan, by, because }: DecisionInput & { readonly address: string; readonly plan: string },
     state: 'approved' | 'rejected',
   ): Promise<string> => {
-    await known([address]);
-    if (plan.length < SHORTEST)
-      throw misuse(`${JSON.stringify(plan)} is too short for the id of a plan; use at least ${SHORTEST} characters`);
+    await requireKnown([address]);
+    if (plan.length < MIN_PLAN_PREFIX)
+      throw misuse(
+        `${JSON.stringify(plan)} is too short for the id of a plan; use at least ${MIN_PLAN_PREFIX} characters`,
+      );
     return database.atomically(async (statements) => {
       await lockRows(statements, [address]);
       const open = await lockCurrentPlan(statements, address);
       if (open === undefined || !open.digest.startsWith(plan))
-        throw await notWaiting(statements, {
+        throw await notPendingError(statements, {
           address,
           plan,
           open: open?.state === 'rejected' ? undefined : open?.id,
         });
       const { id, decidedBy } = open;
-      const plans = await plansNamed(statements, address, plan);
+      const plans = await plansWithPrefix(statements, address, plan);
       if (plans.length > 1)
         throw new UserError(
           `${plans.length} plans of ${address} begin with ${plan}: ${plans.map((each) => each.id).join(', ')}`,
@@ -156,14 +158,14 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     });
   };
 
-  const notWaiting = async (
+  const notPendingError = async (
     statements: FleetStatements,
     { address, plan, open }: { readonly address: string; readonly plan: string; readonly open: string | undefined },
   ): Promise<UserError> => {
-    const [former] = await plansNamed(statements, address, plan);
-    const by = former?.decidedBy === undefined ? '' : ` (decided by ${former.decidedBy})`;
-    const became = former === undefined ? '' : `: it is ${former.state}${by}`;
-    return new UserError(`the plan ${plan} of ${address} is not waiting for approval${became}`, {
+    const [named] = await plansWithPrefix(statements, address, plan);
+    const by = named?.decidedBy === undefined ? '' : ` (decided by ${named.decidedBy})`;
+    const state = named === undefined ? '' : `: it is ${named.state}${by}`;
+    return new UserError(`the plan ${plan} of ${address} is not waiting for approval${state}`, {
       hint:
         open === undefined
           ? 'No plan of this workspace is waiting.'
@@ -173,46 +175,46 @@ export function fleetControl(database: FleetDatabase): FleetControl {
 
   return {
     async status(filter) {
-      if (filter.address !== undefined) await known([filter.address]);
+      if (filter.address !== undefined) await requireKnown([filter.address]);
       const [figures, workspaces] = await Promise.all([fleetFigures(database), shownWorkspaces(database, filter)]);
       return { ...figures, workspaces };
     },
     unusedPatterns: (patterns) => unusedPatterns(database, patterns),
     async run(names, by) {
-      const addresses = await named(names);
+      const addresses = await resolveNames(names);
       return database.atomically(async (statements) => {
         await lockRows(statements, addresses);
-        const skipped = new Set(await stoppedAmong(statements, addresses));
+        const skipped = new Set(await pausedOrRemoved(statements, addresses));
         const refused = names.filter((name) => skipped.has(name));
         if (refused.length > 0)
           throw new UserError(`skipped, because paused or removed: ${refused.join(', ')}`, {
             hint: 'No run was requested.',
           });
-        const left = addresses.filter((address) => !skipped.has(address));
-        return decided(addresses, await enterDecision(statements, 'requested', { addresses: left, by }));
+        const active = addresses.filter((address) => !skipped.has(address));
+        return decisionResult(addresses, await storeDecision(statements, 'requested', { addresses: active, by }));
       });
     },
     async pause(names, decision) {
-      const addresses = await named(names);
-      return decided(addresses, await enterDecision(database, 'paused', { addresses, ...decision }));
+      const addresses = await resolveNames(names);
+      return decisionResult(addresses, await storeDecision(database, 'paused', { addresses, ...decision }));
     },
     async resume(names, by) {
-      const addresses = await named(names);
-      return decided(addresses, await enterDecision(database, 'resumed', { addresses, by }));
+      const addresses = await resolveNames(names);
+      return decisionResult(addresses, await storeDecision(database, 'resumed', { addresses, by }));
     },
-    freeze: (decision) => enterFreeze(database, decision),
+    freeze: (decision) => startFreeze(database, decision),
     unfreeze: (by) => endFreeze(database, by),
     frozen: () => currentFreeze(database),
     approve: (address, plan, by) => decide({ address, plan, by }, 'approved'),
     reject: (address, plan, decision) => decide({ address, plan, ...decision }, 'rejected'),
     async plan(address) {
-      await known([address]);
+      await requireKnown([address]);
       return currentPlan(database, address);
     },
-    pulls: ({ state }) => listedPulls(database, { state, limit: MOST_PULLS }),
+    pulls: ({ state }) => listedPulls(database, { state, limit: MAX_PULLS }),
     pullProblems: () => pullProblems(database),
     async project(address) {
-      await known([address]);
+      await requireKnown([address]);
       return projectOf(database, address);
     },
     async claim(claim) {
@@ -227,7 +229,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   };
 }
 
-function decided(addresses: readonly string[], changed: readonly string[]): Decided {
+function decisionResult(addresses: readonly string[], changed: readonly string[]): DecisionResult {
   const isChanged = new Set(changed);
   return { changed, unchanged: addresses.filter((address) => !isChanged.has(address)) };
 }

@@ -6,14 +6,17 @@ import type { FleetDatabase } from './database/fleet-database.ts';
 import type { FleetFile } from './fleet-file.ts';
 import { requestFetch } from './rows/member-rows.ts';
 
-/** Characters. The endpoint limits no attempts: behind a proxy, an attacker could otherwise block the host's own events. */
-const SHORTEST_SECRET = 16;
+/**
+ * The minimum number of characters of a webhook secret. The endpoint does not limit attempts, because behind a proxy an attacker could
+ * block the host's own events that way.
+ */
+const MIN_SECRET_LENGTH = 16;
 
 /**
- * Receives the events that GitHub and GitLab send to `POST /hooks/SOURCE`. An event only makes the fleet look at its source. Its content
- * is not read, so that a forged or repeated one has no effect.
- * @returns undefined if no source has a `webhook`; otherwise a function that is false without a valid signature.
- * @throws UserError for a secret that is not set or too short.
+ * Receives the events that GitHub and GitLab send to `POST /hooks/SOURCE`. An event only makes the fleet fetch the source; its content is
+ * not used, so a repeated event does no harm.
+ * @returns a function that returns false for an event without a valid signature; undefined if no source has a `webhook`.
+ * @throws UserError if a secret is not set or too short.
  */
 export function eventReceiver(
   { sources }: FleetFile,
@@ -24,8 +27,8 @@ export function eventReceiver(
     if (!('git' in source) || source.webhook === undefined) continue;
     const { name, webhook } = source;
     const secret = webhook.isSet ? webhook.reveal() : '';
-    if (secret.length < SHORTEST_SECRET) {
-      const problem = secret === '' ? 'is not set' : `has fewer than ${SHORTEST_SECRET} characters`;
+    if (secret.length < MIN_SECRET_LENGTH) {
+      const problem = secret === '' ? 'is not set' : `has fewer than ${MIN_SECRET_LENGTH} characters`;
       throw new UserError(`the webhook secret of the source ${name}, ${webhook.name}, ${problem}`, {
         hint: 'Generate one, for example with "openssl rand -hex 32", and enter it at the host too.',
       });
@@ -41,7 +44,7 @@ export function eventReceiver(
   };
 }
 
-/** GitHub signs the body; GitLab sends the secret. The body is not kept. */
+/** Verifies a request: GitHub signs the body, GitLab sends the secret itself. The body is only hashed, not kept in memory. */
 async function isSigned(request: IncomingMessage, secret: string): Promise<boolean> {
   const { 'x-gitlab-token': token, 'x-hub-signature-256': signature } = request.headers;
   if (typeof token === 'string') return isSame(token, secret);

@@ -26,35 +26,35 @@ export const FLEET_FILE = 'fleet.yaml';
 
 interface AnySource {
   readonly name: string;
-  /** Globs of project folders, `.` for the root; `!` excludes. */
+  /** Globs of project folders; `.` is the root, and a leading `!` excludes folders. */
   readonly projects: readonly string[];
   /** Milliseconds between two fetches. */
   readonly interval: number;
-  /** The folder of secrets: an absolute path, with `{source}` and `{project}`. */
+  /** The absolute path of the folder with secrets. It may contain the placeholders `{source}` and `{project}`. */
   readonly secrets: string | undefined;
-  /** Where projects have their secrets, if that is not the folder alone. */
+  /** The sources of secrets, if the fleet file has a list of them instead of a folder. */
   readonly secretSources: SecretSettings | undefined;
-  /** True if projects may name commands that give secrets. */
+  /** True if projects may get secrets from commands. */
   readonly allowsCommands: boolean;
 }
 
 export interface GitSourceSettings extends AnySource {
   readonly git: Secret | string;
   readonly ref: string;
-  /** Signs the events of its host. */
+  /** The secret with which the code host signs its events. */
   readonly webhook: Secret | undefined;
   readonly pullRequests: PullRequestSettings | undefined;
 }
 
-/** How the fleet uses the API of a code host. */
+/** The settings for the API of a code host. */
 export interface PullRequestSettings {
   readonly credentials:
     | { readonly token: Secret }
     | { readonly app: { readonly id: number; readonly privateKey: Secret } };
   readonly host: HostName | undefined;
-  /** Address of the API, without a final slash. */
+  /** The address of the API, without a final slash. */
   readonly api: string | undefined;
-  /** True if requests from forks are planned with the secrets of the workspace. */
+  /** True if pull requests from forks are planned too, with the secrets of the workspace. */
   readonly forks: boolean;
 }
 
@@ -73,58 +73,59 @@ export interface FleetFile {
   readonly sources: readonly SourceSettings[];
   readonly rules: readonly FleetRule[];
   readonly limits: { readonly concurrency: number; readonly runs: number };
-  /** Rules that no project can weaken. */
+  /** Policies that apply to every project. A project can only add to them. */
   readonly policies: PolicySource;
   readonly timeout: number;
   readonly retention: number;
-  /** Public address of the page, without a final slash. */
+  /** The public address of the page, without a final slash. */
   readonly address: string | undefined;
-  /** Addresses of webhooks that are told of a freeze. */
+  /** The addresses of webhooks that are notified of freezes. */
   readonly notify: readonly (Secret | string)[];
-  /** Single sign-on of the page. */
+  /** Single sign-on for the page. */
   readonly signIn: SignInSettings | undefined;
 }
 
-/** `sign_in` of the fleet file. */
+/** The setting `sign_in` of the fleet file. */
 export interface SignInSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret | undefined;
-  /** Public address of the page, without a final slash. */
+  /** The public address of the page, without a final slash. */
   readonly address: string;
   readonly nameClaim: string;
   readonly groupsClaim: string;
   /** Groups by role; `*` stands for everyone. */
   readonly roles: { readonly [R in Role]?: readonly string[] | undefined };
-  /** Milliseconds. */
+  /** The duration of a session in milliseconds. */
   readonly session: number;
 }
 
-/** The rule for workspaces without a matching one. */
+/** The settings of workspaces without a matching rule. */
 const DEFAULT_RULE = { mode: 'report', interval: 300_000, onDrift: undefined, reviews: undefined } as const;
 
+/** Returns the settings of a workspace. */
 export function ruleOf(rules: readonly FleetRule[], address: string): Omit<FleetRule, 'pattern'> {
   return ruleFor(rules, address) ?? DEFAULT_RULE;
 }
 
 /**
  * Loads the fleet file at an absolute path.
- * @throws InvalidProject with all its problems.
+ * @throws InvalidProject with all problems of the file; UserError if it cannot be read.
  */
-export function loadFleetFile(at: string, env: Environment): FleetFile {
-  const [folder, file] = [path.dirname(at), path.basename(at)];
-  const read = readTextFile(at);
+export function loadFleetFile(fleetFile: string, env: Environment): FleetFile {
+  const [folder, file] = [path.dirname(fleetFile), path.basename(fleetFile)];
+  const read = readTextFile(fleetFile);
   if ('problem' in read) {
     if (read.problem.code !== 'unreadable-file')
       throw new InvalidProject([{ severity: 'error', file, ...read.problem }]);
-    throw new UserError(`cannot read ${at}: ${read.problem.message}`, {
+    throw new UserError(`cannot read ${fleetFile}: ${read.problem.message}`, {
       hint: `Run the command in the folder with ${FLEET_FILE}, or pass --file FILE.`,
     });
   }
   const { value, findings } = onlyDocument(read.text, { file, name: 'the fleet file' });
   const checked = value === undefined ? { problems: [] } : check(value, { folder, file, env });
-  const problems = checked.problems.map(({ code, message, path: place, at: end }) => {
-    return { severity: 'error', code, message, file, place: { document: 0, path: place, at: end } } as const;
+  const problems = checked.problems.map(({ code, message, path: keys, at }) => {
+    return { severity: 'error', code, message, file, place: { document: 0, path: keys, at } } as const;
   });
   const all = [...findings, ...problems];
   if (all.length === 0 && checked.fleet !== undefined) return checked.fleet;
@@ -136,18 +137,18 @@ function check(
   { folder, file, env }: { readonly folder: string; readonly file: string; readonly env: Environment },
 ): { readonly fleet?: FleetFile; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
-  const plain = withSecrets(raw, env, problems);
-  const written = isObject(plain) ? plain : {};
-  if (isObject(written.sources) && isObject(written.workspaces))
-    problems.push(...ruleProblems(Object.keys(written.workspaces), Object.keys(written.sources)));
-  const parsed = fleetSchema.safeParse(plain);
+  const document = withSecrets(raw, env, problems);
+  const settings = isObject(document) ? document : {};
+  if (isObject(settings.sources) && isObject(settings.workspaces))
+    problems.push(...ruleProblems(Object.keys(settings.workspaces), Object.keys(settings.sources)));
+  const parsed = fleetSchema.safeParse(document);
   if (!parsed.success) {
-    problems.push(...problemsIn(parsed.error, { schema: fleetSchema, value: plain, name: 'the fleet file' }));
+    problems.push(...problemsIn(parsed.error, { schema: fleetSchema, value: document, name: 'the fleet file' }));
     return { problems };
   }
   const {
     database,
-    sources,
+    sources: namedSources,
     workspaces = {},
     limits = {},
     policies = [],
@@ -166,11 +167,11 @@ function check(
       reviews: rule.approved_by && (rule.reviews ?? 1),
     };
   });
-  const settings = Object.entries(sources).map(([name, source]): SourceSettings => {
+  const sources = Object.entries(namedSources).map(([name, source]): SourceSettings => {
     const {
       git,
       ref = 'main',
-      path: place = '',
+      path: sourceFolder = '',
       projects = ['.'],
       interval,
       secrets,
@@ -188,7 +189,7 @@ function check(
       allowsCommands: allow_commands ?? false,
     };
     return git === undefined
-      ? { ...common, path: path.resolve(folder, place), interval: milliseconds(interval, 2000) }
+      ? { ...common, path: path.resolve(folder, sourceFolder), interval: milliseconds(interval, 2000) }
       : {
           ...common,
           git,
@@ -198,13 +199,13 @@ function check(
           interval: milliseconds(interval, 30_000),
         };
   });
-  for (const source of settings) problems.push(...sourceProblems(source, folder));
-  problems.push(...reviewProblems(rules, settings));
-  problems.push(...duplicateNames(settings));
+  for (const source of sources) problems.push(...sourceProblems(source, folder));
+  problems.push(...reviewProblems(rules, sources));
+  problems.push(...duplicateSources(sources));
   const fleet: FleetFile = {
     folder,
     database,
-    sources: settings,
+    sources,
     rules,
     limits: { concurrency: limits.concurrency ?? 64, runs: limits.runs ?? 8 },
     policies: { of: 'fleet', file, path: path.join(folder, file), policies },
@@ -217,32 +218,32 @@ function check(
   return { fleet, problems };
 }
 
-type WrittenPullRequests = NonNullable<z.infer<typeof fleetSchema>['sources'][string]['pull_requests']>;
+type PullRequestsInFile = NonNullable<z.infer<typeof fleetSchema>['sources'][string]['pull_requests']>;
 
-function pullRequestSettings({ token, app, host, api, forks = false }: WrittenPullRequests): PullRequestSettings {
-  // The schema requires one of both.
+function pullRequestSettings({ token, app, host, api, forks = false }: PullRequestsInFile): PullRequestSettings {
+  // The schema requires exactly one of app and token.
   const credentials =
     app === undefined ? { token: token as Secret } : { app: { id: app.id, privateKey: app.private_key } };
   return { credentials, host, api: api?.replace(/\/+$/, ''), forks };
 }
 
-type WrittenSignIn = NonNullable<z.infer<typeof fleetSchema>['sign_in']>;
+type SignInInFile = NonNullable<z.infer<typeof fleetSchema>['sign_in']>;
 
-/** @param address that of the fleet file; the schema requires one of both. */
-function signInSettings(written: WrittenSignIn, address = ''): SignInSettings {
+/** @param address the address of the fleet file. The schema requires an address there or in `sign_in`. */
+function signInSettings(signIn: SignInInFile, address = ''): SignInSettings {
   return {
-    issuer: written.issuer,
-    clientId: written.client_id,
-    clientSecret: written.client_secret,
-    address: (written.address ?? address).replace(/\/+$/, ''),
-    nameClaim: written.name_claim ?? 'email',
-    groupsClaim: written.groups_claim ?? 'groups',
-    roles: written.roles,
-    session: milliseconds(written.session, 8 * 3_600_000),
+    issuer: signIn.issuer,
+    clientId: signIn.client_id,
+    clientSecret: signIn.client_secret,
+    address: (signIn.address ?? address).replace(/\/+$/, ''),
+    nameClaim: signIn.name_claim ?? 'email',
+    groupsClaim: signIn.groups_claim ?? 'groups',
+    roles: signIn.roles,
+    session: milliseconds(signIn.session, 8 * 3_600_000),
   };
 }
 
-/** The secrets of the fleet file itself, which no project may use. */
+/** Returns the secrets of the fleet file itself. No project may use them. */
 export function secretsOfFleet({ database, sources, notify, signIn }: FleetFile): Secret[] {
   const all = [
     database,
@@ -263,11 +264,11 @@ function folderIn(source: SecretSettings[number]): string | undefined {
   return typeof source === 'object' && 'folder' in source ? source.folder : undefined;
 }
 
-function milliseconds(duration: string | undefined, usual: number): number {
-  return duration === undefined ? usual : durationSeconds(duration) * 1000;
+function milliseconds(duration: string | undefined, defaultMs: number): number {
+  return duration === undefined ? defaultMs : durationSeconds(duration) * 1000;
 }
 
-/** The document with secrets in place of forms. */
+/** Returns the document with secrets in place of value forms. */
 function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown {
   if (!isObject(raw)) return raw;
   const inputs = new Inputs({
@@ -277,7 +278,7 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
     vars: {},
     mustBeSet: false,
   });
-  const hidden = (written: Json, at: Problem['path']): unknown => {
+  const toSecret = (written: Json, at: Problem['path']): unknown => {
     if (!isForm(written)) return written;
     const { $secret, $env } = written as JsonObject;
     if (typeof ($secret ?? $env) !== 'string') return written;
@@ -297,41 +298,43 @@ function withSecrets(raw: Json, env: Environment, problems: Problem[]): unknown 
         Object.entries(document.sources as JsonObject).map(([name, source]) => {
           return [
             name,
-            withSecretsAt(source as JsonObject, SOURCE_SECRETS, (value, at) => hidden(value, ['sources', name, ...at])),
+            withSecretsAt(source as JsonObject, SOURCE_SECRETS, (value, at) =>
+              toSecret(value, ['sources', name, ...at]),
+            ),
           ];
         }),
       )
     : document.sources;
   return {
     ...document,
-    ...(document.database !== undefined && { database: hidden(document.database, ['database']) }),
+    ...(document.database !== undefined && { database: toSecret(document.database, ['database']) }),
     ...(sources !== undefined && { sources }),
     ...(Array.isArray(document.notify) && {
       notify: document.notify.map((each: Json, index) =>
-        withSecretsAt(each, [['url']], (value, at) => hidden(value, ['notify', index, ...at])),
+        withSecretsAt(each, [['url']], (value, at) => toSecret(value, ['notify', index, ...at])),
       ),
     }),
     ...(document.sign_in !== undefined && {
-      sign_in: withSecretsAt(document.sign_in, [['client_secret']], (value, at) => hidden(value, ['sign_in', ...at])),
+      sign_in: withSecretsAt(document.sign_in, [['client_secret']], (value, at) => toSecret(value, ['sign_in', ...at])),
     }),
   };
 }
 
-/** Settings of a source that are secrets. */
+/** The paths of a source's settings that are secrets. */
 const SOURCE_SECRETS = [['git'], ['webhook'], ['pull_requests', 'token'], ['pull_requests', 'app', 'private_key']];
 
 function withSecretsAt(
   value: Json,
   paths: readonly (readonly string[])[],
-  hidden: (value: Json, at: readonly string[]) => unknown,
+  toSecret: (value: Json, at: readonly string[]) => unknown,
   at: readonly string[] = [],
 ): unknown {
-  if (paths.some((path) => path.length === 0)) return hidden(value, at);
+  if (paths.some((path) => path.length === 0)) return toSecret(value, at);
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value as JsonObject).map(([key, inner]) => {
       const inside = paths.filter(([first]) => first === key).map(([, ...rest]) => rest);
-      return [key, inside.length === 0 ? inner : withSecretsAt(inner, inside, hidden, [...at, key])];
+      return [key, inside.length === 0 ? inner : withSecretsAt(inner, inside, toSecret, [...at, key])];
     }),
   );
 }
@@ -372,7 +375,7 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
   });
 }
 
-/** Rules for reviews of sources that have no pull requests. */
+/** Returns the rules with reviews for sources without pull requests. */
 function reviewProblems(rules: readonly FleetRule[], sources: readonly SourceSettings[]): Problem[] {
   return rules.flatMap(({ pattern, reviews }): Problem[] => {
     const named = sourceIn(pattern);
@@ -383,8 +386,8 @@ function reviewProblems(rules: readonly FleetRule[], sources: readonly SourceSet
   });
 }
 
-/** Two equal sources would contain every workspace twice. */
-function duplicateNames(sources: readonly SourceSettings[]): Problem[] {
+/** Returns the sources that equal an earlier one: every workspace would be in both. */
+function duplicateSources(sources: readonly SourceSettings[]): Problem[] {
   return sources.flatMap((source, index): Problem[] => {
     const same = sources.slice(0, index).find((each) => keyOf(each) === keyOf(source));
     if (same === undefined) return [];
@@ -394,11 +397,11 @@ function duplicateNames(sources: readonly SourceSettings[]): Problem[] {
 }
 
 function keyOf(source: SourceSettings): string {
-  return JSON.stringify([placeOf(source), source.projects]);
+  return JSON.stringify([locationKey(source), source.projects]);
 }
 
-/** Equal for two sources of one folder or branch. May contain a secret, so it is never shown. */
-export function placeOf(source: SourceSettings): string {
+/** Returns a key that is equal for two sources with the same folder or branch. It may contain a secret, so it must not be shown. */
+export function locationKey(source: SourceSettings): string {
   return JSON.stringify('git' in source ? [textOf(source.git), source.ref] : [source.path]);
 }
 

@@ -3,25 +3,25 @@ import { type RunReport, runResults } from '../operator/run-report.ts';
 import type { FleetFigures } from './rows/status-rows.ts';
 
 /**
- * The Prometheus metrics of a fleet. None has a workspace as a label.
- * @param figures of the whole fleet, queried for each scrape.
+ * Creates the Prometheus metrics of a fleet. No metric has a label for the workspace.
+ * @param figures returns the figures of the whole fleet. Called for each scrape.
  */
 export function createFleetMetrics(version: string, figures: () => Promise<FleetFigures>) {
   const { registry, gauge, counter, histogram } = instruments();
   const workspaces = gauge('voxform_fleet_workspaces', 'Workspaces of the fleet, by status.', ['status']);
   const processes = gauge('voxform_fleet_processes', 'Processes that serve the fleet, by status.', ['status']);
-  const behind = gauge(
+  const fleetLateness = gauge(
     'voxform_fleet_lateness_seconds',
     'Delay of the most overdue run, queued or not; 0 without one.',
   );
-  const oldest = gauge(
+  const oldestCheck = gauge(
     'voxform_fleet_oldest_check_seconds',
     'Longest time since the last check of a workspace, or since its discovery if it was never checked.',
   );
   const frozen = gauge('voxform_fleet_frozen_seconds', 'Seconds since the fleet was frozen; 0 while it is not.');
   const orphans = gauge('voxform_fleet_orphans', 'Open orphans after the last runs.');
-  const sources = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
-  const failing = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
+  const sourceAges = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
+  const sourceFailures = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
   const brokenProjects = gauge('voxform_fleet_broken_projects', 'Projects of a source that cannot be used.', [
     'source',
   ]);
@@ -55,25 +55,25 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
       for (const [status, count] of Object.entries(now.counts)) workspaces.set({ status }, count);
       for (const status of ['alive', 'ending', 'dead'])
         processes.set({ status }, now.processes.filter((each) => each.status === status).length);
-      behind.set(now.lateness);
+      fleetLateness.set(now.lateness);
       orphans.set(now.orphans);
       frozen.set(now.frozen === null ? 0 : (Date.parse(now.at) - Date.parse(now.frozen.at)) / 1000);
-      if (now.oldestCheckAge !== null) oldest.set(now.oldestCheckAge);
-      for (const each of [sources, failing, brokenProjects]) each.reset();
+      if (now.oldestCheckAge !== null) oldestCheck.set(now.oldestCheckAge);
+      for (const each of [sourceAges, sourceFailures, brokenProjects]) each.reset();
       for (const [severity, count] of Object.entries(now.violations)) violations.set({ severity }, count);
       for (const status of requestStatuses) requests.set({ status }, now.requests[status] ?? 0);
       for (const { name: source, fetchedAge, problem, broken, removed } of now.sources) {
         if (removed) continue;
-        if (fetchedAge !== null) sources.set({ source }, fetchedAge);
-        failing.set({ source }, problem === null ? 0 : 1);
+        if (fetchedAge !== null) sourceAges.set({ source }, fetchedAge);
+        sourceFailures.set({ source }, problem === null ? 0 : 1);
         brokenProjects.set({ source }, broken.length);
       }
       return registry.metrics();
     },
-    /** @param late delay in seconds. */
-    run(report: RunReport | undefined, late: number) {
+    /** @param secondsLate the time between the due time and the start. */
+    run(report: RunReport | undefined, secondsLate: number) {
       runs.inc({ result: report?.result ?? 'failed' });
-      lateness.observe(Math.max(0, late));
+      lateness.observe(Math.max(0, secondsLate));
       if (report !== undefined) durations.observe(report.seconds);
     },
     notification: (result: DeliveryResult) => notifications.inc({ result }),

@@ -6,10 +6,10 @@ import { fleetAddress } from './addresses.ts';
 import { FLEET_SCHEMA } from './database/fleet-tables.ts';
 import type { FleetFile } from './fleet-file.ts';
 
-/** The name of the embedded database in this process. */
-const EMBEDDED = 'postgres://voxform@embedded/fleet';
+/** The address that stands for the embedded database in this process. */
+const EMBEDDED_ADDRESS = 'postgres://voxform@embedded/fleet';
 
-/** The default location of a workspace's state: the fleet's database, under its address. */
+/** Returns the default location of a workspace's state: the fleet's database, under the workspace's address. */
 export function fleetStateLocation(
   fleet: Pick<FleetFile, 'database'>,
   { source, project, workspace }: { readonly source: string; readonly project: string; readonly workspace: string },
@@ -17,19 +17,23 @@ export function fleetStateLocation(
   return fleetStateAt(fleet, fleetAddress(source, project, workspace));
 }
 
-export function fleetStateAt({ database = EMBEDDED }: Pick<FleetFile, 'database'>, name: string): StateLocation {
+export function fleetStateAt(
+  { database = EMBEDDED_ADDRESS }: Pick<FleetFile, 'database'>,
+  name: string,
+): StateLocation {
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 
-/** Why a project may not use this location: it would reach the states of other projects. */
-export function foreignStateProblem(place: StateLocation, own: StateLocation): string | undefined {
-  if (place.backend !== 'postgres' || own.backend !== 'postgres' || isSameState(place, own)) return undefined;
-  const isOfFleet = place.schema === FLEET_SCHEMA && place.name !== own.name;
-  if (!isOfFleet && attempt(() => addressOf(place.url).location) !== addressOf(EMBEDDED).location) return undefined;
+/** Returns why a project must not use a location, if that is the fleet's database, which contains the states of other projects. */
+export function foreignStateProblem(location: StateLocation, own: StateLocation): string | undefined {
+  if (location.backend !== 'postgres' || own.backend !== 'postgres' || isSameState(location, own)) return undefined;
+  const isOfFleet = location.schema === FLEET_SCHEMA && location.name !== own.name;
+  if (!isOfFleet && attempt(() => addressOf(location.url).location) !== addressOf(EMBEDDED_ADDRESS).location)
+    return undefined;
   return "a project must not use the fleet's own database; remove state, which is then kept there under the workspace's address";
 }
 
-/** Provides this embedded database to state backends until it is disposed of. */
+/** Makes the state backends of this process use an embedded database until the result is disposed of. */
 export function keepStatesIn(database: Database): Disposable {
-  return provideDatabase(addressOf(EMBEDDED), database);
+  return provideDatabase(addressOf(EMBEDDED_ADDRESS), database);
 }

@@ -4,25 +4,25 @@ import { UserError } from '../problems/user-error.ts';
 import type { Freeze } from './rows/freeze-rows.ts';
 
 /** Milliseconds between two queries for a freeze. */
-export const FREEZE_CHECK = 250;
-/** Milliseconds after which an answer is too old to write on it: nothing may be written a second after the fleet was frozen. */
-const TRUSTED = 700;
-/** Queries before one write: a database that needs longer for each is too slow. */
+export const FREEZE_CHECK_INTERVAL_MS = 250;
+/** Maximum age of a query's result for a write, in milliseconds. A frozen fleet must stop writing within a second. */
+const MAX_AGE_MS = 700;
+/** The maximum number of queries for one write. If the result of each is too old, the database is too slow. */
 const MAX_CHECKS = 10;
 
 interface FreezeGateOptions {
   current(): Promise<Freeze | undefined>;
-  /** Milliseconds. */
+  /** Returns the current time in milliseconds. */
   now(): number;
   /** Called when a freeze begins or ends. */
   onChange(freeze: Freeze | undefined): void;
 }
 
-/** Permits writes while the fleet is known not to be frozen. Without the database, nothing is known. */
+/** Permits writes while the fleet is known not to be frozen. Refuses them while the database cannot be reached. */
 export class FreezeGate implements WritePermission {
   readonly #options: FreezeGateOptions;
-  /** When the query for the last answer was sent. */
-  #askedAt = Number.NEGATIVE_INFINITY;
+  /** When the last successful query was sent. */
+  #queriedAt = Number.NEGATIVE_INFINITY;
   #freeze: Freeze | undefined;
   #frozen = new AbortController();
   #check: Promise<void> | undefined;
@@ -31,13 +31,16 @@ export class FreezeGate implements WritePermission {
     this.#options = options;
   }
 
-  /** Aborted, with a `FleetFrozen`, while the fleet is frozen. A run keeps the signal of its beginning: it writes nothing after a freeze. */
+  /**
+   * Aborted with a `FleetFrozen` while the fleet is frozen. A run keeps the signal that it started with, so it writes nothing more even if
+   * the freeze ends.
+   */
   get frozen(): AbortSignal {
     return this.#frozen.signal;
   }
 
   get mayWrite(): boolean {
-    return this.#freeze === undefined && this.#options.now() - this.#askedAt < TRUSTED;
+    return this.#freeze === undefined && this.#options.now() - this.#queriedAt < MAX_AGE_MS;
   }
 
   async renew(): Promise<void> {
@@ -48,22 +51,22 @@ export class FreezeGate implements WritePermission {
     }
   }
 
-  /** Queries now; overlapping calls share one query. */
+  /** Queries the freeze now. Concurrent calls share one query. */
   check(): Promise<void> {
-    this.#check ??= this.#ask().finally(() => {
+    this.#check ??= this.#query().finally(() => {
       this.#check = undefined;
     });
     return this.#check;
   }
 
-  async #ask(): Promise<void> {
+  async #query(): Promise<void> {
     const { current, now, onChange } = this.#options;
-    const askedAt = now();
+    const queriedAt = now();
     const freeze = await current();
-    this.#askedAt = askedAt;
-    const isNew = freeze?.at !== this.#freeze?.at;
+    this.#queriedAt = queriedAt;
+    const isChanged = freeze?.at !== this.#freeze?.at;
     this.#freeze = freeze;
-    if (!isNew) return;
+    if (!isChanged) return;
     if (this.#frozen.signal.aborted) this.#frozen = new AbortController();
     if (freeze !== undefined) this.#frozen.abort(new FleetFrozen(freeze));
     onChange(freeze);

@@ -1,48 +1,48 @@
 import { LastLoad } from '../operator/last-load.ts';
 
-/** The maximum size in bytes of files whose loads are cached. The loads need several times that memory. */
+/** The maximum total size in bytes of the files whose loads are cached. The loads use several times as much memory. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** If the cache is full, one of this many new loads replaces the oldest ones. */
-const REPLACE_ONE_OF = 32;
+/** When the cache is full, only one of this many new loads is stored and replaces the oldest ones. */
+const REPLACE_ONE_IN = 32;
 
 /**
- * Caches the latest loads of the workspaces of a process. Workspaces run in turn: if every new load replaced the oldest one, each would be
- * evicted before its workspace runs again.
+ * Caches the latest loads of the workspaces of a process. If every new load replaced the oldest one, each load would be evicted before its
+ * workspace runs again, because the workspaces run in turn.
  */
-export class KeptLoads {
+export class LoadCache {
   readonly #loads = new Map<string, LastLoad>();
-  /** Cached for all loads: these are small, and determining them again needs requests. */
+  /** Kept for all workspaces: they are small, and determining them again needs requests. */
   readonly #comparedDrafts = new Map<string, LastLoad['comparedDrafts']>();
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #bytes = 0;
-  #refused = 0;
+  #rejectedCount = 0;
 
-  constructor(mostBytes = MAX_BYTES) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes = MAX_BYTES) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** The latest load of a workspace, for one run. */
-  of(address: string): LastLoad {
-    return this.#taken(address) ?? new LastLoad({ comparedDrafts: this.#comparedDrafts.get(address) });
+  /** Removes and returns the latest load of a workspace, or returns an empty one. */
+  take(address: string): LastLoad {
+    return this.#remove(address) ?? new LastLoad({ comparedDrafts: this.#comparedDrafts.get(address) });
   }
 
-  /** Keeps the load of a finished run. */
-  keep(address: string, load: LastLoad): void {
+  /** Stores the load of a finished run. */
+  store(address: string, load: LastLoad): void {
     if (load.comparedDrafts.size > 0) this.#comparedDrafts.set(address, load.comparedDrafts);
-    // Remains from another run of the workspace at the same time.
-    this.#taken(address);
-    if (load.bytes > this.#mostBytes) return;
-    if (this.#bytes + load.bytes > this.#mostBytes && ++this.#refused % REPLACE_ONE_OF !== 0) return;
+    // Another run of the workspace may have stored a load in the meantime.
+    this.#remove(address);
+    if (load.bytes > this.#maxBytes) return;
+    if (this.#bytes + load.bytes > this.#maxBytes && ++this.#rejectedCount % REPLACE_ONE_IN !== 0) return;
     this.#loads.set(address, load);
     this.#bytes += load.bytes;
     for (const oldest of this.#loads.keys()) {
-      if (this.#bytes <= this.#mostBytes) break;
-      this.#taken(oldest);
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#remove(oldest);
     }
   }
 
-  #taken(address: string): LastLoad | undefined {
+  #remove(address: string): LastLoad | undefined {
     const load = this.#loads.get(address);
     this.#loads.delete(address);
     this.#bytes -= load?.bytes ?? 0;

@@ -4,37 +4,37 @@ import type { ProjectOrigin } from '../runs/drift-request/request-target.ts';
 
 /** A project at a point in time. */
 export interface ProjectVersion {
-  /** Equal as long as no file of the project changes: the id of its Git tree, or a digest of its files in a folder. */
+  /** Unchanged as long as no file of the project changes: the id of its Git tree or, in a folder, a digest of its files. */
   readonly version: string;
-  /** The commit of the version; undefined in a folder. */
+  /** The commit of the version; undefined for a source that is a folder. */
   readonly commit: string | undefined;
 }
 
 export interface FleetMember extends ProjectVersion {
-  /** `SOURCE/PROJECT:WORKSPACE`, and `SOURCE:WORKSPACE` for the project at the root of a source. */
+  /** `SOURCE/PROJECT:WORKSPACE`, or `SOURCE:WORKSPACE` for the project at the root of a source. */
   readonly address: string;
-  /** The name in the fleet file. */
+  /** The name of the source in the fleet file. */
   readonly source: string;
-  /** The folder in the source, with slashes; `.` for its root. */
+  /** The project folder relative to the source, with slashes; `.` for the root. */
   readonly project: string;
   readonly workspace: string;
-  /** Set only if the environment of this process contains it. */
+  /** The workspace id on the platform; undefined if this process does not have the environment variable that contains it. */
   readonly workspaceId: string | undefined;
-  /** Normalized; undefined if the process that fetched the source lacks the variable. */
+  /** The normalized base URL; undefined if the process that fetched the source lacks the environment variable. */
   readonly baseUrl: string | undefined;
   readonly mode: Mode;
   /** Milliseconds between runs. */
   readonly interval: number;
-  /** The reason why it must not run. */
+  /** The reason why the workspace must not run, if any. */
   readonly refused?: string | undefined;
 }
 
-/** A folder with a project file, at some version of its source. */
+/** A folder with a project file in one version of its source. */
 export interface FoundProject extends ProjectVersion {
-  /** With slashes; `.` for the root. */
+  /** The folder relative to the source, with slashes; `.` for the root. */
   readonly project: string;
   readonly file: string;
-  /** Why it cannot be used. */
+  /** The reason why the project cannot be used, if any. */
   readonly problem: string | undefined;
   /** True for a folder that may contain projects but is too large to be searched. */
   readonly isUnknown?: boolean | undefined;
@@ -43,43 +43,43 @@ export interface FoundProject extends ProjectVersion {
 export interface FoundProjects {
   readonly commit: string | undefined;
   readonly projects: readonly FoundProject[];
-  /** The text of a valid project file. It is not kept, because a source may have thousands. */
+  /** Reads the text of a valid project file. Texts are not cached, because a source may have thousands of projects. */
   text(project: FoundProject): Promise<string>;
-  /** Called when no more texts are read. */
+  /** Must be called after the last call of `text`. */
   close(): Promise<void>;
 }
 
 export interface DiscoveredProject extends ProjectVersion {
   readonly project: string;
   /**
-   * The reason why its workspaces are unknown. Known ones remain and get the version too: their runs report the problem and use the last
-   * valid manifests.
+   * The reason why the workspaces of the project are unknown. The workspaces already known remain and get this version too: their runs
+   * report the problem and use the last valid manifests.
    */
   readonly problem: string | undefined;
-  /** True for a folder that could not be searched: its known projects remain. */
+  /** True for a folder that could not be searched. Projects already known in it remain. */
   readonly isUnknown?: boolean | undefined;
   /** Empty if there is a problem. */
   readonly members: readonly FleetMember[];
 }
 
-/** The contents of a source at its newest version. Everything else is removed from it. */
+/** The complete contents of a source at its newest version. Projects that are not listed are removed. */
 export interface SourceContents {
   readonly source: string;
-  /** Undefined for a folder. */
+  /** The newest commit; undefined for a folder. */
   readonly commit: string | undefined;
   readonly projects: readonly DiscoveredProject[];
-  /** Warnings such as a pattern without a match. */
+  /** Warnings, such as patterns without a match. */
   readonly warnings: readonly string[];
 }
 
-/** A project with unknown workspaces, and the reason. */
+/** A project whose workspaces are unknown, and the reason. */
 export interface BrokenProject {
   /** `SOURCE/PROJECT`. */
   readonly project: string;
   readonly problem: string;
 }
 
-/** The files of a version. Nobody changes them. */
+/** A folder with the files of a version. They never change. */
 export interface ProjectCheckout extends ProjectVersion {
   readonly folder: string;
 }
@@ -89,34 +89,35 @@ export interface WantedProject extends ProjectVersion {
   readonly project: string;
 }
 
-/** The sources of a fleet in one process. Each repository exists once, however many workspaces it has. */
+/** The sources of a fleet in one process. Each repository is cloned once, however many workspaces it has. */
 export interface Sources {
   /** All sources in the order of the fleet file. */
   readonly all: readonly {
     readonly name: string;
-    /** Name without secrets: `main of https://…`, or a folder. */
+    /** The source in messages, without secrets: `main of https://…` or a folder. */
     readonly shown: string;
-    /** Everything that determines its projects, as text: two fleets may use one name for different sources. */
+    /** Identifies the repository or folder and the project patterns, because two fleets may use one name for different sources. */
     readonly identity: string;
     /** Milliseconds between two fetches. */
     readonly interval: number;
   }[];
   /**
-   * Fetches the newest version.
-   * @throws UserError if it cannot be reached; then nothing changes.
+   * Fetches the newest version of a source and returns its contents.
+   * @throws UserError if the source cannot be reached.
    */
   discover(source: string, signal: AbortSignal): Promise<SourceContents>;
-  /** The projects of a repository at a commit; closed by the caller. @throws UserError if the source has no such commit. */
+  /** Returns the projects of a repository at a commit. The caller must close the result. @throws UserError if there is no such commit. */
   at(source: string, commit: string, signal: AbortSignal): Promise<FoundProjects>;
   /**
-   * The files of a version. Fetches only what this process lacks. If the version is gone, the newest available one.
-   * @throws UserError if there is none.
+   * Returns the files of a version, or of the newest available version if that one no longer exists. Fetches only if this machine lacks
+   * the files.
+   * @throws UserError if no version is available.
    */
   checkout(wanted: WantedProject, signal: AbortSignal): Promise<ProjectCheckout>;
-  /** The folders for state, secrets and rescue files of a project. */
+  /** Returns the folders for the state, secrets and rescue files of a project. */
   local(source: string, project: string): LocalPaths;
-  /** The path of a project in its repository. */
+  /** Returns the repository of a project and the project's path in it. */
   origin(source: string, project: string): ProjectOrigin;
-  /** Removes the files of all other versions. Must be called with those that rows of the source name. */
+  /** Removes the files of all other versions. `versions` must contain every version that a row of the source refers to. */
   keep(source: string, versions: ReadonlySet<string>): Promise<void>;
 }

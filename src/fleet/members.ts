@@ -12,19 +12,20 @@ export interface MembersOptions {
   readonly rules: readonly FleetRule[];
   readonly env: Environment;
   readonly local: LocalPaths;
+  /** Returns the text of the project file. */
   text(): Promise<string>;
-  /** Returns the folder with its files. */
+  /** Returns a folder with all files of the project. */
   checkout(): Promise<string>;
 }
 
-/** The workspaces of a project, from its project file. */
+/** Returns the workspaces that a project file declares. */
 export async function membersOf(found: FoundProject, options: MembersOptions): Promise<DiscoveredProject> {
   const { source, rules } = options;
   const { project, version, commit, isUnknown } = found;
   const known = { project, version, commit };
-  const read = nameProblem(project) ?? found.problem ?? (await projectOf(found, options));
-  if (typeof read === 'string') return { ...known, problem: read, isUnknown, members: [] };
-  const members = Object.values(read.workspaces).map(({ name, workspaceId, baseUrl }): FleetMember => {
+  const config = nameProblem(project) ?? found.problem ?? (await loadConfig(found, options));
+  if (typeof config === 'string') return { ...known, problem: config, isUnknown, members: [] };
+  const members = Object.values(config.workspaces).map(({ name, workspaceId, baseUrl }): FleetMember => {
     const address = fleetAddress(source, project, name);
     const { mode, interval } = ruleOf(rules, address);
     return {
@@ -47,8 +48,8 @@ export function brokenProjects({ source, projects }: SourceContents): BrokenProj
   );
 }
 
-/** The project file or its problem. Other files are read only if needed. */
-async function projectOf(
+/** Loads a project file, or returns its problem. Checks the project out only if its project file alone is not enough. */
+async function loadConfig(
   { file }: FoundProject,
   { env, local, text, checkout }: MembersOptions,
 ): Promise<ProjectConfig | string> {

@@ -9,8 +9,8 @@ import type { Network } from '../platform/web-client.ts';
 import type { Secret } from '../values/value.ts';
 import type { FleetStatements } from './database/fleet-database.ts';
 import { storableJson } from './database/fleet-database.ts';
-import { takeFreezeNews } from './rows/freeze-rows.ts';
-import { memoryOf, remember } from './rows/notified-rows.ts';
+import { takeFreezeEvents } from './rows/freeze-rows.ts';
+import { storedValue, storeValue } from './rows/notified-rows.ts';
 
 interface NotificationsOptions {
   readonly database: FleetStatements;
@@ -18,42 +18,42 @@ interface NotificationsOptions {
   onResult(result: DeliveryResult): void;
 }
 
-interface Finished {
+interface FinishedReport {
   readonly report: RunReport;
   readonly log: WatchLog;
   redact(text: string): string;
 }
 
 interface FreezeReceivers {
-  /** `shown` is the server. */
+  /** The webhooks of the fleet file. `shown` names the server, for messages. */
   readonly receivers: readonly { readonly url: Secret; readonly shown: string }[];
   network(target: URL): Network;
-  /** Address of the page. */
+  /** The address of the page. */
   readonly link: string | undefined;
   readonly log: WatchLog;
 }
 
-/** The notifications of one run: the reported events, and a promise that resolves when they are stored. */
+/** The notifications of one run: the events reported so far, and a promise that resolves when they are stored. */
 interface Notification {
   readonly events: Promise<RememberedEvents | undefined>;
   readonly stored: Promise<void>;
 }
 
 /**
- * Notifies the webhooks of projects, but not of events that another process reported. Events are stored once they were delivered or given
- * up, so that after a crash others report them again.
+ * Notifies the webhooks of projects of events that no process has reported yet. Events are stored after their delivery has succeeded or
+ * finally failed, so that other processes report them again after a crash.
  */
 export class FleetNotifications {
   readonly #options: NotificationsOptions;
-  /** By workspace: its latest notification. */
+  /** The latest notification of each workspace, by address. */
   readonly #notifications = new Map<string, Notification>();
 
   constructor(options: NotificationsOptions) {
     this.#options = options;
   }
 
-  /** Never throws. */
-  finished(address: string, run: Finished): void {
+  /** Sends the notifications of a finished run in the background. Never throws. */
+  finished(address: string, run: FinishedReport): void {
     const { notify } = run.report;
     if (notify === undefined || notify.receivers.length + notify.problems.length === 0) return;
     const last = this.#notifications.get(address);
@@ -70,14 +70,14 @@ export class FleetNotifications {
     });
   }
 
-  /** Tells webhooks of the fleet that it was frozen or resumed, unless another process does. */
-  async tellFreezes({ receivers, network, link, log }: FreezeReceivers): Promise<void> {
+  /** Notifies the fleet's webhooks that it was frozen or resumed, unless another process has done so. */
+  async notifyFreezes({ receivers, network, link, log }: FreezeReceivers): Promise<void> {
     const { database, deliveries, onResult } = this.#options;
     if (receivers.length === 0) return;
-    for (const { event, at, by, because } of await takeFreezeNews(database)) {
+    for (const { event, at, by, because } of await takeFreezeEvents(database)) {
       const time = at.toISOString();
-      const words = event === 'frozen' ? `${by} froze the fleet: ${because}` : `${by} resumed the fleet`;
-      const text = withoutMentions(`voxform: ${escapeControls(words)}${link === undefined ? '' : `\n${link}`}`);
+      const sentence = event === 'frozen' ? `${by} froze the fleet: ${because}` : `${by} resumed the fleet`;
+      const text = withoutMentions(`voxform: ${escapeControls(sentence)}${link === undefined ? '' : `\n${link}`}`);
       const body = JSON.stringify({ event, text, by, because, time, url: link ?? null });
       for (const { url, shown } of receivers)
         deliveries.add({
@@ -87,7 +87,7 @@ export class FleetNotifications {
     }
   }
 
-  /** Waits for deliveries, at most this many milliseconds. */
+  /** Waits for deliveries for at most this many milliseconds. */
   async end(milliseconds: number): Promise<void> {
     const notifications = [...this.#notifications.values()];
     await Promise.allSettled(notifications.map(({ events }) => events));
@@ -95,9 +95,9 @@ export class FleetNotifications {
     await Promise.all(notifications.map(({ stored }) => stored));
   }
 
-  /** @param results receives for each delivery whether it ended before the process did. */
+  /** @param results receives a promise per delivery. It resolves to false if the process ended first. */
   #notify(
-    { report, log, redact }: Finished,
+    { report, log, redact }: FinishedReport,
     {
       remembered,
       results,
@@ -121,8 +121,8 @@ export class FleetNotifications {
   }
 
   async #stored(address: string): Promise<RememberedEvents | undefined> {
-    const text = await memoryOf(this.#options.database, address, 'told');
-    return text === undefined ? undefined : rememberedIn(text);
+    const text = await storedValue(this.#options.database, address, 'told');
+    return text === undefined ? undefined : parseRemembered(text);
   }
 
   async #store(
@@ -139,16 +139,16 @@ export class FleetNotifications {
       readonly last: Notification | undefined;
     },
   ): Promise<void> {
-    const [was, is] = (await Promise.all([before, events])).map((each) => each && storableJson(each));
-    const areOver = await Promise.all(results);
+    const [stored, current] = (await Promise.all([before, events])).map((each) => each && storableJson(each));
+    const areComplete = await Promise.all(results);
     await last?.stored;
-    if (is === undefined || is === was || areOver.includes(false)) return;
-    await remember(this.#options.database, address, { key: 'told', value: is });
+    if (current === undefined || current === stored || areComplete.includes(false)) return;
+    await storeValue(this.#options.database, address, { key: 'told', value: current });
   }
 }
 
-/** Earlier versions stored three sets of events. */
-function rememberedIn(text: string): RememberedEvents {
+/** Parses stored events. Earlier versions stored three sets of them. */
+function parseRemembered(text: string): RememberedEvents {
   const remembered = JSON.parse(text) as RememberedEvents | { readonly both: RememberedEvents };
   return 'both' in remembered ? remembered.both : remembered;
 }

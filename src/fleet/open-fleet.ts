@@ -12,37 +12,37 @@ import type { FleetFile } from './fleet-file.ts';
 import { keepStatesIn } from './fleet-state.ts';
 import { removeProcesses } from './rows/process-rows.ts';
 
-/** The folder with the embedded database and the control socket, relative to the fleet file. */
-const HOME = path.join('.voxform', 'fleet');
+/** The folder for the embedded database and the control socket, relative to the folder of the fleet file. */
+const FLEET_FOLDER = path.join('.voxform', 'fleet');
 
 export function controlSocket(home: string): string {
-  return path.join(home, HOME, 'control.sock');
+  return path.join(home, FLEET_FOLDER, 'control.sock');
 }
 
-/** Milliseconds to wait for another process that has the embedded database open only briefly. */
-const LOCK_TIMEOUT = 15_000;
-const RETRY_PAUSE = 100;
+/** Milliseconds to wait for another process that uses the embedded database briefly, and between two attempts. */
+const LOCK_TIMEOUT_MS = 15_000;
+const RETRY_INTERVAL_MS = 100;
 
-/** Opens the database of a fleet. @throws DatabaseInUse if another process has the embedded one open. */
+/** Opens the database of a fleet. @throws DatabaseInUse if another process has the embedded database open. */
 export async function openFleetDatabase(
   { database }: Pick<FleetFile, 'database'>,
   home: string,
   use: DatabaseUse,
 ): Promise<FleetDatabase> {
   if (database !== undefined) return fleetDatabaseAt(database);
-  const open = () => embeddedFleetDatabase(path.join(home, HOME), use);
+  const open = () => embeddedFleetDatabase(path.join(home, FLEET_FOLDER), use);
   return retryWhileInUse(open, (inUse) => inUse.use === 'command');
 }
 
-/** The earlier embedded database of a fleet, for its states, if any. */
+/** Opens the embedded database that a fleet used before it had a PostgreSQL server, if any. It may contain states. */
 export async function formerDatabase({ database }: FleetFile, home: string): Promise<FleetDatabase | undefined> {
-  const folder = path.join(home, HOME);
+  const folder = path.join(home, FLEET_FOLDER);
   if (database === undefined || !existsSync(path.join(folder, 'data'))) return undefined;
   return embeddedFleetDatabase(folder, 'command');
 }
 
 async function retryWhileInUse<T>(work: () => Promise<T>, isShort: (inUse: DatabaseInUse) => boolean): Promise<T> {
-  for (const until = performance.now() + LOCK_TIMEOUT; ; await pause(RETRY_PAUSE)) {
+  for (const until = performance.now() + LOCK_TIMEOUT_MS; ; await pause(RETRY_INTERVAL_MS)) {
     try {
       return await work();
     } catch (error) {
@@ -51,7 +51,10 @@ async function retryWhileInUse<T>(work: () => Promise<T>, isShort: (inUse: Datab
   }
 }
 
-/** Executes an action in the database of a fleet, or through the process that has it open. States can be used meanwhile. */
+/**
+ * Calls `work` with the control of a fleet, through its database or through the process that has it open. State backends can use the fleet's
+ * database until the work ends.
+ */
 export async function withControl<T>(
   fleet: FleetFile,
   home: string,
@@ -59,13 +62,13 @@ export async function withControl<T>(
 ): Promise<T> {
   const connect = async (): Promise<FleetControl | FleetDatabase> => {
     if (fleet.database === undefined) {
-      const there = await controlThrough(controlSocket(home));
-      if (there !== undefined) return there;
+      const control = await controlThrough(controlSocket(home));
+      if (control !== undefined) return control;
       await refuseMissingFleet(home);
     }
     return openFleetDatabase(fleet, home, 'command');
   };
-  // A process that has just started to serve will listen soon.
+  // A process that has just started has the database open, but does not listen on its socket yet.
   const connection = await retryWhileInUse(connect, () => true);
   if (!('close' in connection)) {
     using _ = keepStatesIn(statesThrough(controlSocket(home)));
@@ -80,9 +83,9 @@ export async function withControl<T>(
   }
 }
 
-/** Do not create a database in a mistyped folder. */
+/** Prevents commands from creating a database in a mistyped folder. */
 async function refuseMissingFleet(home: string): Promise<void> {
-  const folder = path.join(home, HOME);
+  const folder = path.join(home, FLEET_FOLDER);
   try {
     await access(folder);
   } catch (cause) {

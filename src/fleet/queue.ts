@@ -9,14 +9,14 @@ import type { RunGroups } from './slots.ts';
 
 interface RunJob {
   readonly address: string;
-  /** The time when it was due, in ISO 8601 by the clock of the database. */
+  /** When the run was due, in ISO 8601, by the clock of the database. */
   readonly due: string;
 }
 
-/** A job that this process holds as long as it sends heartbeats. */
+/** A job that this process holds while it sends heartbeats. */
 export interface ClaimedJob extends RunJob {
   readonly id: string;
-  /** The number of the claim. A later claim has a higher one. */
+  /** The number of the claim. Each later claim of the job has a higher number. */
   readonly retryCount: number;
 }
 
@@ -26,19 +26,19 @@ export interface QueuedRun extends RunJob {
 }
 
 interface QueueTiming {
-  /** Seconds without a heartbeat after which another process takes a job. */
+  /** Seconds without a heartbeat after which other processes may take a job. */
   readonly heartbeat: number;
-  /** Seconds between two checks for such jobs. */
+  /** Seconds between two checks for jobs without heartbeats. */
   readonly monitor: number;
-  /** Seconds after which a job is taken from a live process. */
+  /** Maximum seconds for a job, even if its process sends heartbeats. */
   readonly expiry: number;
 }
 
-const URGENT = 10;
-/** The number of processes that may crash during a job before its workspace waits for its next run. */
+const URGENT_PRIORITY = 10;
+/** The maximum number of retries of a job whose process crashes. After that, the workspace waits until its next run is due. */
 const MAX_CRASHES = 10;
 
-/** Distributes runs to processes with pg-boss, with at most one job per workspace. */
+/** Distributes runs to processes through pg-boss, with at most one job per workspace. */
 export class Queue {
   readonly #boss: PgBoss;
   readonly #database: FleetDatabase;
@@ -55,7 +55,7 @@ export class Queue {
       schema: QUEUE_SCHEMA,
       backend: database.isEmbedded ? 'pglite' : 'postgres',
       schedule: false,
-      // These options need the owner of the tables, and a table with short-lived rows does not need them.
+      // Both require the owner of the tables, and are unnecessary for a table with short-lived rows.
       reindex: false,
       monitorVacuum: false,
       superviseIntervalSeconds: timing.monitor,
@@ -93,12 +93,12 @@ export class Queue {
         deleteAfterSeconds: 60,
       });
     }
-    // Cached from here on: a query inside a transaction would block a database with one connection.
+    // Makes pg-boss cache the queue: querying it inside a transaction would block a database with one connection.
     await boss.findJobs(QUEUE, { key: '' });
   }
 
-  /** Queues runs in this order, except for workspaces that have a job. Urgent ones precede others. */
-  async put(runs: readonly QueuedRun[], statements: FleetStatements): Promise<void> {
+  /** Queues runs in this order, with urgent ones first. A workspace that already has a job gets no second one. */
+  async add(runs: readonly QueuedRun[], statements: FleetStatements): Promise<void> {
     if (runs.length === 0) return;
     const db = bossDatabase(statements);
     const jobs = runs.map(({ address, due, groups, isUrgent }) => ({
@@ -106,62 +106,65 @@ export class Queue {
       data: { address, due },
       singletonKey: address,
       group: { id: Object.values(groups).join(' ') },
-      priority: isUrgent ? URGENT : 0,
-      // Jobs that were queued together are taken in this order.
+      priority: isUrgent ? URGENT_PRIORITY : 0,
+      // Jobs that are queued together have the same creation time, so this determines their order.
       startAfter: due,
     }));
-    const made = new Set(await this.#boss.insert(QUEUE, jobs, { db, returnId: true }));
+    const added = new Set(await this.#boss.insert(QUEUE, jobs, { db, returnId: true }));
     for (const { id, singletonKey, priority } of jobs) {
-      if (made.has(id) || priority === 0) continue;
+      if (added.has(id) || priority === 0) continue;
       await this.#boss.update(QUEUE, undefined, { singletonKey, priority, match: 'all', db });
     }
   }
 
-  /** At most this many jobs, none of them in these groups. */
-  async take(most: number, without: readonly string[]): Promise<readonly ClaimedJob[]> {
-    // A job of pg-boss has one group, which contains all of ours.
-    const ignoreGroups = without.length === 0 ? [] : await queuedGroups(this.#database, without);
-    const jobs = await this.#boss.fetch<RunJob>(QUEUE, { batchSize: most, ignoreGroups });
+  /** Claims at most `max` jobs, and none of these groups. */
+  async take(max: number, excludedGroups: readonly string[]): Promise<readonly ClaimedJob[]> {
+    // A job has one group in pg-boss, whose name consists of all of our groups.
+    const ignoreGroups = excludedGroups.length === 0 ? [] : await queuedGroups(this.#database, excludedGroups);
+    const jobs = await this.#boss.fetch<RunJob>(QUEUE, { batchSize: max, ignoreGroups });
     return jobs.map(({ id, retryCount, data }) => ({ id, retryCount, ...data }));
   }
 
-  /** Sends a heartbeat. Returns the jobs that this process still holds. */
+  /** Sends a heartbeat for these jobs. Returns the ids of those that this process still holds. */
   async beat(jobs: readonly ClaimedJob[]): Promise<ReadonlySet<string>> {
     if (jobs.length === 0) return new Set();
-    return confirmedOf(await this.#boss.touch(QUEUE, jobs.map(attemptOf)), jobs);
+    return settledIds(await this.#boss.touch(QUEUE, jobs.map(claimOf)), jobs);
   }
 
-  /** Removes finished jobs. Returns those that this process still held; others belong to other processes. */
+  /** Removes the jobs that this process still holds. Returns their ids. The others belong to other processes. */
   async finish(jobs: readonly ClaimedJob[], statements: FleetStatements): Promise<ReadonlySet<string>> {
-    const answer = await this.#boss.deleteJob(QUEUE, jobs.map(attemptOf), { db: bossDatabase(statements) });
-    return confirmedOf(answer, jobs);
+    const result = await this.#boss.deleteJob(QUEUE, jobs.map(claimOf), { db: bossDatabase(statements) });
+    return settledIds(result, jobs);
   }
 
-  /** Returns the jobs of silent processes to the queue, as happens from time to time anyway. */
+  /** Returns the jobs of processes without heartbeats to the queue now. pg-boss also does this regularly. */
   async recoverJobs(): Promise<void> {
     await this.#boss.supervise(QUEUE);
   }
 
-  /** Ends background work. Claimed jobs stay claimed. */
+  /** Stops the background work. Claimed jobs stay claimed. */
   async close(): Promise<void> {
     await this.#boss.stop({ graceful: false, close: false });
   }
 }
 
-/** pg-boss copies the fields of some errors into a plain object. */
+/** Returns an `Error` for an error of pg-boss, which copies the fields of some errors into a plain object. */
 function errorOf(error: unknown): unknown {
   if (error instanceof Error || !isObject(error)) return error;
   const hint = error.hint === undefined ? {} : { hint: String(error.hint) };
   return new UserError(String(error.message), hint);
 }
 
-function attemptOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonly retryCount: number } {
+function claimOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonly retryCount: number } {
   return { id, retryCount };
 }
 
-/** The types of pg-boss omit parts of its results, so its minor version is pinned. */
-function confirmedOf(answer: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
-  const { settled } = answer as { readonly settled?: readonly string[] };
+/**
+ * Returns the ids of the jobs that pg-boss changed. Its types do not declare this part of the results, so package.json pins its minor
+ * version.
+ */
+function settledIds(result: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
+  const { settled } = result as { readonly settled?: readonly string[] };
   if (settled === undefined) throw new Error('pg-boss does not say which jobs it settled');
   return new Set(jobs.map(({ id }) => id).filter((id) => settled.includes(id)));
 }

@@ -14,79 +14,79 @@ import { Redactor } from '../values/redactor.ts';
 import type { FleetRule } from './addresses.ts';
 import { ruleOf } from './fleet-file.ts';
 import type { FreezeGate } from './freeze-gate.ts';
-import type { KeptLoads } from './kept-loads.ts';
+import type { LoadCache } from './load-cache.ts';
 import type { ProjectCheckout, ProjectVersion, Sources } from './member.ts';
-import type { AskedWhy, RunRow } from './rows/run-rows.ts';
+import type { RequestReason, RunRow } from './rows/run-rows.ts';
 
-/** The inputs that all runs of a process share. */
+/** The inputs shared by all runs of a process. */
 export interface MemberRuns {
   readonly sources: Sources;
-  /** The context without the parts of a workspace. Its environment contains no secret of the fleet itself. */
+  /** The context without the parts that belong to a workspace. Its environment contains no secret of the fleet itself. */
   readonly context: Omit<RunContext, 'interrupts' | 'workspace' | 'projectFolder' | 'redactor'>;
   readonly clock: Clock;
-  /** The limit of concurrent requests for all runs of this process. */
+  /** Limits the concurrent requests of all runs of this process. */
   readonly shared: JointLimit;
   readonly rules: readonly FleetRule[];
 }
 
-interface RunUse {
-  readonly loads: KeptLoads;
+interface RunResources {
+  readonly loads: LoadCache;
   readonly begin: NonNullable<RunContext['begin']>;
   readonly gate: FreezeGate;
 }
 
 export interface MemberRun {
   readonly report: RunReport;
-  /** The version of the manifests in force. */
+  /** The version of the manifests that the run used. */
   readonly version: ProjectVersion;
-  /** The location of the state for messages, if it is not in the database of the fleet. */
+  /** The location of the state for messages, if the state is not in the fleet's database. */
   readonly outside?: string | undefined;
   redact(text: string): string;
 }
 
-const TRIGGERS: Readonly<Record<AskedWhy, Trigger>> = {
+const TRIGGERS: Readonly<Record<RequestReason, Trigger>> = {
   changed: 'files',
   requested: 'request',
   approved: 'request',
 };
 
 /**
- * Reconciles a workspace once. Errors are part of the report.
- * @throws UserError if there are no files to read.
+ * Reconciles a workspace once and reports errors in the result.
+ * @throws UserError if no version of the files can be read, or if the workspace must not run.
  */
 export async function runMember(
-  { sources, context, clock, shared, rules, loads, begin, gate }: MemberRuns & RunUse,
+  { sources, context, clock, shared, rules, loads, begin, gate }: MemberRuns & RunResources,
   row: RunRow,
   shutdown: GracefulShutdown,
 ): Promise<MemberRun> {
   if (row.conflict !== undefined) throw row.conflict;
   const redactor = new Redactor();
   const { requests } = shutdown;
-  const wanted = (version: ProjectVersion) =>
+  const checkout = (version: ProjectVersion) =>
     sources.checkout({ source: row.source, project: row.project, ...version }, requests);
   let unusable: UserError | undefined;
-  const newest = await wanted({ version: row.version, commit: row.commit }).catch((error: unknown) => {
+  const newest = await checkout({ version: row.version, commit: row.commit }).catch((error: unknown) => {
     const { good } = row;
-    const isLost = good === undefined || good.version === row.version || requests.aborted;
-    if (isLost || !(error instanceof UserError)) throw error;
+    const mustFail = good === undefined || good.version === row.version || requests.aborted;
+    if (mustFail || !(error instanceof UserError)) throw error;
     unusable = error;
-    return wanted(good);
+    return checkout(good);
   });
-  let inForce: ProjectVersion = newest;
+  let used: ProjectVersion = newest;
   const source: ManifestSource = {
     name: row.source,
     isAtomic: true,
     fetch: async () => ({ ...versionOf(newest), problem: undefined }),
     async lastGood() {
       if (row.good === undefined || row.good.version === newest.version) return undefined;
-      const good = await wanted(row.good);
-      inForce = good;
+      const good = await checkout(row.good);
+      used = good;
       return versionOf(good);
     },
     keep: async () => undefined,
     originOf: () => sources.origin(row.source, row.project),
   };
-  const ofWorkspace = {
+  const workspaceContext = {
     ...context,
     shared,
     selection: { member: row.address },
@@ -95,17 +95,17 @@ export async function runMember(
     redactor,
     writes: gate,
   };
-  const last = loads.of(row.address);
+  const last = loads.take(row.address);
   const local = sources.local(row.source, row.project);
   const manifests = new LastGoodManifests({
-    context: { ...ofWorkspace, interrupts: shutdown },
+    context: { ...workspaceContext, interrupts: shutdown },
     source,
     local,
     last,
     watchFiles: async () => false,
   });
   const reconciler = new Reconciler({
-    context: { ...ofWorkspace, begin },
+    context: { ...workspaceContext, begin },
     shutdown,
     clock,
     policy: {
@@ -121,7 +121,7 @@ export async function runMember(
     missing: row.missing,
     origin: ({ version }) => source.originOf(version),
     request: row.request ?? NO_REQUEST,
-    // Versions are complete, so missing resources were removed on purpose.
+    // Each version is complete, so missing resources were removed on purpose.
     removalDelay: 0,
     maxBusy: Number.POSITIVE_INFINITY,
     hasNews: () => false,
@@ -134,14 +134,17 @@ export async function runMember(
     askedBy: row.asked?.by === undefined ? [] : [row.asked.by],
   });
   const report = unusable === undefined ? run : { ...run, invalid: { diagnostics: [], error: unusable } };
-  loads.keep(row.address, last);
+  loads.store(row.address, last);
   const { opened } = manifests.loaded ?? {};
-  const own = local.stateOf?.(row.workspace);
+  const defaultState = local.stateOf?.(row.workspace);
   const state = opened?.workspace.state;
-  // The page cannot read a sealed state in the database either.
-  const isOutside = state !== undefined && own !== undefined && (state.seal !== undefined || !isSameState(state, own));
+  // A sealed state counts too, because the page cannot read it even in the fleet's database.
+  const isOutside =
+    state !== undefined &&
+    defaultState !== undefined &&
+    (state.seal !== undefined || !isSameState(state, defaultState));
   const outside = isOutside ? opened?.store.location : undefined;
-  return { report, version: inForce, outside, redact: (text) => redactor.redact(text) };
+  return { report, version: used, outside, redact: (text) => redactor.redact(text) };
 }
 
 function versionOf({ folder, commit }: ProjectCheckout): Version {

@@ -15,31 +15,31 @@ import type { FinishedRun } from './rows/finished-runs.ts';
 import type { RunRow } from './rows/run-rows.ts';
 import type { MemberRun } from './run-member.ts';
 
-/** Milliseconds until a run that found the state locked is retried. */
-export const BUSY_PAUSE = 5_000;
+/** Milliseconds after which a run is retried because its state was locked. */
+export const BUSY_RETRY_MS = 5_000;
 
-interface Ended {
+interface RunEnd {
   readonly job: ClaimedJob;
   readonly row: RunRow;
   readonly process: string;
   readonly now: Date;
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
-  /** Between 0 and 1. */
+  /** A random number between 0 and 1. */
   readonly random: number;
-  /** The reason why it was stopped early, if that is a failure. */
+  /** The error if the run took too long. */
   readonly timeout: Error | undefined;
 }
 
-/** The outcome of a run: the status of the workspace, and the time of its next run. */
-export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended: Ended): FinishedRun {
-  const report = recorded(run.report.workspace?.isSealed ? withoutValuesIn(run.report) : run.report);
-  const { job, row, now, process, timeout } = ended;
+/** Returns the outcome of a run: the status of the workspace, the changes to its stored data, and the time of its next run. */
+export function outcomeOf({ version, outside, redact, ...run }: MemberRun, end: RunEnd): FinishedRun {
+  const report = withRecordedErrors(run.report.workspace?.isSealed ? withoutValuesIn(run.report) : run.report);
+  const { job, row, now, process, timeout } = end;
   const { hold, applied, plan, startedAt, seconds } = report;
   const result = timeout === undefined ? report.result : 'failed';
   const failed = result === 'failed';
   const failures = failed ? row.failures + 1 : isHealthy(result) ? 0 : row.failures;
   const why = row.asked?.why ?? 'due';
-  const isWorthKeeping =
+  const isNotable =
     applied.length > 0 ||
     failed ||
     result === 'refused' ||
@@ -47,11 +47,11 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
     why === 'requested' ||
     why === 'approved' ||
     !isSame(report.request?.kept, row.request?.kept ?? NO_REQUEST.kept);
-  const waits = hold?.why === 'approval' && plan !== undefined ? hold.digest : undefined;
-  const isRejected = waits !== undefined && row.rejected.includes(planId(waits));
-  const isNewPlan = waits !== undefined && row.openPlan !== planId(waits) && !isRejected;
+  const pending = hold?.why === 'approval' && plan !== undefined ? hold.digest : undefined;
+  const isRejected = pending !== undefined && row.rejected.includes(planId(pending));
+  const isNewPlan = pending !== undefined && row.openPlan !== planId(pending) && !isRejected;
   const after = planAfter(report);
-  // For a state in the database of the fleet, the history contains them.
+  // The history in the fleet's database already contains the changes, unless the state is elsewhere.
   const appliedChanges = outside === undefined ? [] : appliedRows(report, redact);
   return {
     job,
@@ -60,12 +60,12 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
     isChecked: plan !== undefined,
     hasDrift: report.drift.length > 0,
     failures,
-    again: failed
-      ? { milliseconds: retryPause(ended.pauses, failures, ended.random), backsOff: true }
-      : nextTurn(report, now),
-    isAnswer: result !== 'interrupted' && result !== 'busy',
+    nextRun: failed
+      ? { milliseconds: retryPause(end.pauses, failures, end.random), backsOff: true }
+      : nextRun(report, now),
+    fulfillsRequest: result !== 'interrupted' && result !== 'busy',
     isGood: report.invalid === undefined && report.workspace !== undefined && version.version === row.version,
-    // A run that was stopped before it had a plan leaves the results of the one before.
+    // A run that was stopped before it had a plan keeps the results of the previous run.
     summary:
       result === 'interrupted' && plan === undefined
         ? {}
@@ -75,15 +75,15 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
             redact,
             timeout,
             now,
-            rejected: isRejected ? planId(waits) : undefined,
+            rejected: isRejected ? planId(pending) : undefined,
           }),
     plan: planOf(report, row),
-    left: after && leftIn(after),
+    left: after && remainingPlan(after),
     outside: outside === undefined ? undefined : after && outsideOf(after, report.orphans, redact(outside)),
     request: isSame(report.request, row.request) ? undefined : report.request,
     search: after && searchOf(after, report.naturalKeys, row.searchDigest),
     record:
-      isWorthKeeping || isNewPlan
+      isNotable || isNewPlan
         ? {
             startedAt,
             seconds,
@@ -96,8 +96,8 @@ export function outcomeOf({ version, outside, redact, ...run }: MemberRun, ended
   };
 }
 
-/** The report without the platform's texts, which may repeat values. */
-function recorded(report: RunReport): RunReport {
+/** Replaces errors that contain the platform's own messages, because these may repeat values. */
+function withRecordedErrors(report: RunReport): RunReport {
   const applied = report.applied.map((each) => {
     const { result } = each;
     return result.status === 'failed' && result.recorded !== undefined
@@ -111,7 +111,7 @@ function withoutValuesIn({ plan, naturalKeys: _, ...report }: RunReport): RunRep
   return { ...report, plan: plan && withoutValues(plan) };
 }
 
-/** The plan of a workspace with a sealed state: the database keeps which fields change, and no values. */
+/** Returns the plan of a workspace with a sealed state for the database, which stores the names of changed fields but no values. */
 export function withoutValues(plan: PlanDocument): PlanDocument {
   const resources = plan.resources.map(({ desired: _, ...each }) => ({
     ...each,
@@ -121,37 +121,37 @@ export function withoutValues(plan: PlanDocument): PlanDocument {
   return { ...plan, resources, ...(violations && { violations }) };
 }
 
-/** The longest text that is searched. */
-const MOST_TEXT = 255;
+/** The maximum number of characters of a searchable text. */
+const MAX_TEXT_LENGTH = 255;
 
-/** Names, ids and natural keys of all resources; undefined if they did not change. */
+/** Returns the names, ids and natural keys of all resources; undefined if they are unchanged. */
 function searchOf(
   { resources }: PlanDocument,
   naturalKeys: RunReport['naturalKeys'],
-  before: string | undefined,
+  storedDigest: string | undefined,
 ): FinishedRun['search'] {
   const texts = resources.flatMap(({ address, id }) =>
     [address.slice(address.indexOf('/') + 1), id, naturalKeys?.get(address)].flatMap((text) =>
-      text ? [{ resource: address, text: text.slice(0, MOST_TEXT) }] : [],
+      text ? [{ resource: address, text: text.slice(0, MAX_TEXT_LENGTH) }] : [],
     ),
   );
   const digest = hash('sha256', JSON.stringify(texts));
-  return digest === before ? undefined : { digest, texts };
+  return digest === storedDigest ? undefined : { digest, texts };
 }
 
-/** True if a run has no news about the drift request. */
+/** True if the run did not change the stored data about the drift request. */
 function isSame(now: unknown, before: unknown): boolean {
   return now === undefined || JSON.stringify(now) === JSON.stringify(before);
 }
 
-/** The next turn; undefined for the usual interval. */
-function nextTurn(report: RunReport, now: Date): FinishedRun['again'] {
+/** Returns when the next run is due; undefined for the usual interval. */
+function nextRun(report: RunReport, now: Date): FinishedRun['nextRun'] {
   if (report.result === 'interrupted') return { milliseconds: 0, backsOff: false };
-  const milliseconds = report.result === 'busy' ? BUSY_PAUSE : untilWindow(report, now);
+  const milliseconds = report.result === 'busy' ? BUSY_RETRY_MS : untilWindow(report, now);
   return milliseconds === undefined ? undefined : { milliseconds, backsOff: false };
 }
 
-/** A short id for approval, long enough to be unique among the plans of a workspace. */
+/** Returns the short id of a plan for commands. It is long enough to be unique among the plans of a workspace. */
 function planId(digest: string): string {
   return digest.slice(0, 12);
 }
@@ -161,19 +161,22 @@ function planOf({ hold, plan, applied, result }: RunReport, row: RunRow): Finish
   if (hold?.why === 'approval') {
     return { is: 'waiting', id: planId(hold.digest), digest: hold.digest, document: documentOf(plan) };
   }
-  // A run that was stopped before its first write leaves the approval in force.
+  // If the run was stopped before its first write, the approval stays valid.
   const hasWritten = applied.some((each) => each.result.status !== 'skipped');
   if (hasWritten && row.approved !== undefined) return { is: 'applied', id: row.approved.id };
-  return result === 'ok' && hold === undefined ? { is: 'needless' } : undefined;
+  return result === 'ok' && hold === undefined ? { is: 'unnecessary' } : undefined;
 }
 
-/** The plan for the database. */
+/** Returns the plan as JSON for the database. */
 export function documentOf(plan: PlanDocument): Json {
   return JSON.parse(JSON.stringify(withDigest(plan))) as Json;
 }
 
-/** Resources in sync are kept without details, because a fleet has many workspaces. The digest is equal as long as the document is. */
-function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
+/**
+ * Returns the plan of the remaining actions, and a digest to detect changes. Resources in sync have no details, because a fleet has many
+ * workspaces.
+ */
+function remainingPlan(after: PlanDocument): NonNullable<FinishedRun['left']> | undefined {
   const { state } = after;
   const resources = after.resources.map((each) =>
     each.action !== 'noop' || isForPerson(each) || isNotApplied(each) ? each : withoutDetails(each),
@@ -185,7 +188,7 @@ function leftIn(after: PlanDocument): NonNullable<FinishedRun['left']> | undefin
   };
 }
 
-/** What the page shows of it: references, where it is declared, and fields whose values are not compared. */
+/** Keeps the parts that the page shows: references, the position in the manifest, and fields whose values are not compared. */
 function withoutDetails({ address, kind, action, id, source, depends_on, ...rest }: PlannedResource): PlannedResource {
   const { previous_address, ignore_drift, released } = rest;
   return {
@@ -196,34 +199,34 @@ function withoutDetails({ address, kind, action, id, source, depends_on, ...rest
   };
 }
 
-/** Stored if an id or an orphan changes, not with each run. */
+/** Summarizes a state outside the fleet's database. Its digest changes only if an id, an orphan or the location changes. */
 function outsideOf(
   { resources }: PlanDocument,
   orphans: RunReport['orphans'],
   location: string,
 ): NonNullable<FinishedRun['outside']> {
-  const known = resources.flatMap(({ address, id }) => (id === null ? [] : [[address, { id }] as const]));
+  const existing = resources.flatMap(({ address, id }) => (id === null ? [] : [[address, { id }] as const]));
   const state = {
     location,
-    resources: Object.fromEntries(known.sort(([a], [b]) => (a < b ? -1 : 1))),
+    resources: Object.fromEntries(existing.sort(([a], [b]) => (a < b ? -1 : 1))),
     orphans,
   };
   return { digest: hash('sha256', JSON.stringify(state)), state };
 }
 
-/** For a run without files; without an error, it was stopped before it had any. */
-export function failedOutcome(error: unknown, { since, ...ended }: Ended & { readonly since: Date }): FinishedRun {
+/** Returns the outcome of a run that has no report. Without an error, the run was stopped. */
+export function failedOutcome(error: unknown, { since, ...end }: RunEnd & { readonly since: Date }): FinishedRun {
   const report: RunReport = {
     number: 1,
     triggers: [],
     askedBy: [],
-    mode: ended.row.mode,
+    mode: end.row.mode,
     startedAt: since,
-    seconds: (ended.now.getTime() - since.getTime()) / 1000,
+    seconds: (end.now.getTime() - since.getTime()) / 1000,
     ...NOTHING,
     result: error === undefined ? 'interrupted' : 'failed',
     error,
   };
-  const { version, commit } = ended.row;
-  return outcomeOf({ report, version: { version, commit }, redact: (text) => text }, ended);
+  const { version, commit } = end.row;
+  return outcomeOf({ report, version: { version, commit }, redact: (text) => text }, end);
 }

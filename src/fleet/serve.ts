@@ -6,18 +6,18 @@ import { UserError } from '../problems/user-error.ts';
 import { VERSION } from '../version.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { setUpTables } from './database/set-up-tables.ts';
-import { FREEZE_CHECK, FreezeGate } from './freeze-gate.ts';
+import { FREEZE_CHECK_INTERVAL_MS, FreezeGate } from './freeze-gate.ts';
 import type { PullHost } from './pulls/pull-hosts.ts';
 import { Pulls } from './pulls/pulls.ts';
 import { Queue } from './queue.ts';
 import { currentFreeze, type Freeze } from './rows/freeze-rows.ts';
-import { severalOf, versionsInUse } from './rows/member-rows.ts';
+import { dividedKinds, versionsInUse } from './rows/member-rows.ts';
 import {
-  enterProcess,
   removeOldRuns,
   removeProcess,
   removeProcesses,
   type ServingProcess,
+  storeHeartbeat,
 } from './rows/process-rows.ts';
 import { removeOldPulls } from './rows/pull-rows.ts';
 import { takeDue } from './rows/run-rows.ts';
@@ -29,35 +29,34 @@ export interface ServeOptions
   extends Omit<WorkerOptions, 'queue' | 'gate' | 'processId' | 'heartbeatTimeout' | 'ready' | 'onTrouble'> {
   readonly log: WatchLog;
   readonly timing?: Partial<FleetTiming> | undefined;
-  /** Milliseconds for which runs stay in the list. */
+  /** Milliseconds for which finished runs are kept. */
   readonly retention: number;
-  /** The hosts of the sources whose pull requests are planned, by source. */
+  /** The code host of each source whose pull requests are planned, by source name. */
   readonly pullHosts?: ReadonlyMap<string, PullHost> | undefined;
-  /** Called when the fleet is frozen or resumed, and again with each heartbeat. */
-  readonly tellFreezes?: (() => Promise<void>) | undefined;
-  /** Public address of the page. */
+  /** Notifies webhooks of freezes. Called when the fleet is frozen or resumed, and with each heartbeat. */
+  readonly notifyFreezes?: (() => Promise<void>) | undefined;
+  /** The public address of the page. */
   readonly address?: string | undefined;
 }
 
-/** Milliseconds. */
 interface FleetTiming {
   /** Milliseconds between two queries for due runs, jobs and fetches. */
   readonly tick: number;
   /** Milliseconds between two heartbeats. */
   readonly beat: number;
-  /** Milliseconds without a heartbeat after which others take the jobs of a process, which has stopped its runs by then. */
-  readonly heartbeat: number;
-  /** Milliseconds after which a starting process stops waiting for all sources and runs the workspaces of those that it has. */
+  /** Milliseconds without a heartbeat after which other processes take over the jobs of a process. It stops its runs earlier. */
+  readonly heartbeatTimeout: number;
+  /** Milliseconds after which a starting process stops waiting for the remaining sources. */
   readonly startTimeout: number;
 }
 
-const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeat: 30_000, startTimeout: 30_000 };
-/** Heartbeats without a query for work after which a process counts as hung. */
-const HUNG_AFTER = 10;
-/** Milliseconds between two removals of old rows and unused checkouts. Short, because processes may end soon and often. */
-const CLEAN_UP = 60_000;
+const TIMING: FleetTiming = { tick: 1_000, beat: 8_000, heartbeatTimeout: 30_000, startTimeout: 30_000 };
+/** The number of heartbeat intervals without a query for work after which a process counts as hung. */
+const HUNG_AFTER_BEATS = 10;
+/** Milliseconds between two removals of old rows and unused checkouts. The interval is short because processes may restart often. */
+const CLEAN_UP_INTERVAL_MS = 60_000;
 
-/** The loops of a process. It is not ready without them. */
+/** The loops that must succeed for a process to be ready. */
 type LoopName = 'work' | 'beat' | 'freeze';
 
 export class FleetServer {
@@ -68,24 +67,25 @@ export class FleetServer {
   readonly #gate: FreezeGate;
   readonly #process: ServingProcess;
   readonly #cancels = new Set<() => void>();
-  readonly #work = new Set<Promise<void>>();
+  readonly #backgroundWork = new Set<Promise<void>>();
   readonly #fetcher: SourceFetcher;
   readonly #pulls: Pulls | undefined;
   readonly #stop = new AbortController();
-  readonly #workedAt: Record<LoopName, number>;
+  /** When each loop last succeeded. */
+  readonly #succeededAt: Record<LoopName, number>;
   readonly #failures = new Map<LoopName, string>();
-  #tickedAt: number;
+  #lastTickAt: number;
 
   /**
-   * Creates missing tables, and starts.
+   * Creates or migrates the tables, and starts a server.
    * @throws UserError if the database cannot be used.
    */
   static async begin(options: ServeOptions): Promise<FleetServer> {
     const { database, log, timeout, grace } = options;
-    const { heartbeat, beat } = { ...TIMING, ...options.timing };
+    const { heartbeatTimeout, beat } = { ...TIMING, ...options.timing };
     await setUpTables(database);
     const timing = {
-      heartbeat: Math.ceil(heartbeat / 1000),
+      heartbeat: Math.ceil(heartbeatTimeout / 1000),
       monitor: Math.ceil(beat / 1000),
       expiry: Math.ceil((timeout + grace) / 1000) + 60,
     };
@@ -108,7 +108,7 @@ export class FleetServer {
     this.#fetcher = new SourceFetcher({
       ...options,
       signal: this.#stop.signal,
-      onFetched: (source) => this.#begin(this.#pulls?.look(source, this.#stop.signal) ?? Promise.resolve()),
+      onFetched: (source) => this.#begin(this.#pulls?.refresh(source, this.#stop.signal) ?? Promise.resolve()),
     });
     this.#timing = { ...TIMING, ...options.timing };
     this.#queue = queue;
@@ -131,7 +131,7 @@ export class FleetServer {
       queue,
       gate: this.#gate,
       processId: this.#process.id,
-      heartbeatTimeout: this.#timing.heartbeat,
+      heartbeatTimeout: this.#timing.heartbeatTimeout,
       ready: this.#fetcher.ready,
       onTrouble: (error) => this.#onFailure(error, 'work'),
     });
@@ -145,26 +145,26 @@ export class FleetServer {
         ready: this.#fetcher.ready,
         takeSlot: () => this.#worker.takeSpareSlot(),
       });
-    this.#tickedAt = clock.now();
-    this.#workedAt = { work: this.#tickedAt, beat: this.#tickedAt, freeze: this.#tickedAt };
+    this.#lastTickAt = clock.now();
+    this.#succeededAt = { work: this.#lastTickAt, beat: this.#lastTickAt, freeze: this.#lastTickAt };
   }
 
   async #start(): Promise<void> {
     const { database, clock, retention } = this.#options;
     const { tick, beat, startTimeout } = this.#timing;
     if (database.isEmbedded) await removeProcesses(database);
-    // Other processes must know its sources before it claims them.
-    await enterProcess(database, this.#process, { isEnding: false, runs: [] });
+    // Other processes must know the sources of this one before it claims them.
+    await storeHeartbeat(database, this.#process, { isEnding: false, runs: [] });
     await this.#checkFreeze();
-    const fetches = await this.#fetcher.first();
+    const fetches = await this.#fetcher.register();
     await this.#beat();
-    for (const fetch of fetches) this.#begin(this.#find(fetch));
+    for (const fetch of fetches) this.#begin(this.#fetchAndRun(fetch));
     this.#cancels.add(clock.after(startTimeout, () => this.#fetcher.stopWaiting()));
     this.#every(tick, () => this.#tick(), 'work');
-    this.#every(FREEZE_CHECK, () => this.#checkFreeze(), 'freeze');
+    this.#every(FREEZE_CHECK_INTERVAL_MS, () => this.#checkFreeze(), 'freeze');
     this.#every(beat, () => this.#beat(), 'beat');
-    this.#every(CLEAN_UP, () => this.#keep());
-    this.#every(CLEAN_UP, async () => {
+    this.#every(CLEAN_UP_INTERVAL_MS, () => this.#removeOldCheckouts());
+    this.#every(CLEAN_UP_INTERVAL_MS, async () => {
       await removeOldRuns(database, retention);
       await removeOldPulls(database, retention);
       await removeOldTrends(database);
@@ -175,26 +175,26 @@ export class FleetServer {
     return this.#process.id;
   }
 
-  /** True while the process queries for work. */
+  /** True while the process regularly queries for work. */
   get isAlive(): boolean {
-    return this.#options.clock.now() - this.#tickedAt < HUNG_AFTER * this.#timing.beat;
+    return this.#options.clock.now() - this.#lastTickAt < HUNG_AFTER_BEATS * this.#timing.beat;
   }
 
-  /** True while its statements succeed and it starts runs. */
+  /** True while the database is reachable and the process starts runs. */
   get isReady(): boolean {
-    const silence = this.#options.clock.now() - Math.min(...Object.values(this.#workedAt));
-    return !this.#stop.signal.aborted && silence < this.#timing.heartbeat;
+    const sinceSuccess = this.#options.clock.now() - Math.min(...Object.values(this.#succeededAt));
+    return !this.#stop.signal.aborted && sinceSuccess < this.#timing.heartbeatTimeout;
   }
 
-  /** Starts no more runs, stops current ones, returns unfinished jobs, and unregisters. */
+  /** Stops all runs, starts no more, returns unfinished jobs to the queue, and unregisters the process. */
   async stop(reason: string): Promise<void> {
     const { database } = this.#options;
     this.#stop.abort(reason);
     for (const cancel of this.#cancels) cancel();
     await Promise.allSettled([
-      enterProcess(database, this.#process, { isEnding: true, runs: this.#worker.runs }),
+      storeHeartbeat(database, this.#process, { isEnding: true, runs: this.#worker.runs }),
       this.#pulls?.stop(reason),
-      ...this.#work,
+      ...this.#backgroundWork,
     ]);
     try {
       await this.#worker.stop(reason);
@@ -206,16 +206,16 @@ export class FleetServer {
   }
 
   async #tick(): Promise<void> {
-    this.#tickedAt = this.#options.clock.now();
-    for (const fetch of await this.#fetcher.due()) this.#begin(this.#find(fetch));
+    this.#lastTickAt = this.#options.clock.now();
+    for (const fetch of await this.#fetcher.claimDue()) this.#begin(this.#fetchAndRun(fetch));
     await this.#schedule();
-    // Stores results that could not be stored before, and takes jobs that others queued.
+    // Stores results that could not be stored earlier, and takes jobs that other processes queued.
     await Promise.all([this.#worker.flush(), this.#worker.take()]);
     await this.#pulls?.take();
     this.#onSuccess('work');
   }
 
-  async #find(fetch: SourceFetch): Promise<void> {
+  async #fetchAndRun(fetch: SourceFetch): Promise<void> {
     if (!(await fetch())) return;
     await this.#divide();
     await this.#schedule();
@@ -223,7 +223,7 @@ export class FleetServer {
   }
 
   async #divide(): Promise<void> {
-    this.#worker.divide(await severalOf(this.#options.database));
+    this.#worker.divideBy(await dividedKinds(this.#options.database));
   }
 
   async #schedule(): Promise<void> {
@@ -233,17 +233,17 @@ export class FleetServer {
   async #beat(): Promise<void> {
     const { database, clock } = this.#options;
     try {
-      await enterProcess(database, this.#process, { isEnding: false, runs: this.#worker.runs });
+      await storeHeartbeat(database, this.#process, { isEnding: false, runs: this.#worker.runs });
       await this.#worker.beat();
       await this.#fetcher.beat();
       await this.#pulls?.beat();
       await this.#divide();
       this.#onSuccess('beat');
-      // What failed before, and what began and ended between two checks.
-      this.#tellFreezes();
+      // Covers earlier failures, and freezes that began and ended between two checks.
+      this.#notifyFreezes();
     } catch (error) {
-      // Another process may start the runs of this one from here on.
-      if (clock.now() - this.#workedAt.beat > this.#timing.heartbeat - this.#timing.beat) {
+      // After the next interval, other processes may take over the jobs of this one.
+      if (clock.now() - this.#succeededAt.beat > this.#timing.heartbeatTimeout - this.#timing.beat) {
         this.#worker.abort('the database cannot be reached');
         this.#pulls?.abort('the database cannot be reached');
       }
@@ -251,7 +251,7 @@ export class FleetServer {
     }
   }
 
-  /** Much more often than other queries, because nothing may be written a second after the fleet was frozen. */
+  /** Runs much more often than other queries, because a frozen fleet must stop writing within a second. */
   async #checkFreeze(): Promise<void> {
     await this.#gate.check();
     this.#onSuccess('freeze');
@@ -259,16 +259,16 @@ export class FleetServer {
 
   #onFreeze(freeze: Freeze | undefined): void {
     const { log } = this.#options;
-    this.#tellFreezes();
+    this.#notifyFreezes();
     if (freeze === undefined) log.entry('info', 'the fleet was resumed', { event: 'resumed' });
     else log.entry('warning', messageOf(new FleetFrozen(freeze)), { event: 'frozen' });
   }
 
-  #tellFreezes(): void {
-    this.#begin(this.#options.tellFreezes?.() ?? Promise.resolve());
+  #notifyFreezes(): void {
+    this.#begin(this.#options.notifyFreezes?.() ?? Promise.resolve());
   }
 
-  async #keep(): Promise<void> {
+  async #removeOldCheckouts(): Promise<void> {
     const { database, sources, log } = this.#options;
     for (const { name } of sources.all) {
       const versions = await versionsInUse(database, name);
@@ -283,18 +283,18 @@ export class FleetServer {
     const done = work
       .catch((error: unknown) => this.#onFailure(error))
       .finally(() => {
-        this.#work.delete(done);
+        this.#backgroundWork.delete(done);
       });
-    this.#work.add(done);
+    this.#backgroundWork.add(done);
   }
 
-  /** Repeats an action, with this pause after each. */
-  #every(milliseconds: number, act: () => Promise<void>, loop?: LoopName): void {
+  /** Repeats an action until the server stops, with a pause before each. */
+  #every(milliseconds: number, action: () => Promise<void>, loop?: LoopName): void {
     const again = (): void => {
       const cancel = this.#options.clock.after(milliseconds, () => {
         this.#cancels.delete(cancel);
         this.#begin(
-          act()
+          action()
             .catch((error: unknown) => this.#onFailure(error, loop))
             .then(() => (this.#stop.signal.aborted ? undefined : again())),
         );
@@ -305,7 +305,7 @@ export class FleetServer {
   }
 
   #onSuccess(loop: LoopName): void {
-    this.#workedAt[loop] = this.#options.clock.now();
+    this.#succeededAt[loop] = this.#options.clock.now();
     if (!this.#failures.delete(loop) || this.#failures.size > 0) return;
     this.#options.log.entry('info', 'the database is available again', { event: 'database-back' });
   }
@@ -321,13 +321,13 @@ export class FleetServer {
 }
 
 /**
- * Queues the due workspaces of these sources and sets their next times, in one transaction, so that a workspace runs again whatever
- * happens to the job. Returns their number.
+ * Queues the due workspaces of these sources and sets when they are due next. Both happen in one transaction, so that a workspace runs
+ * again even if its job is lost. Returns the number of queued workspaces.
  */
 export function scheduleDue(database: FleetDatabase, queue: Queue, sources: readonly string[]): Promise<number> {
   return database.atomically(async (statements) => {
     const jobs = await takeDue(statements, sources);
-    await queue.put(jobs, statements);
+    await queue.add(jobs, statements);
     return jobs.length;
   });
 }

@@ -2,11 +2,11 @@ import { originOf } from '../platform/base-url.ts';
 import { projectAddress } from './addresses.ts';
 import type { FleetMember } from './member.ts';
 
-/** A resource that several runs share and that may be slow. Runs without it must not wait for it. */
-type Sharing = 'origin' | 'source' | 'project';
+/** A kind of resource that several runs share and that may be slow. Runs that do not use the resource must not wait for it. */
+type SharedResource = 'origin' | 'source' | 'project';
 
-/** Names of shared resources. A name contains no space, and names of different kinds differ. */
-export type RunGroups = Readonly<Record<Sharing, string>>;
+/** The group of a run for each kind of resource. A group name contains no space and begins with its kind. */
+export type RunGroups = Readonly<Record<SharedResource, string>>;
 
 type GroupedRun = Pick<FleetMember, 'source' | 'project' | 'baseUrl'>;
 
@@ -18,7 +18,7 @@ export function groupsOf({ source, project, baseUrl }: GroupedRun): RunGroups {
   };
 }
 
-export interface RunningInGroups {
+export interface RunInGroups {
   readonly groups: RunGroups;
   /** Milliseconds since the start of the run. */
   readonly age: number;
@@ -26,34 +26,34 @@ export interface RunningInGroups {
 
 interface SlotLimits {
   readonly slots: number;
-  /** Kinds of which the fleet has more than one group. */
-  readonly several: readonly Sharing[];
+  /** Kinds of resources of which the fleet uses more than one. */
+  readonly dividedBy: readonly SharedResource[];
   /** Groups whose last run was not slow. */
-  readonly quick: ReadonlySet<string>;
+  readonly fastGroups: ReadonlySet<string>;
 }
 
 /** Milliseconds after which a run counts as slow. */
-export const SLOW = 10_000;
+export const SLOW_RUN_MS = 10_000;
 
 /**
- * How many jobs may be taken, and groups without a free slot. With several groups, none gets the last slot, and a group that is slow or
- * not known to be quick gets at most half. All taken jobs may belong to one group.
+ * Returns the number of jobs that may be taken now, and the groups without a free slot. If there are several groups, none gets the last
+ * slot, and a group that is slow or not known to be fast gets at most half of the slots. All jobs taken at once may belong to one group.
  */
 export function freeSlots(
-  running: readonly RunningInGroups[],
-  { slots, several, quick }: SlotLimits,
-): { readonly most: number; readonly without: readonly string[] } {
+  running: readonly RunInGroups[],
+  { slots, dividedBy, fastGroups }: SlotLimits,
+): { readonly max: number; readonly excludedGroups: readonly string[] } {
   const free = slots - running.length;
-  if (several.length === 0) return { most: free, without: [] };
+  if (dividedBy.length === 0) return { max: free, excludedGroups: [] };
   const half = Math.max(1, Math.floor(slots / 2));
-  const runs = running.flatMap(({ groups, age }) => several.map((sharing) => ({ group: groups[sharing], age })));
-  const left = [...Map.groupBy(runs, ({ group }) => group)].map(([group, own]) => {
-    const isQuick = quick.has(group) && own.every(({ age }) => age <= SLOW);
-    return { group, left: (isQuick ? Math.max(1, slots - 1) : half) - own.length };
+  const runs = running.flatMap(({ groups, age }) => dividedBy.map((resource) => ({ group: groups[resource], age })));
+  const freePerGroup = [...Map.groupBy(runs, ({ group }) => group)].map(([group, own]) => {
+    const isFast = fastGroups.has(group) && own.every(({ age }) => age <= SLOW_RUN_MS);
+    return { group, free: (isFast ? Math.max(1, slots - 1) : half) - own.length };
   });
-  const open = left.filter((each) => each.left > 0).map((each) => each.left);
+  const limits = freePerGroup.map((each) => each.free).filter((count) => count > 0);
   return {
-    most: Math.min(free, half, ...open),
-    without: left.filter((each) => each.left <= 0).map(({ group }) => group),
+    max: Math.min(free, half, ...limits),
+    excludedGroups: freePerGroup.filter((each) => each.free <= 0).map(({ group }) => group),
   };
 }

@@ -5,16 +5,16 @@ import type { FleetDatabase } from './database/fleet-database.ts';
 import type { SourceContents, Sources } from './member.ts';
 import { brokenProjects } from './members.ts';
 import {
+  applyRules,
   type ClaimedSource,
   claimSources,
   conflictingSources,
-  enterContents,
-  enterFetchProblem,
-  enterRules,
-  enterSources,
   fetchedSince,
+  registerSources,
   removeSources,
   renewClaims,
+  storeContents,
+  storeFetchProblem,
   unusedPatterns,
 } from './rows/member-rows.ts';
 
@@ -24,29 +24,29 @@ interface SourceFetcherOptions {
   readonly rules: readonly FleetRule[];
   readonly log: WatchLog;
   readonly signal: AbortSignal;
-  /** Called after each fetch, even if it failed. */
+  /** Called after each fetch, even a failed one. */
   onFetched(source: string): void;
 }
 
-/** True if it found something new. Rejects if the database fails. */
+/** Fetches a source. Resolves to true if its contents changed. Rejects if the database fails. */
 export type SourceFetch = () => Promise<boolean>;
 
-/** Keeps the sources of a process's fleet file up to date. One process at a time fetches. */
+/** Keeps the sources of a process's fleet file up to date. Only one process at a time fetches a source. */
 export class SourceFetcher {
-  /** Sources whose workspaces may run: those fetched since the start of the process, once none is awaited. */
+  /** Sources whose workspaces may run: the settled ones, once no source is awaited. */
   readonly ready = new Set<string>();
   readonly #options: SourceFetcherOptions;
   readonly #names: readonly string[];
-  /** Sources that were not fetched yet. They may contain the same workspaces as others. */
+  /** Sources that are not settled yet. No workspace runs before, because different sources may contain the same one. */
   readonly #awaited: Set<string>;
-  /** Sources that were fetched or are unreachable: the stored contents match the fleet file of this process. */
+  /** Sources that were fetched or that failed since the start of the process. Their stored contents match its fleet file. */
   readonly #settled = new Set<string>();
   readonly #claims = new Set<ClaimedSource>();
-  /** Sources that another process has taken over. */
+  /** Claims that another process took over before this process had a result. */
   #takenOver: readonly ClaimedSource[] = [];
-  /** Logs changes of sources and their projects. */
+  /** The logged problems of sources and projects. */
   readonly #reported = new RepeatFilter();
-  /** Logs problems of rules. */
+  /** The rule patterns that were logged as unused. */
   #unused: readonly string[] | undefined;
 
   constructor(options: SourceFetcherOptions) {
@@ -55,29 +55,30 @@ export class SourceFetcher {
     this.#awaited = new Set(this.#names);
   }
 
-  /** Registers the sources of the fleet file, and claims all of them. */
-  async first(): Promise<readonly SourceFetch[]> {
+  /** Registers the sources of the fleet file and claims all of them. Returns the fetches to start. */
+  async register(): Promise<readonly SourceFetch[]> {
     const { database, sources, rules } = this.#options;
-    const claims = await enterSources(database, sources.all);
+    const claims = await registerSources(database, sources.all);
     const names = claims.map(({ name }) => name);
-    await enterRules(database, names, rules);
+    await applyRules(database, names, rules);
     await this.#removeConflicts();
     return this.#fetchesOf(claims);
   }
 
-  /** Stops waiting for sources: a hanging one must not delay the workspaces of all others. */
+  /** Stops waiting for sources, because one that hangs must not delay the workspaces of all others. */
   stopWaiting(): void {
     this.#stopAwaiting(this.#names);
   }
 
-  async due(): Promise<readonly SourceFetch[]> {
+  /** Claims the sources that are due. Returns the fetches to start. */
+  async claimDue(): Promise<readonly SourceFetch[]> {
     const { database, sources } = this.#options;
     const claims = await claimSources(database, sources.all);
     for (const name of await fetchedSince(database, this.#takenOver)) this.#settle(name);
     return this.#fetchesOf(claims);
   }
 
-  /** Renews the claims of current fetches, and removes the workspaces of sources that no process names. */
+  /** Renews the claims of current fetches, and removes the workspaces of sources that are in no process's fleet file. */
   async beat(): Promise<void> {
     const { database } = this.#options;
     if (this.#claims.size > 0) await renewClaims(database, this.#claims);
@@ -85,11 +86,11 @@ export class SourceFetcher {
     await this.#removeConflicts();
   }
 
-  /** Excludes sources whose names mean other sources to earlier processes. */
+  /** Excludes sources whose name another live process uses for a different source. */
   async #removeConflicts(): Promise<void> {
     const { database, sources, log } = this.#options;
     const conflicts = await conflictingSources(database, sources.all);
-    const lines = conflicts.map(({ name, theirs, host, pid }) => {
+    const warnings = conflicts.map(({ name, theirs, host, pid }) => {
       const ours = sources.all.find((each) => each.name === name)?.identity;
       return `the source ${name} is ${ours} here, but ${theirs} in process ${pid} on ${host}: its workspaces do not run here until that process ends. Two fleets in one database need different names for their sources`;
     });
@@ -99,22 +100,22 @@ export class SourceFetcher {
       this.ready.delete(name);
     }
     this.#stopAwaiting(names);
-    const { added, ended } = this.#reported.changes('conflicts', lines);
+    const { added, ended } = this.#reported.changes('conflicts', warnings);
     for (const line of added) log.entry('warning', line, { event: 'source-conflict' });
     if (ended > 0) log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
   }
 
   #fetchesOf(claims: readonly ClaimedSource[]): readonly SourceFetch[] {
-    return claims.map((claimed) => () => this.#look(claimed));
+    return claims.map((claimed) => () => this.#fetch(claimed));
   }
 
-  async #look(claimed: ClaimedSource): Promise<boolean> {
+  async #fetch(claimed: ClaimedSource): Promise<boolean> {
     const { database, sources, log, signal } = this.#options;
     const interval = sources.all.find(({ name }) => name === claimed.name)?.interval ?? 0;
     this.#claims.add(claimed);
     try {
       const contents = await sources.discover(claimed.name, signal);
-      const entered = await enterContents(database, { claimed, contents, interval });
+      const entered = await storeContents(database, { claimed, contents, interval });
       if (entered !== 'taken-over') this.#settle(claimed.name);
       else if (!this.#settled.has(claimed.name)) this.#takenOver = [...this.#takenOver, claimed];
       if (this.#reported.changes(`source ${claimed.name}`, []).ended > 0)
@@ -131,7 +132,7 @@ export class SourceFetcher {
       const message = `cannot fetch the source ${claimed.name}: ${problem}`;
       if (this.#reported.changes(`source ${claimed.name}`, [problem]).added.length > 0)
         log.entry('warning', message, { event: 'fetch-failed' });
-      await enterFetchProblem(database, { claimed, problem, interval });
+      await storeFetchProblem(database, { claimed, problem, interval });
       this.#settle(claimed.name);
       return false;
     } finally {
@@ -141,8 +142,8 @@ export class SourceFetcher {
   }
 
   #reportBroken(contents: SourceContents): void {
-    const lines = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
-    for (const line of this.#reported.changes(`projects of ${contents.source}`, lines).added)
+    const warnings = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
+    for (const line of this.#reported.changes(`projects of ${contents.source}`, warnings).added)
       this.#options.log.entry('warning', line, { event: 'broken-project' });
   }
 

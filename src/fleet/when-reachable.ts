@@ -4,20 +4,20 @@ import { RepeatFilter, type WatchLog } from '../operator/watch-log.ts';
 import { UserError } from '../problems/user-error.ts';
 import { isTemporary } from '../state/backends/postgres/problems.ts';
 
-/** Milliseconds between two attempts. */
-const PAUSE = 1000;
-const LONGEST = 15_000;
+/** Pauses between two attempts. They double from the first to the maximum. */
+const FIRST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 15_000;
 
 /**
- * Retries work while the database is unreachable, and logs that. Undefined if the signal aborts.
- * @throws permanent errors.
+ * Retries the work while the database is unreachable, and logs each new problem. Returns undefined if the signal aborts.
+ * @throws errors that are not temporary.
  */
 export async function whenReachable<T>(
   work: () => Promise<T>,
   { log, signal }: { readonly log: WatchLog; readonly signal: AbortSignal },
 ): Promise<T | undefined> {
   const reported = new RepeatFilter();
-  for (let wait = PAUSE; !signal.aborted; wait = Math.min(2 * wait, LONGEST)) {
+  for (let wait = FIRST_PAUSE_MS; !signal.aborted; wait = Math.min(2 * wait, MAX_PAUSE_MS)) {
     try {
       return await work();
     } catch (error) {

@@ -6,39 +6,39 @@ import type { WorkspaceConfig } from '../project/project.ts';
 import type { FleetDatabase } from './database/fleet-database.ts';
 import { ruleOf } from './fleet-file.ts';
 import type { FreezeGate } from './freeze-gate.ts';
-import { KeptLoads } from './kept-loads.ts';
+import { LoadCache } from './load-cache.ts';
 import type { ClaimedJob, Queue } from './queue.ts';
 import { claimWorkspace, renewWorkspaces } from './rows/claim-rows.ts';
-import { dropJobs, enterFinished, type FinishedRun } from './rows/finished-runs.ts';
+import { dropJobs, type FinishedRun, storeFinishedRuns } from './rows/finished-runs.ts';
 import { type RunRow, rowsToRun } from './rows/run-rows.ts';
 import { type MemberRun, type MemberRuns, runMember } from './run-member.ts';
 import { failedOutcome, outcomeOf } from './run-outcome.ts';
-import { freeSlots, groupsOf, type RunGroups, SLOW } from './slots.ts';
+import { freeSlots, groupsOf, type RunGroups, SLOW_RUN_MS } from './slots.ts';
 
 export interface WorkerOptions extends MemberRuns {
   readonly database: FleetDatabase;
   readonly queue: Queue;
   readonly gate: FreezeGate;
   readonly processId: string;
-  /** Sources whose workspaces this process may run. */
+  /** The names of the sources whose workspaces this process may run. */
   readonly ready: ReadonlySet<string>;
   readonly slots: number;
   readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
   /** The maximum duration of a run in milliseconds. */
   readonly timeout: number;
-  /** Milliseconds without a heartbeat after which others take the jobs of this process. */
+  /** Milliseconds without a heartbeat after which other processes take over the jobs of this one. */
   readonly heartbeatTimeout: number;
-  /** Milliseconds for requests in flight when a run must end. */
+  /** Milliseconds that requests in flight have to finish when a run is stopped. */
   readonly grace: number;
   random(): number;
-  /** Called with the results of every run and its delay in seconds. */
+  /** Called with the result of each run that was not stopped. */
   onRun(row: RunRow, run: ReportedRun): void;
   onTrouble(error: unknown): void;
 }
 
-/** The report of a run, or the error that prevented it. A stopped run is not reported. */
+/** The report of a run, or the error that prevented it. */
 type ReportedRun = Pick<MemberRun, 'redact'> & {
-  /** Delay in seconds. */
+  /** Seconds between the due time and the start. */
   readonly lateness: number;
 } & (
     | { readonly report: RunReport; readonly error: undefined }
@@ -48,32 +48,34 @@ type ReportedRun = Pick<MemberRun, 'redact'> & {
 interface Running {
   readonly job: ClaimedJob;
   readonly row: RunRow;
-  readonly began: number;
+  /** Milliseconds, by the clock of the options. */
+  readonly startedAtMs: number;
   readonly since: Date;
   readonly stop: AbortController;
   ended: Promise<void>;
 }
 
-/** Milliseconds in which results of runs and free slots are collected. */
-const GATHER = 50;
+/** Milliseconds for which results and free slots are collected, to handle several with one query. */
+const BATCH_DELAY_MS = 50;
 
-/** The reason for cancelling a run that must no longer write. */
-const TAKEN = 'another run has this job';
+/** The abort reason of a run that must not write anymore. */
+const TAKEN_OVER = 'another run has this job';
 
 /** Executes runs as slots become free, and stores their results. */
 export class Worker {
   readonly #options: WorkerOptions;
   readonly #running = new Set<Running>();
-  readonly #loads = new KeptLoads();
+  readonly #loads = new LoadCache();
   #finished: FinishedRun[] = [];
   #taking: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
-  #soon: (() => void) | undefined;
-  #several: readonly (keyof RunGroups)[] = ['origin', 'source', 'project'];
-  /** Groups whose last run here was not slow. */
-  readonly #quick = new Set<string>();
-  /** Slots of work that is not a run. */
-  #guests = 0;
+  #cancelBatch: (() => void) | undefined;
+  /** The resources of which the fleet uses more than one. */
+  #dividedBy: readonly (keyof RunGroups)[] = ['origin', 'source', 'project'];
+  /** Groups whose last run in this process was not slow. */
+  readonly #fastGroups = new Set<string>();
+  /** The number of slots used by work other than runs. */
+  #spareSlots = 0;
   #isStopped = false;
 
   constructor(options: WorkerOptions) {
@@ -87,10 +89,10 @@ export class Worker {
     }));
   }
 
-  /** Distributes slots and requests over the differing parts of the fleet's workspaces. */
-  divide(several: readonly (keyof RunGroups)[]): void {
-    this.#several = several;
-    this.#options.shared.isMixed = several.includes('origin');
+  /** Divides the slots between the groups of these resources. With several platforms, also divides the concurrent requests between them. */
+  divideBy(resources: readonly (keyof RunGroups)[]): void {
+    this.#dividedBy = resources;
+    this.#options.shared.isMixed = resources.includes('origin');
   }
 
   /** Takes as many jobs as there are free slots. Rejects if the database fails. */
@@ -102,29 +104,30 @@ export class Worker {
   }
 
   /**
-   * Takes a slot for read-only work that comes after all due runs: at most a quarter of the slots, and never the last one of several.
-   * @returns a function that frees it; undefined if none is free now. Rejects if the database fails.
+   * Takes a slot for read-only work, which has a lower priority than due runs: at most a quarter of the slots, and never the last free one
+   * of several.
+   * @returns a function that frees the slot; undefined if no slot is free now. Rejects if the database fails.
    */
   async takeSpareSlot(): Promise<(() => void) | undefined> {
     const { slots } = this.#options;
     await this.take();
-    const used = this.#running.size + this.#guests;
+    const used = this.#running.size + this.#spareSlots;
     const isLast = used + 1 >= slots && slots > 1;
-    if (this.#isStopped || used >= slots || isLast || this.#guests >= Math.max(1, Math.floor(slots / 4)))
+    if (this.#isStopped || used >= slots || isLast || this.#spareSlots >= Math.max(1, Math.floor(slots / 4)))
       return undefined;
-    this.#guests++;
+    this.#spareSlots++;
     return () => {
-      this.#guests--;
-      this.#later();
+      this.#spareSlots--;
+      this.#scheduleBatch();
     };
   }
 
-  /** Sends a heartbeat for all jobs. A run whose job another process holds by now is cancelled. */
+  /** Sends a heartbeat for all jobs, and cancels the runs whose jobs another process has taken over. */
   async beat(): Promise<void> {
-    // Other runs may start in the meantime.
+    // A copy, because other runs may start during the query.
     const running = [...this.#running];
     const ours = await this.#options.queue.beat([...running, ...this.#finished].map(({ job }) => job));
-    for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN);
+    for (const { job, stop } of running) if (!ours.has(job.id)) stop.abort(TAKEN_OVER);
     await renewWorkspaces(this.#options.database, [...ours], this.#options.heartbeatTimeout);
   }
 
@@ -133,10 +136,10 @@ export class Worker {
     for (const { stop } of this.#running) stop.abort(reason);
   }
 
-  /** Starts no more runs and stops current ones. Unfinished jobs are returned. */
+  /** Stops all runs and starts no more. Unfinished jobs return to the queue. */
   async stop(reason: string): Promise<void> {
     this.#isStopped = true;
-    this.#soon?.();
+    this.#cancelBatch?.();
     await Promise.allSettled([this.#taking]);
     this.abort(reason);
     await Promise.all([...this.#running].map(({ ended }) => ended));
@@ -147,24 +150,27 @@ export class Worker {
   async #take(): Promise<void> {
     const { queue, database, clock, slots, ready } = this.#options;
     while (!this.#isStopped && ready.size > 0) {
-      const running = [...this.#running].map(({ row, began }) => ({
+      const running = [...this.#running].map(({ row, startedAtMs }) => ({
         groups: groupsOf(row),
-        age: clock.now() - began,
+        age: clock.now() - startedAtMs,
       }));
-      const [several, quick] = [this.#several, this.#quick];
-      const { most, without } = freeSlots(running, { slots: slots - this.#guests, several, quick });
-      if (most <= 0) return;
-      const jobs = await queue.take(most, without);
+      const { max, excludedGroups } = freeSlots(running, {
+        slots: slots - this.#spareSlots,
+        dividedBy: this.#dividedBy,
+        fastGroups: this.#fastGroups,
+      });
+      if (max <= 0) return;
+      const jobs = await queue.take(max, excludedGroups);
       if (jobs.length === 0) return;
       const rows = await rowsToRun(database, jobs);
-      const foreign: ClaimedJob[] = [];
+      const notOurs: ClaimedJob[] = [];
       for (const job of jobs) {
         const row = rows.get(job.address);
         if (row !== undefined && ready.has(row.source)) this.#begin(job, row);
-        else foreign.push(job);
+        else notOurs.push(job);
       }
-      if (foreign.length > 0) await dropJobs(database, queue, foreign);
-      if (jobs.length < most || foreign.length === jobs.length) return;
+      if (notOurs.length > 0) await dropJobs(database, queue, notOurs);
+      if (jobs.length < max || notOurs.length === jobs.length) return;
     }
   }
 
@@ -172,26 +178,26 @@ export class Worker {
     const { clock, context, rules } = this.#options;
     const running = {
       job,
-      // The row may follow the rules of a process with an older fleet file.
+      // The mode in the row may come from a process with an older fleet file.
       row: { ...row, mode: ruleOf(rules, row.address).mode },
-      began: clock.now(),
+      startedAtMs: clock.now(),
       since: context.now(),
       stop: new AbortController(),
       ended: Promise.resolve(),
     };
-    // This process was silent for too long and received its own job again.
-    for (const other of this.#running) if (other.job.id === job.id) other.stop.abort(TAKEN);
+    // This process sent no heartbeat for too long, and now receives its own job again.
+    for (const other of this.#running) if (other.job.id === job.id) other.stop.abort(TAKEN_OVER);
     this.#finished = this.#finished.filter((other) => other.job.id !== job.id);
     this.#running.add(running);
-    // A run that started during the shutdown is stopped at once.
+    // A run that starts during shutdown is stopped at once.
     if (this.#isStopped) running.stop.abort('stopping');
     running.ended = this.#run(running).then((finished) => {
       this.#running.delete(running);
-      const isSlow = clock.now() - running.began > SLOW;
+      const isSlow = clock.now() - running.startedAtMs > SLOW_RUN_MS;
       for (const group of Object.values(groupsOf(running.row)))
-        isSlow ? this.#quick.delete(group) : this.#quick.add(group);
-      if (running.stop.signal.reason !== TAKEN) this.#finished.push(finished);
-      this.#later();
+        isSlow ? this.#fastGroups.delete(group) : this.#fastGroups.add(group);
+      if (running.stop.signal.reason !== TAKEN_OVER) this.#finished.push(finished);
+      this.#scheduleBatch();
     });
   }
 
@@ -199,21 +205,21 @@ export class Worker {
   async #run({ job, row, stop, since }: Running): Promise<FinishedRun> {
     const { clock, grace, timeout, processId, pauses, random, context, onRun } = this.#options;
     const shutdown = new GracefulShutdown(stop.signal, { clock, grace });
-    let late: Error | undefined;
+    let timeoutError: Error | undefined;
     const cancel = clock.after(timeout, () => {
-      late = new UserError(`the run took longer than ${timeout / 1000} s`, {
+      timeoutError = new UserError(`the run took longer than ${timeout / 1000} s`, {
         hint: 'Raise timeout in fleet.yaml, or find out why the platform is slow.',
       });
       stop.abort('timeout');
     });
-    const ended = () => ({
+    const ending = () => ({
       job,
       row,
       process: processId,
       now: context.now(),
       pauses,
       random: random(),
-      timeout: late,
+      timeout: timeoutError,
     });
     try {
       const { database, heartbeatTimeout } = this.#options;
@@ -223,25 +229,25 @@ export class Worker {
       };
       const run = await runMember({ ...this.#options, loads: this.#loads, begin }, row, shutdown);
       onRun(row, { ...run, error: undefined, lateness: row.lateness });
-      return outcomeOf(run, ended());
+      return outcomeOf(run, ending());
     } catch (error) {
-      const isStopped = stop.signal.aborted && late === undefined;
+      const isStopped = stop.signal.aborted && timeoutError === undefined;
       if (!isStopped) onRun(row, { report: undefined, error, lateness: row.lateness, redact: String });
-      return failedOutcome(isStopped ? undefined : (late ?? error), { ...ended(), since });
+      return failedOutcome(isStopped ? undefined : (timeoutError ?? error), { ...ending(), since });
     } finally {
       cancel();
       shutdown.done();
     }
   }
 
-  #later(): void {
-    this.#soon ??= this.#options.clock.after(GATHER, () => {
-      this.#soon = undefined;
+  #scheduleBatch(): void {
+    this.#cancelBatch ??= this.#options.clock.after(BATCH_DELAY_MS, () => {
+      this.#cancelBatch = undefined;
       Promise.all([this.flush(), this.take()]).catch((error: unknown) => this.#options.onTrouble(error));
     });
   }
 
-  /** Stores the results of runs, and keeps those that cannot be stored now. Rejects if the database fails. */
+  /** Stores the results of finished runs. Rejects if the database fails; the next call stores them then. */
   flush(): Promise<void> {
     this.#flushing ??= this.#flush().finally(() => {
       this.#flushing = undefined;
@@ -251,9 +257,9 @@ export class Worker {
 
   async #flush(): Promise<void> {
     while (this.#finished.length > 0) {
-      // Other runs may end in the meantime.
+      // A copy, because other runs may finish during the transaction.
       const finished = [...this.#finished];
-      await enterFinished(this.#options.database, this.#options.queue, finished);
+      await storeFinishedRuns(this.#options.database, this.#options.queue, finished);
       this.#finished = this.#finished.filter((each) => !finished.includes(each));
     }
   }

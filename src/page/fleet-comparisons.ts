@@ -1,6 +1,6 @@
 import type { FleetControl } from '../fleet/control.ts';
 import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
-import { claimComparison, enterCompared } from '../fleet/rows/comparison-rows.ts';
+import { claimComparison, storeComparison } from '../fleet/rows/comparison-rows.ts';
 import type { MemberRuns } from '../fleet/run-member.ts';
 import { isExpected, messageOf } from '../operator/messages.ts';
 import { originOf } from '../platform/base-url.ts';
@@ -51,7 +51,7 @@ export class FleetComparisons {
       const opened = await this.#open(request.address, redactor, AbortSignal.any([this.#stop.signal, timeout]));
       const record = versionedRecord(request.resource, await opened.stateWithoutWarnings());
       const baseUrl = originOf(opened.workspace.baseUrl);
-      const claim = await claimComparison(database, { ...request, baseUrl, longest });
+      const claim = await claimComparison(database, { ...request, baseUrl, timeout: longest });
       const redact = (text: string): string => redactor.redact(text);
       const reading = callsHtml(opened, record, { now: context.now(), redact }).then(
         (html) => ({ html }),
@@ -63,7 +63,7 @@ export class FleetComparisons {
               : textOfError(error),
         }),
       );
-      const done = reading.then((result) => enterCompared(database, { ...request, claim }, result));
+      const done = reading.then((result) => storeComparison(database, { ...request, claim }, result));
       const running = done.catch(onError).finally(() => this.#running.delete(running));
       this.#running.add(running);
     } catch (error) {

@@ -4,19 +4,19 @@ import type { FleetDatabase } from '../fleet/database/fleet-database.ts';
 import { type Comparison, comparisonsOf } from '../fleet/rows/comparison-rows.ts';
 import { latestFreezes } from '../fleet/rows/freeze-rows.ts';
 import {
-  enterOrphans,
+  currentPlans,
   fleetVersion,
   isRunning,
-  keptPlan,
-  keptRuns,
   needyWorkspaces,
   pageOfWorkspaces,
-  shownPlans,
+  runsOfWorkspace,
   sourceNames,
+  storedPlan,
   storedState,
+  storeOrphanCount,
   workspaceVersion,
 } from '../fleet/rows/page-rows.ts';
-import { listedPulls, outcomeFor, plansOfPull, pullNumbered, pullProblems } from '../fleet/rows/pull-rows.ts';
+import { findPull, latestOutcome, listedPulls, plansOfPull, pullProblems } from '../fleet/rows/pull-rows.ts';
 import { searchTerms } from '../fleet/rows/search-rows.ts';
 import { type FleetFigures, fleetFigures, shownWorkspaces } from '../fleet/rows/status-rows.ts';
 import { lastDay } from '../fleet/rows/trend-rows.ts';
@@ -173,14 +173,14 @@ export class FleetSource implements PageSource {
     if (shown === undefined) return undefined;
     const { database } = this.#options;
     const [plans, state, storedRuns, running, comparisons] = await Promise.all([
-      shownPlans(database, address),
+      currentPlans(database, address),
       storedState(this.#options.database, address),
-      keptRuns(database, address, { limit: MAX_RUNS }),
+      runsOfWorkspace(database, address, { limit: MAX_RUNS }),
       isRunning(database, address),
       comparisonsOf(database, address),
     ]);
     const { saved } = plans;
-    const mergedPull = saved && this.pulls && (await outcomeFor(database, address));
+    const mergedPull = saved && this.pulls && (await latestOutcome(database, address));
     const detail = detailOf({
       shown,
       state: state.outside ?? state.document,
@@ -208,9 +208,9 @@ export class FleetSource implements PageSource {
     const pastRun = state.runs.find(({ run }) => run === id);
     if (pastRun !== undefined) return detailOfPastRun(pastRun);
     if (!/^\d{1,18}$/.test(id)) return undefined;
-    const [storedRun] = await keptRuns(this.#options.database, address, { id, limit: 1 });
+    const [storedRun] = await runsOfWorkspace(this.#options.database, address, { id, limit: 1 });
     if (storedRun === undefined) return undefined;
-    const plan = storedRun.plan ? await keptPlan(this.#options.database, address, storedRun.plan) : undefined;
+    const plan = storedRun.plan ? await storedPlan(this.#options.database, address, storedRun.plan) : undefined;
     return detailOfKeptRun(storedRun, {
       past: state.runs,
       plan: plan && { ...plan, plan: planDocument.parse(plan.plan) },
@@ -261,7 +261,7 @@ export class FleetSource implements PageSource {
       const closed = { because: closingReason, since: now().toISOString() };
       const workspaceId = document.workspace_id;
       if (await closeOrphan({ address, workspaceId, orphan: { ...orphan, closed }, by }))
-        return enterOrphans(this.#options.database, address, open.length - 1);
+        return storeOrphanCount(this.#options.database, address, open.length - 1);
     }
     throw new UserError(ORPHAN_GONE);
   }
@@ -291,7 +291,7 @@ function pullPages(database: FleetDatabase): PullPages {
       return { pulls, problems };
     },
     async one(source, number) {
-      const pull = await pullNumbered(database, source, number);
+      const pull = await findPull(database, source, number);
       return pull && { pull, plans: await plansOfPull(database, pull) };
     },
   };

@@ -59,7 +59,7 @@ it('takes up within a minute what a process was writing when it was killed', asy
   const clock = new FakeClock();
   const [tick, beat] = [1000, 8000];
   const queue = await openQueue(fleet.database, { monitor: beat / 1000 });
-  await fleet.server({ clock, timing: { tick, beat, heartbeat: 30_000, startTimeout: 0 } });
+  await fleet.server({ clock, timing: { tick, beat, heartbeatTimeout: 30_000, startTimeout: 0 } });
   // The timers of a process that waits for nothing but its next look.
   const idle = () =>
     fleet.until(async () => {
@@ -130,7 +130,7 @@ it('ends a run of its own whose job it was given anew after it was silent', asyn
   fleet.emulators.get('acme')?.faults.add({ match: { method: 'GET' }, times: 1, fault: { delayMs: 600_000 } });
   const queue = await openQueue(fleet.database);
   // It hears from nobody but the queue that its job was given back.
-  await fleet.server({ grace: 100, timing: { tick: 100, beat: 600_000, heartbeat: 30_000 } });
+  await fleet.server({ grace: 100, timing: { tick: 100, beat: 600_000, heartbeatTimeout: 30_000 } });
   await fleet.until(() => (fleet.emulators.get('acme')?.requests.length ?? 0) > 0);
   await silence(fleet);
   await queue.recoverJobs();

@@ -7,7 +7,7 @@ import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import type { FleetMember, SourceContents } from '../../src/fleet/member.ts';
 import { type ClaimedJob, Queue } from '../../src/fleet/queue.ts';
 import type { FinishedRun } from '../../src/fleet/rows/finished-runs.ts';
-import { claimSources, enterContents, enterSources } from '../../src/fleet/rows/member-rows.ts';
+import { claimSources, registerSources, storeContents } from '../../src/fleet/rows/member-rows.ts';
 import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
 import { putEmbedded } from './embedded-folder.ts';
@@ -77,11 +77,11 @@ export const oneSource = [{ name: 'voices', shown: 'a folder', identity: 'a fold
 
 /** Fetches as a process does; all that is new is due now. */
 export async function discover(database: FleetDatabase, contents: SourceContents): Promise<void> {
-  await enterSources(database, oneSource);
+  await registerSources(database, oneSource);
   await database.ask('UPDATE voxform_fleet.sources SET next_fetch = now()');
   const [claimed] = await claimSources(database, oneSource);
   if (claimed === undefined) throw new Error('nothing to fetch');
-  await enterContents(database, { claimed, contents, interval: 1000 });
+  await storeContents(database, { claimed, contents, interval: 1000 });
   await database.ask(`UPDATE voxform_fleet.workspaces SET due_at = now() WHERE checked_at IS NULL`);
 }
 
@@ -102,9 +102,9 @@ export async function finishedRuns(
       isChecked: true,
       hasDrift: false,
       failures: 0,
-      again: undefined,
+      nextRun: undefined,
       request: undefined,
-      isAnswer: true,
+      fulfillsRequest: true,
       isGood: true,
       summary: { records: 3 },
       plan: undefined,

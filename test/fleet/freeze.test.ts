@@ -216,7 +216,7 @@ it('tells receivers of a freeze that no process has seen', async () => {
     const receivers = [{ url: new Secret('hook', `${url}/hook`), shown: 'a receiver' }];
     const network = () => ({ proxy: undefined, ca: undefined });
     await fleet.server({
-      tellFreezes: () => notifications.tellFreezes({ receivers, network, link: undefined, log: { entry() {} } }),
+      notifyFreezes: () => notifications.notifyFreezes({ receivers, network, link: undefined, log: { entry() {} } }),
     });
     await fleet.until(() => seen.length === 2);
     await fleet.control.freeze(freeze);

@@ -1,10 +1,10 @@
 import { beforeAll, expect, it } from 'vitest';
 import { type FleetDatabase, fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
-import { severalOf, unusedPatterns } from '../../src/fleet/rows/member-rows.ts';
+import { dividedKinds, unusedPatterns } from '../../src/fleet/rows/member-rows.ts';
 import { fleetVersion, pageOfWorkspaces } from '../../src/fleet/rows/page-rows.ts';
 import { removeOldRuns } from '../../src/fleet/rows/process-rows.ts';
 import { takeDue } from '../../src/fleet/rows/run-rows.ts';
-import { fleetFigures, SHOWN, SHOWN_SINCE } from '../../src/fleet/rows/status-rows.ts';
+import { fleetFigures, SHOWN_SINCE, SHOWN_STATUS } from '../../src/fleet/rows/status-rows.ts';
 import { workspaceStatuses } from '../../src/operator/workspace-status.ts';
 import { readFleet } from '../page/read-fleet.ts';
 import { runningPage } from '../page/running-page.ts';
@@ -54,7 +54,7 @@ it('reads a bounded part of many workspaces for each list, and all of them only 
 it.each([
   ['what follows the page', fleetVersion, 3000],
   ['metrics', fleetFigures, WORKSPACES * 1.2],
-  ['the division of slots', severalOf, 10],
+  ['the division of slots', dividedKinds, 10],
   ['due work', (on: FleetDatabase) => takeDue(on, ['source-01']), 3000],
   ['the removal of old runs', (on: FleetDatabase) => removeOldRuns(on, 101 * 86_400_000), 1000],
 ] as const)('reads for %s what it needs', async (_, work, most) => {
@@ -65,7 +65,7 @@ it.each(['status', 'since', 'address', 'due'] as const)(
   'lists many workspaces by %s as it would few',
   async (order) => {
     const wanted = {
-      status: `array_position($1::text[], ${SHOWN}), ${SHOWN_SINCE} DESC`,
+      status: `array_position($1::text[], ${SHOWN_STATUS}), ${SHOWN_SINCE} DESC`,
       since: `${SHOWN_SINCE} DESC`,
       address: 'address',
       due: 'paused_at IS NOT NULL OR vanished_at IS NOT NULL, due_at',

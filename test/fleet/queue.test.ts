@@ -5,8 +5,8 @@ import { setUpTables } from '../../src/fleet/database/set-up-tables.ts';
 import { createFleetMetrics } from '../../src/fleet/fleet-metrics.ts';
 import { Queue } from '../../src/fleet/queue.ts';
 import { claimWorkspace, releaseWorkspaces } from '../../src/fleet/rows/claim-rows.ts';
-import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
-import { claimSources, enterContents, enterSources, renewClaims } from '../../src/fleet/rows/member-rows.ts';
+import { storeFinishedRuns } from '../../src/fleet/rows/finished-runs.ts';
+import { claimSources, registerSources, renewClaims, storeContents } from '../../src/fleet/rows/member-rows.ts';
 import { rowsToRun } from '../../src/fleet/rows/run-rows.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { scheduleDue } from '../../src/fleet/serve.ts';
@@ -45,7 +45,7 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
       expect(await scheduleDue(database, queue, ['voices'])).toBe(4);
       expect(await takenFrom(queue, 10)).toEqual([]);
     });
-    await enterFinished(database, queue, await finishedRuns(database, jobs));
+    await storeFinishedRuns(database, queue, await finishedRuns(database, jobs));
     expect(await jobsIn(database)).toEqual([]);
     const rows = await database.ask('SELECT DISTINCT status, due_at > now() AS later FROM voxform_fleet.workspaces');
     expect(rows).toEqual([{ status: 'in-sync', later: true }]);
@@ -196,10 +196,10 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     expect(await queue.beat([job])).toEqual(new Set());
     const again = await queue.take(1, []);
     expect(again.map(({ address }) => address)).toEqual([job.address]);
-    await enterFinished(database, queue, await finishedRuns(database, [job], { status: 'failed' }));
+    await storeFinishedRuns(database, queue, await finishedRuns(database, [job], { status: 'failed' }));
     const status = 'SELECT status FROM voxform_fleet.workspaces';
     expect(await database.ask(status)).toEqual([{ status: 'never-run' }]);
-    await enterFinished(database, queue, await finishedRuns(database, again));
+    await storeFinishedRuns(database, queue, await finishedRuns(database, again));
     expect(await database.ask(status)).toEqual([{ status: 'in-sync' }]);
     expect(await jobsIn(database)).toEqual([]);
   });
@@ -215,11 +215,11 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
       await scheduleDue(database, queue, ['voices']);
       return finishedRuns(database, await queue.take(1, []), { status: 'waiting', plan });
     };
-    await enterFinished(database, queue, await begin());
+    await storeFinishedRuns(database, queue, await begin());
     await database.ask('UPDATE voxform_fleet.workspaces SET due_at = now()');
     const underWay = await begin();
     await control.reject(address, plan.id, { by: 'ann' });
-    await enterFinished(database, queue, underWay);
+    await storeFinishedRuns(database, queue, underWay);
     const [shown] = (await control.status({ address })).workspaces;
     expect(shown).toMatchObject({ status: 'pending', plan: null, rejected: { id: plan.id, by: 'ann' } });
     expect(await control.approve(address, plan.id.slice(0, 6), 'bob')).toBe(plan.id);
@@ -233,10 +233,10 @@ describe.each(Object.entries(newDatabases))('the queue of a fleet in a database 
     const runs = await finishedRuns(database, await queue.take(2, []), {
       status: 'failed',
       failures: 3,
-      again: { milliseconds: 90_000, backsOff: true },
+      nextRun: { milliseconds: 90_000, backsOff: true },
     });
     await discover(database, contentsOf([memberNamed('a', { version: '2' }), memberNamed('b', { interval: 1000 })]));
-    await enterFinished(database, queue, runs);
+    await storeFinishedRuns(database, queue, runs);
     const rows = await database.ask(
       `SELECT project, failures, asked_why, round(extract(epoch FROM due_at - now()) / 90)::integer AS pauses FROM voxform_fleet.workspaces ORDER BY 1`,
     );
@@ -258,7 +258,7 @@ it('writes what a run found while its workspace is put into the queue again, wit
   let finishing: Promise<void> | undefined;
   await database.atomically(async (statements) => {
     await statements.ask('SELECT FROM voxform_fleet.workspaces FOR UPDATE');
-    finishing = enterFinished(database, queue, runs);
+    finishing = storeFinishedRuns(database, queue, runs);
     await expect
       .poll(async () => (await database.ask('SELECT FROM pg_locks WHERE NOT granted')).length)
       .toBeGreaterThan(0);
@@ -268,7 +268,7 @@ it('writes what a run found while its workspace is put into the queue again, wit
       groups: groupsOf(memberNamed('a')),
       isUrgent: false,
     };
-    await queue.put([again], statements);
+    await queue.add([again], statements);
   });
   await finishing;
   expect(await jobsIn(database)).toEqual([]);
@@ -300,7 +300,7 @@ it('keeps a workspace that vanished as long as it has records, and gives it no t
   const queue = await openQueue(database);
   await discover(database, contentsOf([memberNamed('a')]));
   await scheduleDue(database, queue, ['voices']);
-  await enterFinished(database, queue, await finishedRuns(database, await queue.take(1, [])));
+  await storeFinishedRuns(database, queue, await finishedRuns(database, await queue.take(1, [])));
   await discover(database, contentsOf([memberNamed('a'), memberNamed('never-run')]));
   await discover(database, contentsOf([]));
   const rows = await database.ask('SELECT address, vanished_at IS NOT NULL AS gone FROM voxform_fleet.workspaces');
@@ -339,7 +339,7 @@ it('lets another process fetch once the one that fetches was silent, and only th
   const database = await newDatabases.PostgreSQL?.();
   if (database === undefined) throw new Error('no database');
   await setUpTables(database);
-  const [first] = await enterSources(database, oneSource);
+  const [first] = await registerSources(database, oneSource);
   const claim = () => claimSources(database, oneSource);
   const pass = (seconds: number) =>
     database.ask(`UPDATE voxform_fleet.sources SET next_fetch = next_fetch - interval '${seconds} s'`);
@@ -353,8 +353,8 @@ it('lets another process fetch once the one that fetches was silent, and only th
   if (second === undefined) throw new Error('nothing to fetch');
   await renewClaims(database, [first]);
   const found = { contents: contentsOf([memberNamed('acme')]), interval: 1000 };
-  expect(await enterContents(database, { claimed: first, ...found })).toBe('taken-over');
-  expect(await enterContents(database, { claimed: second, ...found })).toBe('new');
+  expect(await storeContents(database, { claimed: first, ...found })).toBe('taken-over');
+  expect(await storeContents(database, { claimed: second, ...found })).toBe('new');
   await renewClaims(database, [second]);
   await pass(1);
   expect(await claim()).toHaveLength(1);

@@ -69,7 +69,7 @@ it('runs nothing of a source before it has entered the contents', async () => {
   const before = emulator?.requests.length;
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
   await fleet.server({
-    timing: { tick: 20, beat: 200, heartbeat: 30_000 },
+    timing: { tick: 20, beat: 200, heartbeatTimeout: 30_000 },
     sources: {
       ...sources,
       async discover(source, signal) {
@@ -95,7 +95,7 @@ it('runs nothing before it has looked at every source: two may hold one workspac
   await fleet.folder.write('fleet.yaml', TWO_SOURCES);
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
   await fleet.server({
-    timing: { tick: 20, beat: 200, heartbeat: 30_000 },
+    timing: { tick: 20, beat: 200, heartbeatTimeout: 30_000 },
     sources: {
       ...sources,
       async discover(source, signal) {
@@ -120,7 +120,7 @@ it.each([
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: '1' });
   const before = fleet.told.length;
   await fleet.server({
-    timing: { tick: 20, beat: 200, heartbeat: 30_000, startTimeout: 500 },
+    timing: { tick: 20, beat: 200, heartbeatTimeout: 30_000, startTimeout: 500 },
     sources: {
       ...sources,
       async discover(source, signal) {
@@ -161,7 +161,7 @@ it('says of a project in two sources the same, whichever process knows both', as
   );
   const { sources } = serverOptions(fleet.folder.root, { url: fleet.pg.url, home: 'both' });
   await fleet.server({
-    timing: { tick: 20, beat: 200, heartbeat: 30_000, startTimeout: 0 },
+    timing: { tick: 20, beat: 200, heartbeatTimeout: 30_000, startTimeout: 0 },
     sources: {
       ...sources,
       async discover(source, signal) {

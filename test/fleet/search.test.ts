@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { fleetDatabaseAt } from '../../src/fleet/database/fleet-database.ts';
 import { searchTerms } from '../../src/fleet/rows/search-rows.ts';
-import { enterNewWorkspaces } from '../../src/fleet/rows/search-terms.ts';
+import { addWorkspaceTerms } from '../../src/fleet/rows/search-terms.ts';
 import { lastDay } from '../../src/fleet/rows/trend-rows.ts';
 import { enterMany } from '../page/many-workspaces.ts';
 import { freshDatabase } from '../state/backends/postgres/databases.ts';
@@ -74,7 +74,7 @@ it('reads no more than the first terms, however many begin alike', async () => {
   const database = fleetDatabaseAt((await freshDatabase()).url);
   await enterMany(database, 5000);
   const rows = await database.ask('SELECT address FROM voxform_fleet.workspaces');
-  await enterNewWorkspaces(
+  await addWorkspaceTerms(
     database,
     rows.map(({ address }) => String(address)),
   );

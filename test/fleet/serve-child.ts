@@ -21,7 +21,7 @@ const server = await FleetServer.begin({
   ...serverOptions(folder, { url, home: 'child', secrets }),
   pullHosts: hosts,
   // It hears from nobody but the state that another process has its run.
-  timing: { tick: 100, beat: 600_000, heartbeat: 30_000 },
+  timing: { tick: 100, beat: 600_000, heartbeatTimeout: 30_000 },
   log,
   onRun: ({ address }, { report }) => say({ event: 'run', address, result: report?.result }),
 });

@@ -39,7 +39,7 @@ export function serverOptions(
     grace: 5000,
     retention: 86_400_000,
     rules: fleet.rules,
-    timing: { tick: 100, beat: 1000, heartbeat: 30_000 },
+    timing: { tick: 100, beat: 1000, heartbeatTimeout: 30_000 },
     random: Math.random,
     log: { entry: () => undefined },
     onRun: () => undefined,

@@ -47,7 +47,7 @@ it('runs what a look at a source has found without waiting for its next look for
   await before.stop('done');
   await fleet.write('acme', 'Two.');
   const told = fleet.told.length;
-  await fleet.server({ timing: { tick: 600_000, beat: 1000, heartbeat: 30_000 } });
+  await fleet.server({ timing: { tick: 600_000, beat: 1000, heartbeatTimeout: 30_000 } });
   await fleet.until(() => fleet.told.length > told);
 });
 

@@ -5,7 +5,7 @@ import { schemaSteps } from '../../src/fleet/database/fleet-tables.ts';
 import { queueScript, queueVersion } from '../../src/fleet/database/queue-tables.ts';
 import { setUpTables, tablesScript } from '../../src/fleet/database/set-up-tables.ts';
 import { Queue } from '../../src/fleet/queue.ts';
-import { enterFinished } from '../../src/fleet/rows/finished-runs.ts';
+import { storeFinishedRuns } from '../../src/fleet/rows/finished-runs.ts';
 import { fleetFigures } from '../../src/fleet/rows/status-rows.ts';
 import { scheduleDue } from '../../src/fleet/serve.ts';
 import { type Database, freshDatabase } from '../state/backends/postgres/databases.ts';
@@ -23,7 +23,7 @@ const beginAt = async (database: FleetDatabase): Promise<void> => {
 async function runOnce(database: FleetDatabase, queue: Queue, project: string): Promise<void> {
   await discover(database, contentsOf([memberNamed(project)]));
   await scheduleDue(database, queue, ['voices']);
-  await enterFinished(database, queue, await finishedRuns(database, await queue.take(9, [])));
+  await storeFinishedRuns(database, queue, await finishedRuns(database, await queue.take(9, [])));
   expect((await fleetFigures(database)).counts['in-sync']).toBe(1);
 }
 

@@ -27,7 +27,7 @@ it('goes on with a run that began while the answer to a sign of life was under w
     },
   };
   // A job that is lost comes again only after the test.
-  await fleet.server({ database, timing: { tick: 50, beat: 100, heartbeat: 600_000 } });
+  await fleet.server({ database, timing: { tick: 50, beat: 100, heartbeatTimeout: 600_000 } });
   await fleet.until(async () => (await fleet.control.status({})).counts['in-sync'] === 2);
   for (const emulator of fleet.emulators.values()) emulator.setBehaviour({ latencyMs: 1000 });
   const before = fleet.told.length;

@@ -78,7 +78,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     expect(rows).not.toContain(KEY);
     expect(said).toEqual([`vera: compare-calls ${address} ${resource}`]);
   });
-  const claim = { address, resource, baseUrl: emulator?.url ?? '', by: 'bob', longest: 60_000 };
+  const claim = { address, resource, baseUrl: emulator?.url ?? '', by: 'bob', timeout: 60_000 };
   await step('not while any process reads calls of this platform, nor of too many others', async () => {
     await claimComparison(database, { ...claim, resource: 'Agent/other' });
     const refused = await ask();
@@ -94,7 +94,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   });
   await step('what a process began that is gone is said, and asked for again', async () => {
     await database.ask(`UPDATE voxform_fleet.comparisons SET until = now() WHERE until IS NOT NULL`);
-    await claimComparison(database, { ...claim, longest: 0 });
+    await claimComparison(database, { ...claim, timeout: 0 });
     expect(await shown()).toMatch(/Compare again[\s\S]*The process that read the calls is gone/);
     expect((await ask()).status).toBe(303);
     await made.comparisons.close();

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CLAIM_MILLISECONDS, type FleetControl } from '../../fleet/control.ts';
-import { FREEZE_CHECK, FreezeGate } from '../../fleet/freeze-gate.ts';
+import { FREEZE_CHECK_INTERVAL_MS, FreezeGate } from '../../fleet/freeze-gate.ts';
 import type { ProjectVersion, Sources } from '../../fleet/member.ts';
 import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
@@ -73,7 +73,7 @@ function createClaim(control: FleetControl, address: string, { log, interrupts }
       }, CLAIM_MILLISECONDS / 4);
       clearInterval(freezeCheck);
       // While the database does not respond, the gate refuses writes.
-      freezeCheck = setInterval(() => void gate.check().catch(() => undefined), FREEZE_CHECK);
+      freezeCheck = setInterval(() => void gate.check().catch(() => undefined), FREEZE_CHECK_INTERVAL_MS);
     },
     async [Symbol.asyncDispose](): Promise<void> {
       clearInterval(renewal);

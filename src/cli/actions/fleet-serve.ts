@@ -105,8 +105,8 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     pullHosts: pulls.hosts,
     address: fleet.address,
     grace,
-    tellFreezes: () =>
-      notifications.tellFreezes({
+    notifyFreezes: () =>
+      notifications.notifyFreezes({
         receivers,
         network: (target) => ({ proxy: proxyFor(target, env), ca: undefined }),
         link: fleet.address,

@@ -19,28 +19,28 @@ import { keepStatesIn } from '../fleet-state.ts';
 import { type DatabaseUse, lockForProcess, type ProcessLock } from './process-lock.ts';
 
 export interface FleetStatements {
-  /** The rows of one statement, or of several statements without values in one transaction. */
+  /** Returns the rows of one statement. Several statements, without values, are executed in one transaction. */
   ask(text: string, ...values: unknown[]): Promise<readonly DatabaseRow[]>;
 }
 
 /** The database of a fleet. All errors, including temporary ones, are `UserError`s. */
 export interface FleetDatabase extends FleetStatements {
-  /** For messages: without user and password. */
+  /** The address in messages, without user and password. */
   readonly location: string;
-  /** True if only this process can open it. */
+  /** True for the embedded database, which only one process at a time can open. */
   readonly isEmbedded: boolean;
-  /** The role that an administrator grants access to; undefined if the address has no user. */
+  /** The database role of the fleet; undefined if the address has no user. */
   readonly user: string | undefined;
-  /** Executes all statements of the work, or none if it throws. */
+  /** Executes the statements of `work` in one transaction, which is rolled back if it throws. */
   atomically<T>(work: (statements: FleetStatements) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-/** The setting in the fleet file, for messages. */
+/** The setting of the fleet file that contains the address, for messages. */
 const SETTING = 'database';
 const SET_UP_COMMAND = 'voxform fleet init --sql';
 
-/** Opens no connection yet. @throws UserError if it is not set or is invalid. */
+/** Returns the database at an address, without connecting yet. @throws UserError if the address is not set or is invalid. */
 export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
   requiredText(
     SETTING,
@@ -58,8 +58,8 @@ export function fleetDatabaseAt(url: Secret | string): FleetDatabase {
 }
 
 /**
- * A PostgreSQL in this process, with its files in a folder.
- * @throws DatabaseInUse
+ * Opens a PostgreSQL database that runs in this process, with its files in a folder.
+ * @throws DatabaseInUse if another process has it open; UserError in the one-file executable.
  */
 export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = 'serve'): Promise<FleetDatabase> {
   if (isExecutable) {
@@ -80,12 +80,12 @@ export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = '
   });
 }
 
-/** The tables of the fleet do not exist yet. */
+/** Thrown as long as the tables of the fleet do not exist. */
 export class FleetStarting extends UserError {}
 
-/** The same database, for readers that may come before the tables exist. */
+/** Returns the database with errors of the class `FleetStarting` for queries before the tables exist. */
 export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
-  const withMessages = async <T>(work: Promise<T>): Promise<T> => {
+  const translated = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (error) {
@@ -98,34 +98,35 @@ export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): 
   };
   return {
     ...database,
-    ask: (text, ...values) => withMessages(database.ask(text, ...values)),
-    atomically: (work) => withMessages(database.atomically(work)),
+    ask: (text, ...values) => translated(database.ask(text, ...values)),
+    atomically: (work) => translated(database.atomically(work)),
   };
 }
 
-type DatabaseFacts = Omit<FleetDatabase, keyof FleetStatements | 'atomically'>;
+type DatabaseProperties = Omit<FleetDatabase, keyof FleetStatements | 'atomically'>;
 
-function fleetDatabase(database: Database, facts: DatabaseFacts): FleetDatabase {
-  // Every statement has its own timeout.
+function fleetDatabase(database: Database, properties: DatabaseProperties): FleetDatabase {
+  // Never aborted, because every statement has its own timeout.
   const { signal } = new AbortController();
-  const withMessages = async <T>(work: () => Promise<T>): Promise<T> => {
+  const withUserErrors = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
-      throw error instanceof UserError ? error : problemIn(facts.location, error);
+      throw error instanceof UserError ? error : databaseError(properties.location, error);
     }
   };
-  const askOn = (on: Statements): FleetStatements => ({
-    ask: (text, ...values) => withMessages(() => on.query(text, values, signal)),
+  const statementsOn = (connection: Statements): FleetStatements => ({
+    ask: (text, ...values) => withUserErrors(() => connection.query(text, values, signal)),
   });
   return {
-    ...facts,
-    ask: (text, ...values) => withMessages(() => database.query(text, values, signal)),
-    atomically: (work) => withMessages(() => database.transaction((on) => work(askOn(on)), signal)),
+    ...properties,
+    ...statementsOn(database),
+    atomically: (work) =>
+      withUserErrors(() => database.transaction((transaction) => work(statementsOn(transaction)), signal)),
   };
 }
 
-function problemIn(location: string, error: unknown): UserError {
+function databaseError(location: string, error: unknown): UserError {
   const subject = `the database of the fleet, ${location}`;
   const problem = problemOf(error, {
     subject,
@@ -164,12 +165,12 @@ class EmbeddedDatabase implements Database {
   }
 
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]> {
-    return this.#ask(this.#pglite, { text, values, signal });
+    return this.#query(this.#pglite, { text, values, signal });
   }
 
   transaction<T>(work: (statements: Statements) => Promise<T>, _signal: AbortSignal): Promise<T> {
     return this.#pglite.transaction((transaction) =>
-      work({ query: (text, values, until) => this.#ask(transaction, { text, values, signal: until }) }),
+      work({ query: (text, values, signal) => this.#query(transaction, { text, values, signal }) }),
     );
   }
 
@@ -178,22 +179,25 @@ class EmbeddedDatabase implements Database {
     await this.#lock.release();
   }
 
-  async #ask(on: PGlite | Transaction, { text, values, signal }: StatementRequest): Promise<readonly DatabaseRow[]> {
+  async #query(
+    connection: PGlite | Transaction,
+    { text, values, signal }: StatementRequest,
+  ): Promise<readonly DatabaseRow[]> {
     signal.throwIfAborted();
     try {
-      if (values.length > 0) return rowsOf(await on.query<DatabaseRow>(text, [...values]));
-      return rowsOf(await on.exec(text));
+      if (values.length > 0) return rowsOf(await connection.query<DatabaseRow>(text, [...values]));
+      return rowsOf(await connection.exec(text));
     } catch (error) {
-      // A transaction in the text itself would stay aborted on the only connection.
-      if (on === this.#pglite && text.includes('BEGIN')) await this.#pglite.exec('ROLLBACK');
+      // A transaction within the text would stay aborted on the only connection.
+      if (connection === this.#pglite && text.includes('BEGIN')) await this.#pglite.exec('ROLLBACK');
       throw error;
     }
   }
 }
 
 /**
- * JSON that PostgreSQL accepts. NUL and unpaired surrogates, which it refuses, become U+FFFD, so that one text cannot fail a whole batch
- * of rows.
+ * Returns JSON that PostgreSQL accepts. It replaces NUL and unpaired surrogates by U+FFFD, because PostgreSQL would otherwise refuse a
+ * whole batch of rows.
  */
 export function storableJson(value: unknown): string {
   return JSON.stringify(value).replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g, '$1\ufffd');

@@ -1,14 +1,15 @@
 import { setUpStatements as stateTables, workspaceIndex } from '../../state/backends/postgres/schema-sql.ts';
 
-/** The schema for the fleet's tables and the states of its workspaces. */
+/** The database schema for the fleet's tables and the states of its workspaces. */
 export const FLEET_SCHEMA = 'voxform_fleet';
 
+/** The database schema for the tables of pg-boss. */
 export const QUEUE_SCHEMA = 'voxform_queue';
 
-/** A migration of the tables. It must keep stored data valid. */
+/** A migration of the tables. It must preserve stored data. */
 export interface SchemaStep {
   readonly statements: string;
-  /** The oldest schema version whose processes can use the tables after this step. */
+  /** The oldest schema version whose processes can still use the tables after this migration. */
   readonly compatibleFrom: number;
 }
 
@@ -33,8 +34,8 @@ export const FLEET_TABLES = [
 ] as const;
 
 /**
- * All migrations in order. Columns of `workspaces` that every run writes are in no index, so that PostgreSQL can update the row in its
- * page.
+ * All migrations in order. No index contains a column of `workspaces` that every run writes, so that PostgreSQL can update the row within
+ * its page.
  */
 export const schemaSteps: readonly SchemaStep[] = [
   {
@@ -52,8 +53,8 @@ CREATE TABLE sources (
   next_fetch timestamptz NOT NULL DEFAULT now(),
   seq bigint NOT NULL DEFAULT 0
 );
-COMMENT ON COLUMN sources.digest IS 'Of all that was discovered: where it is the same, no row of workspaces changes.';
-COMMENT ON COLUMN sources.seq IS 'Rises with each process that begins to fetch, and when it is done: only the last one may write what it found.';
+COMMENT ON COLUMN sources.digest IS 'Digest of the discovered contents. The rows of workspaces change only if it changes.';
+COMMENT ON COLUMN sources.seq IS 'Incremented when a process starts a fetch and when it ends. Only the process with the current number may store its result.';
 CREATE TABLE workspaces (
   address text PRIMARY KEY,
   source text NOT NULL,
@@ -83,8 +84,8 @@ CREATE TABLE workspaces (
   checked_at timestamptz,
   last jsonb
 ) WITH (fillfactor = 70);
-COMMENT ON COLUMN workspaces.last IS 'What the last runs found: of the platform, the last one that saw it.';
-COMMENT ON COLUMN workspaces.checked_at IS 'Start of the last run that saw the platform.';
+COMMENT ON COLUMN workspaces.last IS 'The results of the last runs. Those about the platform come from the last run that read it.';
+COMMENT ON COLUMN workspaces.checked_at IS 'Start of the last run that read the platform.';
 CREATE INDEX workspaces_due ON workspaces (due_at) WHERE paused_at IS NULL AND vanished_at IS NULL;
 CREATE INDEX workspaces_identity ON workspaces (workspace_id, base_url);
 CREATE INDEX workspaces_source ON workspaces (source, project);
@@ -99,7 +100,7 @@ CREATE TABLE plans (
   decided_at timestamptz,
   PRIMARY KEY (address, id)
 );
-COMMENT ON COLUMN plans.state IS 'waiting, approved, rejected, stale or applied; left of what the last run left to do.';
+COMMENT ON COLUMN plans.state IS 'waiting, approved, rejected, stale or applied. left: the plan of the remaining actions. outside: a summary of a state elsewhere.';
 CREATE UNIQUE INDEX plans_open ON plans (address) WHERE state IN ('waiting', 'approved');
 CREATE TABLE runs (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -142,13 +143,13 @@ CREATE TABLE tokens (
   made_at timestamptz NOT NULL DEFAULT now(),
   made_by text NOT NULL
 );
-COMMENT ON COLUMN tokens.hash IS 'A slow one: from it the token cannot be found.';
+COMMENT ON COLUMN tokens.hash IS 'A slow hash, so that the token cannot be found from it.';
 CREATE TABLE sessions (
   digest text PRIMARY KEY,
   name text NOT NULL REFERENCES tokens ON DELETE CASCADE,
   until timestamptz NOT NULL
 );
-COMMENT ON COLUMN sessions.digest IS 'Of the id, which only the browser has.';
+COMMENT ON COLUMN sessions.digest IS 'Digest of the session id, which only the browser has.';
 CREATE INDEX sessions_name ON sessions (name, until);`,
   },
   { compatibleFrom: 1, statements: workspaceIndex(FLEET_SCHEMA) },
@@ -166,7 +167,7 @@ CREATE INDEX sessions_name ON sessions (name, until);`,
   problem text,
   PRIMARY KEY (address, resource)
 );
-COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest until then; NULL once that is done.'`,
+COMMENT ON COLUMN comparisons.until IS 'Deadline of the comparison in progress; NULL when it has ended.'`,
   },
   {
     compatibleFrom: 1,
@@ -182,25 +183,25 @@ COMMENT ON COLUMN comparisons.until IS 'Calls are being read, at the longest unt
   until timestamptz NOT NULL,
   PRIMARY KEY (workspace_id, base_url)
 );
-COMMENT ON TABLE claims IS 'The workspaces of the platform that are in use now, each under one address.';
-COMMENT ON COLUMN claims.holders IS 'Jobs, and commands of fleet exec.'`,
+COMMENT ON TABLE claims IS 'Workspaces of the platform that are in use, each under one address.';
+COMMENT ON COLUMN claims.holders IS 'Ids of jobs and of fleet exec commands.'`,
   },
   {
     compatibleFrom: 1,
     statements: `ALTER TABLE sources ADD COLUMN identity text;
-COMMENT ON COLUMN sources.identity IS 'What the fleet file means by the name.';
+COMMENT ON COLUMN sources.identity IS 'The repository or folder and the patterns that the name stands for in the fleet file.';
 ALTER TABLE processes ADD COLUMN sources json`,
   },
   {
     compatibleFrom: 1,
     statements: `ALTER TABLE sources ADD COLUMN wanted boolean NOT NULL DEFAULT false, ADD COLUMN fetching boolean NOT NULL DEFAULT false;
-COMMENT ON COLUMN sources.wanted IS 'An event of its host arrived since the last fetch began.';
-COMMENT ON COLUMN sources.fetching IS 'A process fetches it: an event waits for the end, so that events cannot start fetch after fetch.'`,
+COMMENT ON COLUMN sources.wanted IS 'True if an event of the code host arrived after the last fetch started.';
+COMMENT ON COLUMN sources.fetching IS 'True during a fetch. An event during a fetch starts no other fetch until it has ended.'`,
   },
   {
     compatibleFrom: 1,
     statements: `ALTER TABLE sources ADD COLUMN pulls_problem text;
-COMMENT ON COLUMN sources.pulls_problem IS 'Why its pull requests cannot be listed.';
+COMMENT ON COLUMN sources.pulls_problem IS 'The reason why its pull requests cannot be listed.';
 CREATE TABLE pulls (
   source text NOT NULL REFERENCES sources (name) ON DELETE CASCADE,
   number integer NOT NULL,
@@ -224,8 +225,8 @@ CREATE TABLE pulls (
   PRIMARY KEY (source, number)
 );
 COMMENT ON COLUMN pulls.since IS 'When the fleet first saw this state.';
-COMMENT ON COLUMN pulls.planned_head IS 'The commit whose plans are complete and reported to the host.';
-COMMENT ON COLUMN pulls.work_at IS 'When a process has to plan it or to compare its plans with those after the merge; NULL for never.';
+COMMENT ON COLUMN pulls.planned_head IS 'The commit whose plans are complete and were reported to the code host.';
+COMMENT ON COLUMN pulls.work_at IS 'When a process must plan it or compare its plans with those after the merge; NULL for never.';
 CREATE INDEX pulls_work ON pulls (work_at) WHERE work_at IS NOT NULL;
 CREATE TABLE pull_plans (
   source text NOT NULL,
@@ -242,8 +243,8 @@ CREATE TABLE pull_plans (
   PRIMARY KEY (source, number, address),
   FOREIGN KEY (source, number) REFERENCES pulls ON DELETE CASCADE
 );
-COMMENT ON COLUMN pull_plans.digest IS 'The plan after the merge needs no other approval if it has this digest; NULL if it always does.';
-COMMENT ON COLUMN pull_plans.outcome IS 'What became of it after the merge.';
+COMMENT ON COLUMN pull_plans.digest IS 'A plan after the merge with this digest needs no other approval. NULL if it always needs one.';
+COMMENT ON COLUMN pull_plans.outcome IS 'The result of the plan after the merge.';
 CREATE INDEX pull_plans_address ON pull_plans (address)`,
   },
   {
@@ -258,7 +259,7 @@ CREATE INDEX pull_plans_address ON pull_plans (address)`,
   told text
 );
 COMMENT ON COLUMN freezes.told IS 'The last event sent to the webhooks of the fleet: frozen or resumed.';
-COMMENT ON TABLE freezes IS 'While one has not ended, no process writes to a platform.';
+COMMENT ON TABLE freezes IS 'While a freeze has not ended, no process writes to a platform.';
 CREATE UNIQUE INDEX freezes_current ON freezes ((ended_at IS NULL)) WHERE ended_at IS NULL`,
   },
   {
@@ -271,7 +272,7 @@ CREATE UNIQUE INDEX freezes_current ON freezes ((ended_at IS NULL)) WHERE ended_
   drifted integer NOT NULL,
   PRIMARY KEY (at, shard)
 );
-COMMENT ON TABLE trends IS 'Ended runs per hour. The sum over the shards counts.'`,
+COMMENT ON TABLE trends IS 'Finished runs per hour. The sum over the shards is the number.'`,
   },
   {
     compatibleFrom: 1,
@@ -296,8 +297,8 @@ CREATE INDEX search_terms_term ON search_terms (term text_pattern_ops)`,
   until timestamptz NOT NULL
 );
 COMMENT ON TABLE identity_sessions IS 'Sessions of people who signed in with an OpenID Connect provider.';
-COMMENT ON COLUMN identity_sessions.digest IS 'Of the id, which only the browser has.';
-COMMENT ON COLUMN identity_sessions.id_token IS 'Encrypted with the id, for the sign-out at the provider.';
+COMMENT ON COLUMN identity_sessions.digest IS 'Digest of the session id, which only the browser has.';
+COMMENT ON COLUMN identity_sessions.id_token IS 'Encrypted with the session id. Used to sign out at the provider.';
 CREATE INDEX identity_sessions_subject ON identity_sessions (issuer, subject, until)`,
   },
   { compatibleFrom: 1, statements: 'ALTER TABLE sources ADD COLUMN pulls_problem_since timestamptz' },
@@ -311,14 +312,14 @@ CREATE INDEX identity_sessions_subject ON identity_sessions (issuer, subject, un
     + CASE WHEN jsonb_path_exists(last, '$ ? (@.result == "refused")') THEN 1 ELSE 0 END) STORED,
   ADD COLUMN labels jsonb GENERATED ALWAYS AS (last->'labels') STORED;
 ALTER TABLE workspaces ALTER COLUMN checked_before SET DEFAULT now();
-COMMENT ON COLUMN workspaces.checked_before IS 'The last check when it was scheduled last, so never later than checked_at. Only that one is in no index.';
-COMMENT ON COLUMN workspaces.labels IS 'Of its resources; in an index, because it changes less often than last.';
+COMMENT ON COLUMN workspaces.checked_before IS 'checked_at at the time of the last scheduling, so never later than checked_at. Unlike that, it is in an index: it changes only together with due_at.';
+COMMENT ON COLUMN workspaces.labels IS 'Labels of its resources. A column of its own for the index, because it changes less often than last.';
 COMMENT ON COLUMN workspaces.attention IS 'Bits: 8 violations, 4 doubtful, unknown or missing records, 2 orphans or manual steps, 1 refused.';
 CREATE INDEX workspaces_status ON workspaces (status, status_since DESC, address) WHERE paused_at IS NULL AND vanished_at IS NULL;
 CREATE INDEX workspaces_paused ON workspaces (paused_at DESC, address) WHERE paused_at IS NOT NULL;
 CREATE INDEX workspaces_vanished ON workspaces (vanished_at DESC, address) WHERE vanished_at IS NOT NULL;
 CREATE INDEX workspaces_stale ON workspaces ((checked_before AT TIME ZONE 'UTC' + greatest(3 * interval_ms, 60000) * interval '1 millisecond'));
-COMMENT ON INDEX workspaces_stale IS 'Of all rows, because PostgreSQL has no estimates for the expression of a partial index.';
+COMMENT ON INDEX workspaces_stale IS 'Not a partial index, because PostgreSQL has no estimates for the expression of a partial index.';
 CREATE INDEX workspaces_attention ON workspaces (attention, address) WHERE attention > 0;
 CREATE INDEX workspaces_labels ON workspaces USING gin (labels jsonb_path_ops);
 CREATE INDEX workspaces_asked ON workspaces (asked_at) WHERE asked_at IS NOT NULL;
@@ -329,8 +330,8 @@ CREATE INDEX plans_ended ON plans (coalesce(decided_at, made_at)) WHERE state IN
   },
 ];
 
-/** @param schema an identifier that needs no quotes. */
-export function grants(schema: string, role: string): string {
+/** Returns the statements that give a role access to a schema. @param schema an identifier that needs no quotes. */
+export function grantStatements(schema: string, role: string): string {
   const quoted = `"${role.replaceAll('"', '""')}"`;
   return `GRANT USAGE ON SCHEMA ${schema} TO ${quoted};
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${quoted};

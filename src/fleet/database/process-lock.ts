@@ -10,17 +10,17 @@ export interface ProcessLock {
   release(): Promise<void>;
 }
 
-/** Why a process has the embedded database open: to serve, or for one short command. */
+/** The purpose for which a process opens the embedded database: to serve the fleet, or for one short command. */
 export type DatabaseUse = 'serve' | 'command';
 
-/** Another process has the embedded database open. */
+/** Thrown if another process has the embedded database open. */
 export class DatabaseInUse extends UserError {
   readonly use: DatabaseUse;
 
-  constructor({ pid, host, since, operation }: LockInfo, wanted: DatabaseUse) {
+  constructor({ pid, host, since, operation }: LockInfo, requestedUse: DatabaseUse) {
     super(`the embedded database of the fleet is in use by process ${pid} on ${host} since ${since}`, {
       hint:
-        wanted === 'serve'
+        requestedUse === 'serve'
           ? 'It supports one process. For several, set database in fleet.yaml to a PostgreSQL database.'
           : 'That process is starting or ending. Repeat the command in a moment.',
     });
@@ -30,12 +30,12 @@ export class DatabaseInUse extends UserError {
 
 const OPERATIONS = { serve: 'fleet serve', command: 'fleet' } as const satisfies Record<DatabaseUse, string>;
 
-/** The maximum number of attempts against other processes. */
-const TRIES = 10;
+/** The maximum number of attempts to take the lock if other processes are faster. */
+const MAX_ATTEMPTS = 10;
 
 /**
- * Takes the lock file for this process, also from a dead process.
- * @throws DatabaseInUse
+ * Locks the embedded database for this process. Takes the lock over from a dead process or one without heartbeats.
+ * @throws DatabaseInUse if another process holds the lock.
  */
 export async function lockForProcess(path: string, use: DatabaseUse): Promise<ProcessLock> {
   const user: LockUser = {
@@ -58,7 +58,7 @@ export async function lockForProcess(path: string, use: DatabaseUse): Promise<Pr
 }
 
 async function take(file: LockFile, info: LockInfo, use: DatabaseUse): Promise<void> {
-  for (let left = TRIES; left > 0; left--) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const held = await file.read();
     const { secondsSinceHeartbeat = 0, isHolderDead = false } = held ?? {};
     const isSilent = secondsSinceHeartbeat * 1000 >= localTiming.takeoverAfter(info);

@@ -1,30 +1,33 @@
 import { getConstructionPlans, getMigrationPlans } from 'pg-boss';
 import { UserError } from '../../problems/user-error.ts';
 import type { FleetDatabase, FleetStatements } from './fleet-database.ts';
-import { FLEET_SCHEMA, grants, QUEUE_SCHEMA } from './fleet-tables.ts';
+import { FLEET_SCHEMA, grantStatements, QUEUE_SCHEMA } from './fleet-tables.ts';
 
 /** The name of the queue in pg-boss. */
 export const QUEUE = 'runs';
-/** The condition for a job that no process runs. */
-const WAITS = `name = '${QUEUE}' AND state < 'active'`;
+/** The SQL condition for a job that no process runs. */
+const IS_QUEUED = `name = '${QUEUE}' AND state < 'active'`;
 
-/** The script for a user with more rights than `role`. @param version the existing version of the tables; 0 for none. */
+/**
+ * Returns the SQL script that creates or migrates the tables of the queue, for a user with more rights than `role`.
+ * @param version the version of the existing tables; 0 if there are none.
+ */
 export function queueScript(role: string, version: number): string {
-  const isOld = version > 0 && version < ownVersion();
+  const isOld = version > 0 && version < supportedVersion();
   const plans = isOld
     ? getMigrationPlans(QUEUE_SCHEMA, version)
     : version > 0
       ? ''
       : getConstructionPlans(QUEUE_SCHEMA);
-  return `${plans}\n${grants(QUEUE_SCHEMA, role)}`;
+  return `${plans}\n${grantStatements(QUEUE_SCHEMA, role)}`;
 }
 
-/** The version of this pg-boss's tables. */
-function ownVersion(): number {
+/** Returns the version of the tables that this version of pg-boss uses. */
+function supportedVersion(): number {
   return Number(/version\(version\) VALUES \('(\d+)'\)/.exec(getConstructionPlans(QUEUE_SCHEMA))?.[1]);
 }
 
-/** The version of the tables; 0 for none. @throws UserError if they belong to a later pg-boss or to something else. */
+/** Returns the version of the tables; 0 if there are none. @throws UserError if they belong to a newer pg-boss or to another program. */
 export async function queueVersion({ ask, location }: FleetDatabase): Promise<number> {
   const [found] = await ask(
     `SELECT to_regclass('${QUEUE_SCHEMA}.version') IS NOT NULL AS has_version, to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`,
@@ -36,29 +39,29 @@ export async function queueVersion({ ask, location }: FleetDatabase): Promise<nu
     });
   }
   const [row] = await ask(`SELECT version FROM ${QUEUE_SCHEMA}.version`);
-  if (Number(row?.version) <= ownVersion()) return Number(row?.version);
+  if (Number(row?.version) <= supportedVersion()) return Number(row?.version);
   throw new UserError(
-    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform supports ${ownVersion()}`,
+    `the schema ${QUEUE_SCHEMA} of ${location} has version ${row?.version}; this voxform supports ${supportedVersion()}`,
     { hint: 'Upgrade voxform.' },
   );
 }
 
-/** Seconds since the oldest waiting job was due; 0 without one. */
+/** Returns the seconds since the oldest queued job was due; 0 if there is none. */
 export async function queuedLateness({ ask }: FleetStatements): Promise<number> {
   const [found] = await ask(`SELECT to_regclass('${QUEUE_SCHEMA}.job') IS NOT NULL AS has_job`);
   // No process has served the fleet yet.
   if (found?.has_job !== true) return 0;
   const [row] = await ask(`SELECT extract(epoch FROM now() - min((j.data->>'due')::timestamptz))::float8 AS lateness
 FROM ${QUEUE_SCHEMA}.job j JOIN ${FLEET_SCHEMA}.workspaces w ON w.address = j.singleton_key
-WHERE ${WAITS} AND w.paused_at IS NULL AND w.vanished_at IS NULL`);
+WHERE ${IS_QUEUED} AND w.paused_at IS NULL AND w.vanished_at IS NULL`);
   return Math.max(0, Number(row?.lateness ?? 0));
 }
 
-/** The groups of queued jobs that contain one of these. */
-export async function queuedGroups({ ask }: FleetStatements, named: readonly string[]): Promise<string[]> {
+/** Returns the pg-boss groups of queued jobs that contain one of these groups. */
+export async function queuedGroups({ ask }: FleetStatements, groups: readonly string[]): Promise<string[]> {
   const rows = await ask(
-    `SELECT DISTINCT group_id FROM ${QUEUE_SCHEMA}.job WHERE ${WAITS} AND string_to_array(group_id, ' ') && $1::text[]`,
-    named,
+    `SELECT DISTINCT group_id FROM ${QUEUE_SCHEMA}.job WHERE ${IS_QUEUED} AND string_to_array(group_id, ' ') && $1::text[]`,
+    groups,
   );
   return rows.map(({ group_id }) => String(group_id));
 }

@@ -1,18 +1,18 @@
 import { UserError } from '../../problems/user-error.ts';
 import { MIN_SERVER, TABLES as STATE_TABLES } from '../../state/backends/postgres/schema-sql.ts';
 import type { FleetDatabase, FleetStatements } from './fleet-database.ts';
-import { FLEET_SCHEMA, FLEET_TABLES, grants, type SchemaStep, schemaSteps } from './fleet-tables.ts';
+import { FLEET_SCHEMA, FLEET_TABLES, grantStatements, type SchemaStep, schemaSteps } from './fleet-tables.ts';
 
-const OURS = [...STATE_TABLES, ...FLEET_TABLES];
+const ALL_TABLES = [...STATE_TABLES, ...FLEET_TABLES];
 
 /**
- * Creates the tables or migrates them to the newest version. Processes of the previous version keep running.
- * @throws UserError if existing tables, including those of the queue, belong to a newer voxform or to something else, or if the server is
+ * Creates the tables or migrates them to the newest version. Processes of the previous version can continue.
+ * @throws UserError if existing tables, including those of the queue, belong to a newer voxform or to another program, or if the server is
  * too old.
  */
 export async function setUpTables(database: FleetDatabase, steps = schemaSteps): Promise<void> {
-  const found = await versionIn(database, database, steps);
-  if (found.version >= steps.length) return;
+  const existing = await versionIn(database, database, steps);
+  if (existing.version >= steps.length) return;
   const { queueVersion } = await import('./queue-tables.ts');
   await queueVersion(database);
   await database.atomically(async (statements) => {
@@ -24,12 +24,15 @@ export async function setUpTables(database: FleetDatabase, steps = schemaSteps):
   });
 }
 
-/** The script for a user with more rights than `role`. @param version the existing version of the tables. */
+/**
+ * Returns the SQL script that creates or migrates the tables, for a user with more rights than `role`.
+ * @param version the version of the existing tables; 0 if there are none.
+ */
 export function tablesScript(role: string, version: number): string {
-  return `CREATE SCHEMA IF NOT EXISTS ${FLEET_SCHEMA};\n${stepsAfter(version, schemaSteps)}\n${grants(FLEET_SCHEMA, role)}`;
+  return `CREATE SCHEMA IF NOT EXISTS ${FLEET_SCHEMA};\n${stepsAfter(version, schemaSteps)}\n${grantStatements(FLEET_SCHEMA, role)}`;
 }
 
-/** The version of the tables; 0 for none. */
+/** Returns the version of the tables; 0 if there are none. */
 export async function tablesVersion(database: FleetDatabase): Promise<number> {
   return (await versionIn(database, database, schemaSteps)).version;
 }
@@ -45,8 +48,8 @@ function stepsAfter(version: number, steps: readonly SchemaStep[]): string {
 ON CONFLICT (part) DO UPDATE SET version = excluded.version;`;
 }
 
-interface SchemaFound {
-  /** 0 without tables. */
+interface ExistingSchema {
+  /** The version of the tables; 0 if there are none. */
   readonly version: number;
   readonly hasSchema: boolean;
 }
@@ -55,7 +58,7 @@ async function versionIn(
   { location }: FleetDatabase,
   statements: FleetStatements,
   steps: readonly SchemaStep[],
-): Promise<SchemaFound> {
+): Promise<ExistingSchema> {
   const [row] = await statements.ask(
     `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
   current_setting('server_encoding') AS encoding,
@@ -65,7 +68,7 @@ async function versionIn(
   (SELECT count(*)::integer FROM pg_attribute a WHERE a.attrelid = to_regclass($1 || '.schema_version')
     AND a.attname IN ('part', 'version') AND NOT a.attisdropped) AS columns`,
     FLEET_SCHEMA,
-    OURS,
+    ALL_TABLES,
   );
   const taken = row?.taken as string[];
   const hasSchema = row?.has_schema === true;
@@ -83,23 +86,23 @@ async function versionIn(
   if (taken.length === 0) return { version: 0, hasSchema };
   const versions =
     Number(row?.columns) === 2 ? await statements.ask(`SELECT part, version FROM ${FLEET_SCHEMA}.schema_version`) : [];
-  const of = (part: string): number => Number(versions.find((each) => each.part === part)?.version ?? 0);
-  const version = of('fleet');
+  const versionOf = (part: string): number => Number(versions.find((each) => each.part === part)?.version ?? 0);
+  const version = versionOf('fleet');
   if (version === 0) {
     throw new UserError(
       `the schema ${FLEET_SCHEMA} of ${location} has tables that do not belong to a fleet: ${taken.join(', ')}`,
       { hint: 'Use another database, or drop the schema if nothing needs it. Nothing was changed.' },
     );
   }
-  const oldest = of('fleet, compatible from');
+  const oldest = versionOf('fleet, compatible from');
   if (oldest > steps.length) {
     throw new UserError(
       `the schema ${FLEET_SCHEMA} of ${location} has version ${version}; this voxform supports ${steps.length}`,
       { hint: 'Upgrade voxform.' },
     );
   }
-  // Tables of later steps do not exist yet.
-  const missing = OURS.filter((table) => !taken.includes(table));
+  // The check is skipped before a migration, because the tables of later migrations do not exist yet.
+  const missing = ALL_TABLES.filter((table) => !taken.includes(table));
   if (missing.length > 0 && version >= schemaSteps.length) {
     throw new UserError(`the schema ${FLEET_SCHEMA} of ${location} lacks ${missing.join(', ')}`, {
       hint: 'Restore the schema from a backup of the database.',

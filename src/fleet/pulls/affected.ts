@@ -18,76 +18,79 @@ import type { FoundProject, FoundProjects, Sources } from '../member.ts';
 
 /** A workspace whose manifests, files, variables or settings differ between two commits. */
 export interface AffectedWorkspace {
-  /** Of the project if its workspaces are not known. */
+  /** The address of the workspace, or of the project if its workspaces are unknown. */
   readonly address: string;
   readonly project: FoundProject;
-  /** Undefined if the workspaces of the project are not known. */
+  /** The name of the workspace; undefined if the workspaces of the project are unknown. */
   readonly workspace: string | undefined;
   readonly change: 'changed' | 'new' | 'removed';
-  /** Settings about secrets, state and platform that differ. */
+  /** The changed settings for secrets, state and platform. */
   readonly settings: readonly string[];
-  /** The project on the branch that the request goes to, if it exists there and is valid. */
+  /** The project on the target branch: `invalid` if it is not valid there, undefined if it does not exist there. */
   readonly trusted: TrustedProject | 'invalid' | undefined;
-  /** True if that branch has newer changes to the project. */
+  /** True if the target branch has newer changes to the project. */
   readonly isBehind: boolean;
-  /** Errors and warnings of the newer version, found without secrets. */
+  /** Errors and warnings of the newer version, from a validation without secrets. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Addresses of its resources. */
+  /** The addresses of its resources. */
   readonly resources: readonly string[];
 }
 
-interface Comparing {
+interface ComparisonOptions {
   readonly sources: Sources;
   readonly source: string;
-  /** Policies of the fleet. */
+  /** The policies of the fleet. */
   readonly policies: PolicySource | undefined;
-  /** For the settings of the trusted branch. */
+  /** The environment for the settings of the target branch. */
   readonly env: Environment;
   readonly signal: AbortSignal;
-  /** The maximum number of projects that may differ. Each is checked out. */
-  readonly mostProjects: number;
+  /** The maximum number of projects that may differ, because each of them is checked out. */
+  readonly maxProjects: number;
 }
 
-interface Compared {
-  /** At the merge base. */
+interface ComparedCommits {
+  /** The projects at the merge base. */
   readonly before: FoundProjects;
+  /** The projects at the head of the request. */
   readonly after: FoundProjects;
-  /** At the newest commit of the branch that the request goes to. Its policies hold in addition. */
+  /** The projects at the newest commit of the target branch. Its policies apply in addition to those of the request. */
   readonly base: FoundProjects;
 }
 
 /**
- * Compares the workspaces of a source at two commits. Reads no secrets, and the environment only for the settings of the base.
+ * Compares the workspaces of a source at two commits. Reads no secrets, and uses the environment only for the settings of the target branch.
  * @throws UserError if too many projects differ.
  */
 export async function affectedWorkspaces(
-  comparing: Comparing,
-  { before, after, base }: Compared,
+  options: ComparisonOptions,
+  { before, after, base }: ComparedCommits,
 ): Promise<readonly AffectedWorkspace[]> {
   const [old, current] = [before, after].map(({ projects }) => new Map(projects.map((each) => [each.project, each])));
   const names = [...new Set([...(old?.keys() ?? []), ...(current?.keys() ?? [])])].sort();
   const different = names.filter((name) => old?.get(name)?.version !== current?.get(name)?.version);
-  if (different.length > comparing.mostProjects) {
-    throw new UserError(`the request changes ${different.length} projects, more than ${comparing.mostProjects}`, {
+  if (different.length > options.maxProjects) {
+    throw new UserError(`the request changes ${different.length} projects, more than ${options.maxProjects}`, {
       hint: 'Split it into smaller requests.',
     });
   }
   const affected: AffectedWorkspace[] = [];
   for (const name of different) {
     const [was, is] = [old?.get(name), current?.get(name)];
-    const there = base.projects.find((each) => each.project === name);
-    const trusted = there && (await trustedAt(comparing, there));
-    const loading = { ...comparing, policies: policiesWith(comparing.policies, trusted) };
-    const [one, other] = [was && (await loadedAt(loading, was, before)), is && (await loadedAt(loading, is, after))];
-    const isBehind = there?.version !== was?.version;
-    const found = differences(comparing.source, one, other);
+    const onBase = base.projects.find((each) => each.project === name);
+    const trusted = onBase && (await loadTrusted(options, onBase));
+    const loading = { ...options, policies: policiesWith(options.policies, trusted) };
+    const loadedBefore = was && (await loadAt(loading, was, before));
+    const loadedAfter = is && (await loadAt(loading, is, after));
+    const isBehind = onBase?.version !== was?.version;
+    const found = differences(options.source, loadedBefore, loadedAfter);
     affected.push(...found.map((each) => ({ ...each, trusted, isBehind })));
   }
   return affected;
 }
 
-async function trustedAt(
-  { sources, source, env, signal }: Comparing,
+/** Loads a project of the target branch. */
+async function loadTrusted(
+  { sources, source, env, signal }: ComparisonOptions,
   project: FoundProject,
 ): Promise<TrustedProject | 'invalid'> {
   if (project.problem !== undefined) return 'invalid';
@@ -103,7 +106,7 @@ async function trustedAt(
   }
 }
 
-/** The policies that a request cannot change. */
+/** Returns the policies that a request cannot change: those of the fleet and of the target branch. */
 export function policiesWith(
   fleet: PolicySource | undefined,
   trusted: TrustedProject | 'invalid' | undefined,
@@ -113,20 +116,20 @@ export function policiesWith(
   return { files: [], fleet, base: { of: 'file', file: `${file} of the base`, path: path.join(root, file), policies } };
 }
 
-interface Loading extends Omit<Comparing, 'policies'> {
+interface LoadOptions extends Omit<ComparisonOptions, 'policies'> {
   readonly policies: ExternalPolicies;
 }
 
 interface LoadedProject {
   readonly project: FoundProject;
   readonly document: Json;
-  /** Why its workspaces are not known; empty if they are. */
+  /** The reasons why its workspaces are unknown; empty if they are known. */
   readonly problems: readonly Diagnostic[];
   readonly workspaces: ReadonlyMap<string, LoadedWorkspace>;
 }
 
 interface LoadedWorkspace {
-  /** Equal for equal loads. */
+  /** A key that is equal for equal manifests and settings. */
   readonly key: string;
   /** The contents of `ca_file`. */
   readonly ca: string | undefined;
@@ -174,8 +177,9 @@ function settingsBetween([before, was]: LoadedSide, [after, is]: LoadedSide, wor
   return was?.ca === is?.ca || changed.includes('ca_file') ? changed : [...changed, 'ca_file'];
 }
 
-async function loadedAt(
-  { sources, source, policies, signal }: Loading,
+/** Validates a project without secrets, and returns its workspaces. */
+async function loadAt(
+  { sources, source, policies, signal }: LoadOptions,
   project: FoundProject,
   contents: FoundProjects,
 ): Promise<LoadedProject> {
@@ -214,11 +218,11 @@ async function loadedAt(
   }
 }
 
-function linesOf(diagnostics: readonly Diagnostic[]): string[] {
+function errorMessages(diagnostics: readonly Diagnostic[]): string[] {
   return diagnostics.flatMap(({ severity, message }) => (severity === 'error' ? [message] : []));
 }
 
-/** The project file without the other workspaces. */
+/** Returns the project file with only one of its workspaces. */
 function settingsOf(document: Json, workspace: string): Json {
   if (!isObject(document) || !isObject(document.workspaces)) return document;
   const own = (document.workspaces as Readonly<Record<string, Json>>)[workspace] ?? null;
@@ -231,5 +235,5 @@ function keyOf(settings: Json, resources: readonly Resource[], diagnostics: read
     id: id ?? null,
     spec: toForms(spec),
   }));
-  return canonicalJson([settings, loaded as unknown as Json, linesOf(diagnostics)]);
+  return canonicalJson([settings, loaded as unknown as Json, errorMessages(diagnostics)]);
 }

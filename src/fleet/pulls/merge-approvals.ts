@@ -4,27 +4,27 @@ import { plural } from '../../output/plural.ts';
 import type { FleetDatabase } from '../database/fleet-database.ts';
 import { ruleOf } from '../fleet-file.ts';
 import { decidePlan, lockCurrentPlan } from '../rows/decision-rows.ts';
-import { type ClaimedPull, enterOutcome, type FinishedPull, type MergedPlan, mergedPlans } from '../rows/pull-rows.ts';
+import { type ClaimedPull, type FinishedPull, type MergedPlan, mergedPlans, storeOutcome } from '../rows/pull-rows.ts';
 import { lockRows } from '../rows/run-rows.ts';
 import type { WorkerOptions } from '../worker.ts';
 import type { PullHost } from './pull-hosts.ts';
 
-/** Milliseconds between two comparisons with the plans after a merge: soon after it, then by the interval of the source. */
-const SOON = 1000;
-const SOON_FOR = 120_000;
-/** Milliseconds after which reviews that were too few are read again. */
-const REVIEWS_AGAIN = 30_000;
-/** The number of later looks at a merged request in the time since its merge, so that one that waits for days costs few requests. */
+/** Milliseconds between two checks of a merged request, and milliseconds after the merge during which this interval is used. */
+const FIRST_INTERVAL_MS = 1000;
+const FIRST_PHASE_MS = 120_000;
+/** Milliseconds for which reviews are cached. */
+const REVIEWS_MAX_AGE_MS = 30_000;
+/** After the first phase, the interval is at least the age of the merge divided by this, so that a merge that waits for days costs little. */
 const CHECKS_PER_AGE = 20;
-/** The number of characters of a problem. */
-const LONGEST = 1000;
+/** The maximum number of characters of a problem. */
+const MAX_PROBLEM_LENGTH = 1000;
 
 interface ApprovalOptions extends Pick<WorkerOptions, 'rules'> {
   readonly database: FleetDatabase;
   readonly log: WatchLog;
 }
 
-/** Approves plans after the merge of the request in which they were reviewed. */
+/** Approves plans after the merge of the pull request in which they were reviewed. */
 export class MergeApprovals {
   readonly #options: ApprovalOptions;
   readonly #reviews = new Map<string, { readonly at: number; readonly reviews: Reviews }>();
@@ -33,7 +33,7 @@ export class MergeApprovals {
     this.#options = options;
   }
 
-  /** Approves the waiting plans that are exactly those of a merged request and that were reviewed. */
+  /** Approves the pending plans that equal the reviewed plans of a merged request. */
   async decide(pull: ClaimedPull, host: PullHost): Promise<FinishedPull> {
     const { database, rules } = this.#options;
     const plans = (await mergedPlans(database, pull)).filter(
@@ -42,25 +42,25 @@ export class MergeApprovals {
     if (pull.plannedHead !== pull.head) {
       const problem =
         'The plan of its last commit was not reported before the merge, so a person approves the plan after the merge.';
-      for (const { address } of plans) await enterOutcome(database, pull, { address, outcome: problem });
-      return { isPlanned: false, problem, again: undefined };
+      for (const { address } of plans) await storeOutcome(database, pull, { address, outcome: problem });
+      return { isPlanned: false, problem, retryAfter: undefined };
     }
     const undecided = plans.filter(({ isApproved }) => !isApproved);
     for (const plan of undecided) await this.#decidePlan(pull, host, plan);
     const age = Date.now() - pull.since.getTime();
-    const later = Math.max(host.interval, REVIEWS_AGAIN, age / CHECKS_PER_AGE);
-    const again = undecided.length === 0 ? undefined : age < SOON_FOR ? SOON : later;
-    if (again === undefined) this.#reviews.delete(keyOf(pull));
-    return { isPlanned: false, problem: undefined, again };
+    const later = Math.max(host.interval, REVIEWS_MAX_AGE_MS, age / CHECKS_PER_AGE);
+    const retryAfter = undecided.length === 0 ? undefined : age < FIRST_PHASE_MS ? FIRST_INTERVAL_MS : later;
+    if (retryAfter === undefined) this.#reviews.delete(keyOf(pull));
+    return { isPlanned: false, problem: undefined, retryAfter };
   }
 
   async #decidePlan(pull: ClaimedPull, host: PullHost, merged: MergedPlan): Promise<void> {
     const { address, digest, current } = merged;
     const { database, rules, log } = this.#options;
     const outcome = (text: string, isApproved = false) =>
-      enterOutcome(database, pull, { address, outcome: text, isApproved });
+      storeOutcome(database, pull, { address, outcome: text, isApproved });
     if (current === undefined) {
-      const text = withoutPlan(merged);
+      const text = missingPlanReason(merged);
       return text === undefined ? undefined : outcome(text);
     }
     if (digest === undefined) return outcome('The request changed settings that only a person can approve.');
@@ -69,22 +69,22 @@ export class MergeApprovals {
     if (state === 'rejected') return outcome(`Plan ${id} was rejected by ${decidedBy}.`);
     if (state !== 'waiting') return outcome(`Plan ${id} was approved by ${decidedBy}.`, true);
     const { approvals, objections } = await this.#reviewsOf(pull, host);
-    const needed = ruleOf(rules, address).reviews ?? 1;
+    const required = ruleOf(rules, address).reviews ?? 1;
     if (objections.length > 0) return outcome(`Changes were requested by ${objections.join(', ')}.`);
-    if (approvals.length < needed)
+    if (approvals.length < required)
       return outcome(
-        `The merged commit has ${approvals.length} of ${plural(needed, 'required review')}${approvals.length === 0 ? '' : `, by ${approvals.join(', ')}`}.`,
+        `The merged commit has ${approvals.length} of ${plural(required, 'required review')}${approvals.length === 0 ? '' : `, by ${approvals.join(', ')}`}.`,
       );
     const reviewers = approvals.length === 0 ? '' : `, reviewed by ${approvals.join(', ')}`;
     const by = `${pull.source} pull request ${pull.number}${reviewers}`;
     const isApproved = await database.atomically(async (statements) => {
       await lockRows(statements, [address]);
       const open = await lockCurrentPlan(statements, address);
-      // A person may have rejected it meanwhile, or a run may have replaced it.
+      // The plan may have been rejected or replaced in the meantime.
       if (open?.id !== id || open.state !== 'waiting') return false;
       await decidePlan(statements, { address, id, by }, 'approved');
       const text = `Plan ${id} was approved by the merge${reviewers}.`;
-      await enterOutcome(statements, pull, { address, outcome: text, isApproved: true });
+      await storeOutcome(statements, pull, { address, outcome: text, isApproved: true });
       return true;
     });
     if (isApproved)
@@ -93,20 +93,20 @@ export class MergeApprovals {
 
   async #reviewsOf(pull: ClaimedPull, { pulls }: PullHost): Promise<Reviews> {
     const known = this.#reviews.get(keyOf(pull));
-    if (known !== undefined && Date.now() - known.at < REVIEWS_AGAIN) return known.reviews;
+    if (known !== undefined && Date.now() - known.at < REVIEWS_MAX_AGE_MS) return known.reviews;
     const reviews = await pulls.reviews(pull);
     this.#reviews.set(keyOf(pull), { at: Date.now(), reviews });
     return reviews;
   }
 }
 
-/** Why no plan waits after a merge; undefined while a run may still leave one. */
-function withoutPlan({ run, isDecided }: MergedPlan): string | undefined {
+/** Returns why there is no pending plan after a merge; undefined while a run may still create one. */
+function missingPlanReason({ run, isDecided }: MergedPlan): string | undefined {
   if (run === undefined || run.result === 'busy' || run.result === 'interrupted') return undefined;
   const { result, problem } = run;
   if (result === 'ok') return isDecided ? undefined : 'The merge left nothing to change.';
-  const what = result === 'refused' ? 'was refused' : result === 'invalid' ? 'found invalid manifests' : 'failed';
-  return `The run after the merge ${what}${problem === undefined ? '.' : `: ${problem.slice(0, LONGEST)}`}`;
+  const predicate = result === 'refused' ? 'was refused' : result === 'invalid' ? 'found invalid manifests' : 'failed';
+  return `The run after the merge ${predicate}${problem === undefined ? '.' : `: ${problem.slice(0, MAX_PROBLEM_LENGTH)}`}`;
 }
 
 function keyOf({ source, number, head }: ClaimedPull): string {

@@ -17,42 +17,42 @@ import type { MemberRuns } from '../run-member.ts';
 import { documentOf, withoutValues } from '../run-outcome.ts';
 import { type AffectedWorkspace, policiesWith } from './affected.ts';
 
-interface PlanningAtHead extends Pick<MemberRuns, 'sources' | 'context' | 'shared' | 'rules'> {
+interface PlanAtHeadOptions extends Pick<MemberRuns, 'sources' | 'context' | 'shared' | 'rules'> {
   readonly source: string;
-  /** The branch that the request goes to. */
+  /** The target branch of the request. */
   readonly base: string;
   readonly signals: RunSignals;
 }
 
-/** A plan that is only shown: everything but its result is in `PullPlan`. */
-type Planned = Omit<PullPlan, 'address'>;
+/** The plan of a workspace, or the reason why there is none. */
+type PlanResult = Omit<PullPlan, 'address'>;
 
-/** The number of new resources that a note lists. */
-const MOST_LISTED = 20;
+/** The maximum number of resources that a note lists. */
+const MAX_LISTED = 20;
 
-/** Why a valid workspace is not planned before the merge, if so. */
-export function unplannedBecause(
+/** Returns the result of a valid workspace that is not planned before the merge; undefined if it is planned. */
+export function unplannedResult(
   { trusted, workspace = '', resources }: AffectedWorkspace,
   branch: string,
-): Pick<Planned, 'result' | 'notes'> | undefined {
+): Pick<PlanResult, 'result' | 'notes'> | undefined {
   if (trusted === 'invalid') {
     const note = `The project on ${branch} is not valid, so its settings cannot be used. It is planned after the merge.`;
     return { result: 'validated', notes: [note] };
   }
   if (trusted !== undefined && Object.hasOwn(trusted.project.workspaces, workspace)) return undefined;
   const note = `${branch} does not have this workspace, so its settings are not trusted. It is planned after the merge.`;
-  const more = resources.length > MOST_LISTED ? `, and ${resources.length - MOST_LISTED} more` : '';
-  const listed = `${plural(resources.length, 'resource')}: ${resources.slice(0, MOST_LISTED).join(', ')}${more}.`;
+  const more = resources.length > MAX_LISTED ? `, and ${resources.length - MAX_LISTED} more` : '';
+  const listed = `${plural(resources.length, 'resource')}: ${resources.slice(0, MAX_LISTED).join(', ')}${more}.`;
   return { result: 'new', notes: [note, listed] };
 }
 
 /**
- * Plans a workspace at the newest commit of a request, with the settings about secrets, state and platform of the base branch, and with
- * its policies in addition. Takes no lock and writes nothing.
+ * Plans a workspace at the newest commit of a request. The settings for secrets, state and platform are those of the target branch, and its
+ * policies apply too. Takes no lock and writes nothing.
  * @throws UserError, PlatformError if the plan cannot be made now.
  */
-export async function planAtHead(planning: PlanningAtHead, affected: AffectedWorkspace): Promise<Planned> {
-  const { sources, source, base, signals, context, shared, rules } = planning;
+export async function planAtHead(options: PlanAtHeadOptions, affected: AffectedWorkspace): Promise<PlanResult> {
+  const { sources, source, base, signals, context, shared, rules } = options;
   const { address, project, workspace = '', settings, trusted, isBehind } = affected;
   if (trusted === undefined || trusted === 'invalid') throw new Error(`${address} has no trusted settings`);
   const local = sources.local(source, project.project);
@@ -112,7 +112,7 @@ function behindNote(branch: string): string {
   return `${branch} has newer changes to this project, which this plan does not contain. Update the branch of the request.`;
 }
 
-/** Values of the platform may repeat a secret. */
+/** Redacts all strings of a plan, because values of the platform may repeat a secret. */
 function withoutSecrets(value: Json, { redact }: Redactor): Json {
   const redacted = (part: Json): Json =>
     typeof part === 'string' ? redact(part) : mapParts<Json, Json>(part, redacted);

@@ -7,15 +7,15 @@ import type { FleetFile } from '../fleet-file.ts';
 import { hostAccess } from '../sources/host-access.ts';
 import { addressText } from '../sources/open-sources.ts';
 
-/** The pull requests of a source and its settings. */
+/** The code host of a source whose pull requests are planned. */
 export interface PullHost {
   readonly name: HostName;
   readonly pulls: PullRequests;
-  /** True if requests from forks are planned with the secrets of the workspace. */
+  /** True if requests from forks are planned too, with the secrets of the workspace. */
   readonly forks: boolean;
   /** The branch whose requests are planned. */
   readonly base: string;
-  /** Milliseconds between two comparisons of a merged request. */
+  /** Milliseconds between two checks of a merged request. */
   readonly interval: number;
 }
 
@@ -27,12 +27,12 @@ interface PullHostsOptions {
   readonly signal: AbortSignal;
 }
 
-/** The hosts of the sources whose pull requests are planned, by source. */
 interface PullHosts extends AsyncDisposable {
+  /** The code host of each source whose pull requests are planned, by source name. */
   readonly hosts: ReadonlyMap<string, PullHost>;
 }
 
-/** @throws UserError for credentials that are not set, or a repository whose host is unknown. Sends nothing yet. */
+/** Creates clients for the code hosts. Sends no request. @throws UserError if credentials are not set or the host of a repository is unknown. */
 export function openPullHosts({ fleet, env, redactor, log, signal }: PullHostsOptions): PullHosts {
   const clients: HostClient[] = [];
   const hosts = new Map<string, PullHost>();

@@ -6,42 +6,44 @@ import { severalMarkdown } from '../../output/formats/markdown-format.ts';
 import { planReport } from '../../output/report.ts';
 import type { PullPlan, PullResult, PullRow } from '../rows/pull-rows.ts';
 
-/** Results with which a request must not be merged as it is. */
+/** The results for which the commit status is a failure. */
 const FAILURES: readonly PullResult[] = ['denied', 'invalid', 'failed'];
 
-const WORDS: Readonly<Partial<Record<PullResult, string>>> = {
+/** Remarks for workspaces without a plan. */
+const REMARKS: Readonly<Partial<Record<PullResult, string>>> = {
   new: 'New',
   removed: 'Removed: its records stay, but the fleet no longer manages them',
   validated: 'Validated, not planned',
 };
 
-/** The hidden line by which the comment of a source is found again. */
+/** Returns the hidden line that identifies the comment of a source. */
 export function markerOf(source: string): string {
   return `<!-- voxform fleet ${encodeURIComponent(source)} -->`;
 }
 
-interface Reporting {
+interface PullReport {
   readonly pull: Pick<PullRow, 'source' | 'number' | 'head'>;
   readonly plans: readonly PullPlan[];
-  /** Public address of the page. */
+  /** The public address of the page. */
   readonly address: string | undefined;
 }
 
-/** `2 changes, 1 denied`: the number of workspaces by result; empty for none. */
+/** Returns the number of workspaces by result, such as `2 changes, 1 denied`; empty without workspaces. */
 export function pullCounts(workspaces: readonly Pick<PullPlan, 'result'>[]): string {
   const counts = Map.groupBy(workspaces, ({ result }) => result);
   return [...counts].map(([result, { length }]) => `${length} ${result}`).join(', ');
 }
 
-/** The address of a request on the page. */
-function pageOf({ pull: { source, number }, address }: Reporting): string | undefined {
+/** Returns the address of a pull request on the page. */
+function pageOf({ pull: { source, number }, address }: PullReport): string | undefined {
   return address === undefined ? undefined : `${address}/pulls/${encodeURIComponent(source)}/${number}`;
 }
 
-export function commentOf(reporting: Reporting, host: HostName): string {
-  const { pull, plans } = reporting;
+/** Returns the text of the comment on a pull request. */
+export function commentOf(report: PullReport, host: HostName): string {
+  const { pull, plans } = report;
   const text = plans.length === 0 ? '## voxform plan\n\nNo workspace is affected.\n' : plansMarkdown(plans);
-  const page = pageOf(reporting);
+  const page = pageOf(report);
   const link = page === undefined ? '' : ` [Details](<${page}>)`;
   return commentText({
     marker: markerOf(pull.source),
@@ -67,8 +69,8 @@ function plansMarkdown(plans: readonly PullPlan[]): string {
   });
   const results = new Map(plans.map(({ address, result }) => [address, result]));
   const remarks = plans.flatMap(({ address, result, notes }) => {
-    const words = WORDS[result];
-    return words === undefined ? [] : [{ workspace: address, text: [`${words}.`, ...notes].join(' ') }];
+    const remark = REMARKS[result];
+    return remark === undefined ? [] : [{ workspace: address, text: [`${remark}.`, ...notes].join(' ') }];
   });
   return severalMarkdown(
     { what: 'plan', reports, failures, remarks },
@@ -80,20 +82,21 @@ function plansMarkdown(plans: readonly PullPlan[]): string {
   );
 }
 
-export function statusOf(reporting: Reporting): CommitStatus {
-  const { plans } = reporting;
-  const isBad = ({ result }: PullPlan) => FAILURES.includes(result);
-  const sorted = plans.toSorted((a, b) => Number(isBad(b)) - Number(isBad(a)));
-  const url = pageOf(reporting);
+/** Returns the status of a commit whose workspaces were planned. */
+export function statusOf(report: PullReport): CommitStatus {
+  const { plans } = report;
+  const isFailure = ({ result }: PullPlan) => FAILURES.includes(result);
+  const sorted = plans.toSorted((a, b) => Number(isFailure(b)) - Number(isFailure(a)));
+  const url = pageOf(report);
   if (plans.length === 0) return { state: 'success', description: 'No workspace is affected', url };
-  return { state: plans.some(isBad) ? 'failure' : 'success', description: pullCounts(sorted), url };
+  return { state: plans.some(isFailure) ? 'failure' : 'success', description: pullCounts(sorted), url };
 }
 
-/** For a commit that cannot be compared with its base. */
-export function failedStatus(reporting: Omit<Reporting, 'plans'>): CommitStatus {
-  return { state: 'failure', description: 'The plan of this commit failed', url: pageOf({ ...reporting, plans: [] }) };
+/** Returns the status of a commit that cannot be planned. */
+export function failedStatus(report: Omit<PullReport, 'plans'>): CommitStatus {
+  return { state: 'failure', description: 'The plan of this commit failed', url: pageOf({ ...report, plans: [] }) };
 }
 
-export function pendingStatus(reporting: Omit<Reporting, 'plans'>): CommitStatus {
-  return { state: 'pending', description: 'Planning', url: pageOf({ ...reporting, plans: [] }) };
+export function pendingStatus(report: Omit<PullReport, 'plans'>): CommitStatus {
+  return { state: 'pending', description: 'Planning', url: pageOf({ ...report, plans: [] }) };
 }

@@ -13,12 +13,8 @@ import type { FleetDatabase } from '../database/fleet-database.ts';
 import {
   type ClaimedPull,
   claimPulls,
-  commitOf,
-  enterOpenPulls,
-  enterPullPlan,
-  enterPulls,
-  enterPullsProblem,
   type FinishedPull,
+  fetchedCommit,
   finishPull,
   type PullPlan,
   plannedAddresses,
@@ -26,12 +22,16 @@ import {
   releasePulls,
   removePulls,
   renewPulls,
+  storeOpenPulls,
+  storePullPlan,
+  storePulls,
+  storePullsProblem,
 } from '../rows/pull-rows.ts';
-import { BUSY_PAUSE } from '../run-outcome.ts';
+import { BUSY_RETRY_MS } from '../run-outcome.ts';
 import type { WorkerOptions } from '../worker.ts';
 import { type AffectedWorkspace, affectedWorkspaces } from './affected.ts';
 import { MergeApprovals } from './merge-approvals.ts';
-import { planAtHead, unplannedBecause } from './plan-at-head.ts';
+import { planAtHead, unplannedResult } from './plan-at-head.ts';
 import type { PullHost } from './pull-hosts.ts';
 import { commentOf, failedStatus, markerOf, pendingStatus, pullCounts, statusOf } from './pull-report.ts';
 
@@ -40,63 +40,63 @@ interface PullsOptions
   readonly database: FleetDatabase;
   readonly hosts: ReadonlyMap<string, PullHost>;
   readonly log: WatchLog;
-  /** Public address of the page. */
+  /** The public address of the page. */
   readonly address: string | undefined;
-  /** @returns a function that frees a slot; undefined if none is free. */
+  /** Takes a slot. Returns a function that frees it; undefined if no slot is free. */
   takeSlot(): Promise<(() => void) | undefined>;
   random(): number;
 }
 
-interface PlanningPull {
+interface PullWork {
   readonly pull: ClaimedPull;
   readonly host: PullHost;
   readonly signal: AbortSignal;
 }
 
-interface Commenting {
+interface CommentUpdate {
   readonly host: PullHost;
   readonly signal: AbortSignal;
   readonly body: string;
-  /** False if a request without a comment needs none. */
+  /** False to create no comment if there is none yet. */
   readonly isNeeded: boolean;
 }
 
 type PlanWithoutAddress = Omit<PullPlan, 'address'>;
 
-interface Working {
+interface RunningWork {
   readonly pull: ClaimedPull;
   readonly stop: AbortController;
   ended: Promise<void>;
 }
 
-/** The number of requests that one process works on at once. Their plans wait for slots. */
-const MOST_AT_ONCE = 4;
-/** Milliseconds between two looks for a free slot. */
-const SLOT_PAUSE = 250;
-/** Milliseconds until the next attempt after a limit of the host. */
-const SHORTEST = 1000;
+/** The maximum number of requests that one process works on, and of their workspaces that it plans, at the same time. */
+const CONCURRENCY = 4;
+/** Milliseconds between two checks for a free slot. */
+const SLOT_POLL_INTERVAL_MS = 250;
+/** Minimum milliseconds until the next attempt after the code host limited requests. */
+const MIN_LIMIT_PAUSE_MS = 1000;
 
-/** The number of problems that are listed. */
-const MOST_LISTED = 20;
-/** The number of changed projects in one request. Checkouts of a fork must not fill the disk. */
-const MOST_PROJECTS = { own: 5000, fork: 20 };
-/** The number of attempts at a commit whose workspaces cannot be planned. */
-const MOST_RETRIES = 12;
+/** The maximum number of errors in the report of a workspace. */
+const MAX_LISTED = 20;
+/** The maximum number of changed projects in one request. Low for forks, because their checkouts must not fill the disk. */
+const MAX_PROJECTS = { own: 5000, fork: 20 };
+/** The maximum number of retries for a commit whose workspaces cannot be planned. */
+const MAX_RETRIES = 12;
+/** The maximum number of characters of a problem. */
+const MAX_PROBLEM_LENGTH = 1000;
 
-/** The number of characters of a problem. */
-const LONGEST = 1000;
-
-/** Ends work on a request that has a newer commit, that was closed, or that another process has taken. */
+/** The abort reason of work on a request that has a newer commit, was closed, or was claimed by another process. */
 class Outdated extends Error {}
 
 /** Plans the pull requests of sources, and approves plans after a merge. Every process works on some of them. */
 export class Pulls {
   readonly #options: PullsOptions;
-  readonly #working = new Map<string, Working>();
+  /** Work in progress, by holder. */
+  readonly #working = new Map<string, RunningWork>();
   readonly #reported = new RepeatFilter();
   readonly #approvals: MergeApprovals;
-  /** Sources with a look in progress, and whether another one must follow. */
-  readonly #looking = new Map<string, boolean>();
+  /** Sources whose requests are being read, and whether they must be read once more after that. */
+  readonly #refreshing = new Map<string, boolean>();
   #isStopped = false;
 
   constructor(options: PullsOptions) {
@@ -104,32 +104,32 @@ export class Pulls {
     this.#approvals = new MergeApprovals(options);
   }
 
-  /** Reads the open requests of a source. Rejects if the database fails. */
-  async look(source: string, signal: AbortSignal): Promise<void> {
+  /** Reads and stores the open requests of a source. Rejects if the database fails. */
+  async refresh(source: string, signal: AbortSignal): Promise<void> {
     const host = this.#options.hosts.get(source);
     if (host === undefined) return;
-    if (this.#looking.has(source)) {
-      this.#looking.set(source, true);
+    if (this.#refreshing.has(source)) {
+      this.#refreshing.set(source, true);
       return;
     }
     try {
       do {
-        this.#looking.set(source, false);
-        await this.#look(source, host);
-      } while (this.#looking.get(source) === true && !signal.aborted);
+        this.#refreshing.set(source, false);
+        await this.#refreshOnce(source, host);
+      } while (this.#refreshing.get(source) === true && !signal.aborted);
     } finally {
-      this.#looking.delete(source);
+      this.#refreshing.delete(source);
     }
   }
 
-  async #look(source: string, { pulls, base }: PullHost): Promise<void> {
+  async #refreshOnce(source: string, { pulls, base }: PullHost): Promise<void> {
     const { database, log } = this.#options;
     const key = `pull requests of ${source}`;
     try {
       const open = await pulls.openFor(base);
-      const gone = await enterOpenPulls(database, source, open);
-      const ended = await Promise.all(gone.map((number) => endedRequest(pulls, number, base)));
-      await enterPulls(
+      const noLongerOpen = await storeOpenPulls(database, source, open);
+      const ended = await Promise.all(noLongerOpen.map((number) => endedRequest(pulls, number, base)));
+      await storePulls(
         database,
         source,
         ended.filter((each) => each !== undefined),
@@ -137,29 +137,29 @@ export class Pulls {
       await removePulls(
         database,
         source,
-        gone.filter((_, index) => ended[index] === undefined),
+        noLongerOpen.filter((_, index) => ended[index] === undefined),
       );
       if (this.#reported.changes(key, []).ended > 0)
         log.entry('info', `the ${key} can be read again`, { event: 'pulls' });
     } catch (error) {
       if (!(error instanceof HostProblem)) throw error;
       const problem = messageOf(error);
-      await enterPullsProblem(database, source, problem);
+      await storePullsProblem(database, source, problem);
       if (this.#reported.changes(key, [problem]).added.length > 0)
         log.entry('warning', `cannot read the ${key}: ${problem}`, { event: 'pulls-failed' });
     }
   }
 
-  /** Begins work on requests. Rejects if the database fails. */
+  /** Claims requests and starts work on them. Rejects if the database fails. */
   async take(): Promise<void> {
     const { database, hosts, ready } = this.#options;
     const sources = [...hosts.keys()].filter((name) => ready.has(name));
-    const limit = MOST_AT_ONCE - this.#working.size;
+    const limit = CONCURRENCY - this.#working.size;
     if (this.#isStopped || sources.length === 0 || limit <= 0) return;
     for (const pull of await claimPulls(database, { sources, limit })) this.#begin(pull);
   }
 
-  /** Renews the claims, and ends work on requests that have changed. */
+  /** Renews the claims, and stops work on requests that have changed. */
   async beat(): Promise<void> {
     const working = [...this.#working.values()];
     const ours = await renewPulls(
@@ -169,12 +169,12 @@ export class Pulls {
     for (const { pull, stop } of working) if (!ours.has(pull.holder)) stop.abort(new Outdated());
   }
 
-  /** Ends all work, which another process may continue. */
+  /** Stops all work. Another process may continue it. */
   abort(reason: string): void {
     for (const { stop } of this.#working.values()) stop.abort(reason);
   }
 
-  /** Ends all work, returns it and takes no more. */
+  /** Stops all work, ends its claims and starts no more. */
   async stop(reason: string): Promise<void> {
     this.#isStopped = true;
     this.abort(reason);
@@ -182,7 +182,7 @@ export class Pulls {
   }
 
   #begin(pull: ClaimedPull): void {
-    const work: Working = { pull, stop: new AbortController(), ended: Promise.resolve() };
+    const work: RunningWork = { pull, stop: new AbortController(), ended: Promise.resolve() };
     this.#working.set(pull.holder, work);
     work.ended = this.#work(pull, work.stop.signal).finally(() => this.#working.delete(pull.holder));
     if (this.#isStopped) work.stop.abort('stopping');
@@ -212,45 +212,49 @@ export class Pulls {
       return;
     }
     const problem = messageOf(error);
-    const limited = error instanceof HostProblem && error.failure.why === 'limited' ? error.failure.until : undefined;
-    const again = limited === undefined ? this.#pauseAfter(pull) : Math.max(SHORTEST, limited.getTime() - Date.now());
-    // A host limits the number of statuses of a commit.
-    if (pull.state === 'open' && !(error instanceof HostProblem) && pull.failures < MOST_RETRIES) {
+    const limitedUntil =
+      error instanceof HostProblem && error.failure.why === 'limited' ? error.failure.until : undefined;
+    const retryAfter =
+      limitedUntil === undefined
+        ? this.#pauseAfter(pull)
+        : Math.max(MIN_LIMIT_PAUSE_MS, limitedUntil.getTime() - Date.now());
+    // No status after many failures, because code hosts limit the number of statuses of a commit.
+    if (pull.state === 'open' && !(error instanceof HostProblem) && pull.failures < MAX_RETRIES) {
       const status = hosts.get(pull.source)?.pulls.setStatus(pull, failedStatus({ pull, address }));
       await status?.catch(() => undefined);
     }
-    await finishPull(database, pull, { isPlanned: false, problem, again });
+    await finishPull(database, pull, { isPlanned: false, problem, retryAfter });
     const message = `cannot plan pull request ${pull.number} of ${pull.source}: ${problem}`;
     log.entry(error instanceof UserError ? 'warning' : 'error', message, { event: 'pulls-failed' });
   }
 
-  /** Plans the affected workspaces and reports them. Plans of an earlier attempt at the same commit are used again. */
+  /** Plans the affected workspaces and reports the plans. Reuses the plans of earlier attempts at the same commit. */
   async #plan(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<FinishedPull> {
     const { database, address, log } = this.#options;
-    const known = await plannedAddresses(database, pull);
+    const planned = await plannedAddresses(database, pull);
     if (pull.plannedHead !== pull.head) await host.pulls.setStatus(pull, pendingStatus({ pull, address }));
     const affected = await this.#affectedBy(pull, host, signal);
-    const left = affected.filter((each) => !known.has(each.address));
+    const remaining = affected.filter((each) => !planned.has(each.address));
     let failed = 0;
-    await eachConcurrently(left, MOST_AT_ONCE, async (each) => {
+    await eachConcurrently(remaining, CONCURRENCY, async (each) => {
       const plan = await this.#planOf(each, { pull, host, signal });
       signal.throwIfAborted();
       if (plan.result === 'failed') failed++;
-      await enterPullPlan(database, pull, { ...plan, problem: bounded(plan.problem), address: each.address });
+      await storePullPlan(database, pull, { ...plan, problem: truncated(plan.problem), address: each.address });
     });
     const plans = await this.#publish(pull, host, signal);
-    const said = plans.length === 0 ? 'no workspace is affected' : pullCounts(plans);
-    const planned = `planned pull request ${pull.number} of ${pull.source} at ${pull.head.slice(0, 10)}: ${said}`;
-    log.entry('info', planned, { event: 'pull-planned', source: pull.source });
-    const mayRetry = failed > 0 && pull.failures < MOST_RETRIES;
+    const counts = plans.length === 0 ? 'no workspace is affected' : pullCounts(plans);
+    const message = `planned pull request ${pull.number} of ${pull.source} at ${pull.head.slice(0, 10)}: ${counts}`;
+    log.entry('info', message, { event: 'pull-planned', source: pull.source });
+    const mayRetry = failed > 0 && pull.failures < MAX_RETRIES;
     return {
       isPlanned: true,
       problem: failed === 0 ? undefined : `${plural(failed, 'workspace')} failed`,
-      again: mayRetry ? this.#pauseAfter(pull) : undefined,
+      retryAfter: mayRetry ? this.#pauseAfter(pull) : undefined,
     };
   }
 
-  /** The workspaces that a request changes. Takes a slot, because whoever opens a request decides about its size. */
+  /** Returns the workspaces that a request changes. Uses a slot, because a request may change any number of projects. */
   async #affectedBy(
     pull: ClaimedPull,
     { pulls }: PullHost,
@@ -264,58 +268,58 @@ export class Pulls {
     await using _before = closing(before);
     const after = await sources.at(pull.source, pull.head, signal);
     await using _after = closing(after);
-    const base = await sources.at(pull.source, await commitOf(database, pull.source), signal);
+    const base = await sources.at(pull.source, await fetchedCommit(database, pull.source), signal);
     await using _base = closing(base);
     const { env, policies } = context;
-    const mostProjects = pull.isFork ? MOST_PROJECTS.fork : MOST_PROJECTS.own;
-    const comparing = { sources, source: pull.source, policies: policies?.fleet, env, signal, mostProjects };
-    return await affectedWorkspaces(comparing, { before, after, base });
+    const maxProjects = pull.isFork ? MAX_PROJECTS.fork : MAX_PROJECTS.own;
+    const options = { sources, source: pull.source, policies: policies?.fleet, env, signal, maxProjects };
+    return await affectedWorkspaces(options, { before, after, base });
   }
 
-  async #planOf(affected: AffectedWorkspace, { pull, host, signal }: PlanningPull): Promise<PlanWithoutAddress> {
+  async #planOf(affected: AffectedWorkspace, { pull, host, signal }: PullWork): Promise<PlanWithoutAddress> {
     const { change, diagnostics, workspace } = affected;
     const none = { digest: undefined, plan: undefined, notes: [] };
     if (change === 'removed') return { ...none, result: 'removed' };
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
     const places = errors.map((each) => `${placeOf(each)}  ${each.message}`);
-    // A plan shows what policies deny.
+    // Violations of policies do not prevent a plan, which contains them.
     const isValid = errors.every(({ code }) => code === 'policy');
     if (workspace === undefined || !isValid)
       return { ...none, result: 'invalid', problem: { message: 'the manifests are not valid', places } };
     const unplanned =
       pull.isFork && !host.forks
         ? { result: 'validated' as const, notes: ['The request comes from a fork, so it is planned after the merge.'] }
-        : unplannedBecause(affected, pull.base);
+        : unplannedResult(affected, pull.base);
     if (unplanned === undefined) return this.#planWhenUnlocked(affected, { pull, host, signal });
     if (errors.length === 0) return { ...none, ...unplanned };
     return { ...none, ...unplanned, result: 'denied', problem: { message: 'policies deny the manifests', places } };
   }
 
-  /** Plans it once no other run holds the lock of its state. */
-  async #planWhenUnlocked(affected: AffectedWorkspace, planning: PlanningPull): Promise<PlanWithoutAddress> {
+  /** Plans a workspace. While another run holds the lock of its state, retries until the timeout. */
+  async #planWhenUnlocked(affected: AffectedWorkspace, planning: PullWork): Promise<PlanWithoutAddress> {
     const until = Date.now() + this.#options.timeout;
     for (;;) {
       const plan = await this.#planInSlot(affected, planning);
       if (!(plan instanceof StateLocked)) return plan;
       if (Date.now() > until) return failedPlan(messageOf(plan));
-      await delay(BUSY_PAUSE, undefined, { signal: planning.signal });
+      await delay(BUSY_RETRY_MS, undefined, { signal: planning.signal });
     }
   }
 
   async #planInSlot(
     affected: AffectedWorkspace,
-    { pull, signal }: PlanningPull,
+    { pull, signal }: PullWork,
   ): Promise<PlanWithoutAddress | StateLocked> {
     const free = await this.#slot(signal);
     const { timeout } = this.#options;
-    const late = AbortSignal.timeout(timeout);
-    const stop = AbortSignal.any([signal, late]);
+    const timeoutSignal = AbortSignal.timeout(timeout);
+    const stop = AbortSignal.any([signal, timeoutSignal]);
     try {
       const planning = { ...this.#options, source: pull.source, base: pull.base, signals: { stop, requests: stop } };
       return await planAtHead(planning, affected);
     } catch (error) {
       signal.throwIfAborted();
-      if (late.aborted) return failedPlan(`the plan took longer than ${timeout / 1000} s`);
+      if (timeoutSignal.aborted) return failedPlan(`the plan took longer than ${timeout / 1000} s`);
       if (error instanceof StateLocked) return error;
       if (!isExpected(error)) throw error;
       return failedPlan(messageOf(error));
@@ -330,11 +334,11 @@ export class Pulls {
       signal.throwIfAborted();
       const free = await this.#options.takeSlot();
       if (free !== undefined) return free;
-      await delay(SLOT_PAUSE, undefined, { signal });
+      await delay(SLOT_POLL_INTERVAL_MS, undefined, { signal });
     }
   }
 
-  /** Updates the comment and the status of a request. Returns the plans that they show. */
+  /** Updates the comment and the commit status of a request. Returns the plans that they report. */
   async #publish(pull: ClaimedPull, host: PullHost, signal: AbortSignal): Promise<readonly PullPlan[]> {
     const { database, address } = this.#options;
     const plans = await plansOfPull(database, pull);
@@ -350,10 +354,10 @@ export class Pulls {
   }
 
   /**
-   * Leaves exactly one comment. It may have been deleted, or be there twice after a crash or because two processes added one at the same
-   * time: after that, both keep the oldest.
+   * Updates the comment, or creates it. If there are several after a crash or because two processes each created one, only the oldest
+   * remains.
    */
-  async #comment(pull: ClaimedPull, { host, signal, body, isNeeded }: Commenting): Promise<void> {
+  async #comment(pull: ClaimedPull, { host, signal, body, isNeeded }: CommentUpdate): Promise<void> {
     const { number } = pull;
     const { pulls } = host;
     for (let isFirst = true; ; isFirst = false) {
@@ -362,7 +366,7 @@ export class Pulls {
       if (first === undefined ? !isNeeded : first.body === body) return;
       await this.#ensureOurs(pull, signal);
       if (first !== undefined && (await ignoringMissing(pulls.changeComment(number, first.id, body)))) return;
-      // A host may show a new comment a little later.
+      // The comment was just created. The code host may list it with a delay.
       if (!isFirst) return;
       await pulls.addComment(number, body);
     }
@@ -380,24 +384,25 @@ export class Pulls {
   }
 }
 
-/** An invalid project may have any number of problems of any length. */
-function bounded(problem: PullPlan['problem']): PullPlan['problem'] {
+/** Limits the number and the length of errors, because an invalid project may have any number of them, of any length. */
+function truncated(problem: PullPlan['problem']): PullPlan['problem'] {
   if (problem === undefined) return undefined;
   const { message, places } = problem;
-  const cut = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text).toWellFormed();
-  const rest = places.length - MOST_LISTED;
-  const listed = [...places.slice(0, MOST_LISTED).map(cut), ...(rest > 0 ? [`and ${rest} more`] : [])];
-  return { ...problem, message: cut(message), places: listed };
+  const truncate = (text: string) =>
+    (text.length > MAX_PROBLEM_LENGTH ? `${text.slice(0, MAX_PROBLEM_LENGTH)}…` : text).toWellFormed();
+  const rest = places.length - MAX_LISTED;
+  const listed = [...places.slice(0, MAX_LISTED).map(truncate), ...(rest > 0 ? [`and ${rest} more`] : [])];
+  return { ...problem, message: truncate(message), places: listed };
 }
 
 function failedPlan(message: string): PlanWithoutAddress {
   return { result: 'failed', digest: undefined, plan: undefined, notes: [], problem: { message, places: [] } };
 }
 
-/** A request that is no longer in the list of open ones. One that now goes to another branch is not ours. */
-async function endedRequest(pulls: PullRequests, known: number, base: string): Promise<PullRequest | undefined> {
+/** Returns a request that is no longer open for the branch; undefined if it was deleted. A request for another branch counts as closed. */
+async function endedRequest(pulls: PullRequests, number: number, base: string): Promise<PullRequest | undefined> {
   try {
-    const found = await pulls.get(known);
+    const found = await pulls.get(number);
     return found.base === base ? found : { ...found, state: 'closed' };
   } catch (error) {
     if (isMissing(error)) return undefined;
@@ -405,7 +410,7 @@ async function endedRequest(pulls: PullRequests, known: number, base: string): P
   }
 }
 
-/** True unless the record is gone. */
+/** Waits for an operation. Returns false if the comment no longer exists. */
 async function ignoringMissing(work: Promise<void>): Promise<boolean> {
   try {
     await work;

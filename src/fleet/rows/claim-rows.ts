@@ -5,26 +5,26 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const S = FLEET_SCHEMA;
 
-/** A workspace of the platform that a run or a command is about to use. */
+/** The claim of a run or a command on a workspace of the platform. */
 export interface WorkspaceClaim {
   readonly address: string;
   /** The id of the job or of the command. */
   readonly holder: string;
   readonly workspaceId: string;
-  /** Normalized. */
+  /** The normalized base URL. */
   readonly baseUrl: string;
 }
 
 interface ClaimTerms {
   /** Milliseconds after which a claim expires. */
   readonly expiry: number;
-  /** True if the row of the workspace gets the id and base URL of this claim. Another environment or newer manifests may differ. */
+  /** True to correct the id and base URL in the row of the workspace. They may come from another environment or older manifests. */
   readonly corrects: boolean;
 }
 
 /**
- * Claims the workspace or renews the claim in one statement, so that of several simultaneous claims under different addresses one
- * succeeds. Under one address, the lock of the state is sufficient.
+ * Claims a workspace or renews the claim in one statement, so that only one of several simultaneous claims under different addresses
+ * succeeds. Several claims under one address succeed, because the lock of the state is sufficient for them.
  * @throws UserError if another address has the same workspace.
  */
 export async function claimWorkspace(
@@ -32,8 +32,8 @@ export async function claimWorkspace(
   { address, holder, workspaceId, baseUrl }: WorkspaceClaim,
   { expiry, corrects }: ClaimTerms,
 ): Promise<void> {
-  const identity = [address, workspaceId, baseUrl];
-  // A claim that is committed after the start of this statement still conflicts with it.
+  const workspace = [address, workspaceId, baseUrl];
+  // ON CONFLICT also detects a claim that is committed after the start of this statement.
   const [claimed] = await ask(
     `WITH corrected AS (UPDATE ${S}.workspaces SET workspace_id = $2, base_url = $3
   WHERE $6 AND address = $1 AND (workspace_id, base_url) IS DISTINCT FROM ($2, $3))
@@ -43,7 +43,7 @@ ON CONFLICT (workspace_id, base_url) DO UPDATE SET address = excluded.address, u
   holders = CASE WHEN c.until < now() THEN excluded.holders ELSE array_remove(c.holders, $4) || excluded.holders END
 WHERE c.address = excluded.address OR c.until < now()
 RETURNING ${conflictColumns({ address: '$1', workspaceId: '$2', baseUrl: '$3' })}`,
-    ...identity,
+    ...workspace,
     holder,
     expiry,
     corrects,
@@ -53,17 +53,16 @@ RETURNING ${conflictColumns({ address: '$1', workspaceId: '$2', baseUrl: '$3' })
     if (conflict !== undefined) throw conflict;
     return;
   }
-  const [other] = await ask(HOLDER, ...identity);
-  throw inUse(address, String(other?.address ?? 'another address'));
+  const [other] = await ask(OTHER_CLAIM, ...workspace);
+  throw inUseError(address, String(other?.address ?? 'another address'));
 }
 
-const HOLDER = `SELECT address FROM ${S}.claims WHERE workspace_id = $2 AND base_url = $3 AND address <> $1`;
+const OTHER_CLAIM = `SELECT address FROM ${S}.claims WHERE workspace_id = $2 AND base_url = $3 AND address <> $1`;
 const HINT = 'Correct workspace_id in one of the projects, or remove that workspace.';
 
 /**
- * Columns for {@link conflictOf}. A process with both sources of a project refuses its workspaces; one with an older fleet file sees only
- * twins.
- * @param of SQL of the parts of a workspace.
+ * Returns SQL columns for {@link conflictOf}: the addresses of other workspaces with the same id and base URL, and why one of these must not
+ * run because of this workspace. Each property is the SQL expression for that part of the workspace.
  */
 export function conflictColumns({
   address,
@@ -76,7 +75,7 @@ export function conflictColumns({
   (SELECT min(o.refused) ${twins} AND strpos(o.refused, regexp_replace(${address}, ':[^:]*$', ' ')) > 0) AS refused_twin`;
 }
 
-/** The error of a workspace that another address has too. */
+/** Returns the error for a workspace that must not run, for example because another address has the same workspace. */
 export function conflictOf(address: string, { refused, refused_twin, twins }: DatabaseRow): UserError | undefined {
   const reason = refused ?? refused_twin ?? null;
   if (reason !== null)
@@ -89,13 +88,13 @@ export function conflictOf(address: string, { refused, refused_twin, twins }: Da
   });
 }
 
-function inUse(address: string, twin: string): UserError {
+function inUseError(address: string, twin: string): UserError {
   return new UserError(`${address} and ${twin} are the same workspace of the platform, which is in use under ${twin}`, {
     hint: HINT,
   });
 }
 
-/** Renews the claims of runs in progress. */
+/** Renews the claims of these holders. */
 export async function renewWorkspaces(
   { ask }: FleetStatements,
   holders: readonly string[],
@@ -109,7 +108,7 @@ export async function renewWorkspaces(
   );
 }
 
-/** Ends the claims of these holders. A claim with other holders stays. */
+/** Ends the claims of these holders. A claim that also has other holders remains. */
 export async function releaseWorkspaces({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
   await ask(
     `WITH ended AS (DELETE FROM ${S}.claims WHERE holders <@ $1::text[])

@@ -4,17 +4,18 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const S = FLEET_SCHEMA;
 
-/** The number of comparisons that all processes read at once, and that are kept per workspace. */
-const MAX_AT_ONCE = 4;
-const MAX_KEPT = 5;
+/** The maximum number of concurrent comparisons of all processes. */
+const MAX_CONCURRENT = 4;
+/** The maximum number of stored comparisons per workspace. */
+const MAX_STORED = 5;
 
-/** A requested comparison of a resource's versions by their calls. */
+/** A requested comparison of the versions of a resource, based on their calls. */
 export interface Comparison {
   readonly resource: string;
   readonly askedAt: Date;
   readonly askedBy: string;
   readonly isRunning: boolean;
-  /** Markup without secrets; undefined until it is done. */
+  /** The result as HTML without secrets; undefined until it is complete. */
   readonly html: string | undefined;
   readonly problem: string | undefined;
 }
@@ -24,18 +25,18 @@ interface ComparisonClaim {
   readonly resource: string;
   readonly baseUrl: string;
   readonly by: string;
-  /** Milliseconds after which it counts as given up. */
-  readonly longest: number;
+  /** Milliseconds after which the comparison counts as failed. */
+  readonly timeout: number;
 }
 
 /**
- * Registers a comparison. All processes together read the calls of one platform once at a time.
- * @returns the input of `enterCompared`.
- * @throws UserError if it is not possible now.
+ * Registers a comparison. All processes together run at most one comparison per platform at a time.
+ * @returns the claim to pass to `storeComparison`.
+ * @throws UserError if too many comparisons are in progress.
  */
 export function claimComparison(
   { atomically }: FleetDatabase,
-  { address, resource, baseUrl, by, longest }: ComparisonClaim,
+  { address, resource, baseUrl, by, timeout }: ComparisonClaim,
 ): Promise<string> {
   return atomically(async ({ ask }) => {
     await ask(`SELECT pg_advisory_xact_lock(hashtext('voxform'), hashtext('comparisons'))`);
@@ -45,8 +46,8 @@ export function claimComparison(
     );
     if (Number(running?.same) > 0)
       throw new UserError('Calls of this platform are being read already. Try again when that is done.');
-    if (Number(running?.all) >= MAX_AT_ONCE)
-      throw new UserError(`Calls of ${MAX_AT_ONCE} platforms are being read. Try again when one is done.`);
+    if (Number(running?.all) >= MAX_CONCURRENT)
+      throw new UserError(`Calls of ${MAX_CONCURRENT} platforms are being read. Try again when one is done.`);
     const [row] = await ask(
       `INSERT INTO ${S}.comparisons AS c (address, resource, base_url, asked_at, asked_by, until)
 VALUES ($1, $2, $3, now(), $4, now() + $5 * interval '1 millisecond')
@@ -56,19 +57,19 @@ ON CONFLICT (address, resource) DO UPDATE SET base_url = excluded.base_url, aske
       resource,
       baseUrl,
       by,
-      longest,
+      timeout,
     );
     await ask(
       `DELETE FROM ${S}.comparisons WHERE address = $1 AND resource NOT IN
-  (SELECT resource FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC LIMIT ${MAX_KEPT})`,
+  (SELECT resource FROM ${S}.comparisons WHERE address = $1 ORDER BY asked_at DESC LIMIT ${MAX_STORED})`,
       address,
     );
     return String(row?.asked_at);
   });
 }
 
-/** Unless it was requested again meanwhile. */
-export async function enterCompared(
+/** Stores the result of a comparison, unless the comparison was requested again in the meantime. */
+export async function storeComparison(
   { ask }: FleetStatements,
   { address, resource, claim }: { readonly address: string; readonly resource: string; readonly claim: string },
   { html, problem }: { readonly html?: string; readonly problem?: string },

@@ -2,11 +2,11 @@ import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { ProjectVersion, WantedProject } from '../member.ts';
-import { rejectedPlan } from './finished-runs.ts';
+import { rejectionAssignments } from './finished-runs.ts';
 
 export interface ProjectOfWorkspace extends WantedProject {
   readonly workspace: string;
-  /** The identity of its source for the processes that serve it; null if there is none yet. */
+  /** The identity of its source, as the serving processes know it; null if no process has registered it. */
   readonly identity: string | null;
   /** The last version with valid manifests. */
   readonly good: ProjectVersion | undefined;
@@ -19,13 +19,13 @@ interface NamedPlan {
 }
 
 const S = FLEET_SCHEMA;
-/** The open plan, else the last rejected one. */
+/** The SQL condition for the pending or approved plan or, without one, the most recently rejected plan. */
 const CURRENT = `(address, id) = (SELECT p.address, p.id FROM ${S}.plans p JOIN ${S}.workspaces w ON w.address = p.address
 WHERE p.address = $1 AND (p.state IN ('waiting', 'approved') OR p.state = 'rejected' AND p.id = w.last->>'rejected')
 ORDER BY p.state = 'rejected' LIMIT 1)`;
-const LOCKED = `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`;
+const LOCKED_ADDRESSES = `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`;
 
-/** The first of these addresses that is not in the fleet. */
+/** Returns the first of these addresses that is not in the fleet, if any. */
 export async function unknownAddress(
   { ask }: FleetStatements,
   addresses: readonly string[],
@@ -37,15 +37,15 @@ export async function unknownAddress(
   return first && String(first.address);
 }
 
-/** All addresses, in order. Without `limit`, without removed workspaces. */
+/** Returns the addresses of all workspaces in alphabetical order. Includes removed workspaces only with a limit. */
 export async function addressesOf({ ask }: FleetStatements, limit?: number): Promise<string[]> {
-  const which = limit === undefined ? 'WHERE vanished_at IS NULL' : '';
-  const rows = await ask(`SELECT address FROM ${S}.workspaces ${which} ORDER BY address LIMIT $1`, limit ?? null);
+  const condition = limit === undefined ? 'WHERE vanished_at IS NULL' : '';
+  const rows = await ask(`SELECT address FROM ${S}.workspaces ${condition} ORDER BY address LIMIT $1`, limit ?? null);
   return rows.map(({ address }) => String(address));
 }
 
-/** Those of the addresses that are paused or removed. */
-export async function stoppedAmong({ ask }: FleetStatements, addresses: readonly string[]): Promise<string[]> {
+/** Returns those of the addresses whose workspaces are paused or removed. */
+export async function pausedOrRemoved({ ask }: FleetStatements, addresses: readonly string[]): Promise<string[]> {
   const rows = await ask(
     `SELECT address FROM ${S}.workspaces WHERE address = ANY ($1::text[]) AND (paused_at IS NOT NULL OR vanished_at IS NOT NULL)`,
     addresses,
@@ -72,7 +72,7 @@ export async function currentPlan({ ask }: FleetStatements, address: string): Pr
   return row?.plan as Json | undefined;
 }
 
-/** The current plan without its contents, locked until the transaction ends. */
+/** Returns the current plan without its contents. Locks its row until the transaction ends. */
 export async function lockCurrentPlan(
   { ask }: FleetStatements,
   address: string,
@@ -81,8 +81,8 @@ export async function lockCurrentPlan(
   return row && { ...namedPlan(row), digest: String(row.digest) };
 }
 
-/** Plans of a workspace whose digest has this prefix, including finished ones; at most five. */
-export async function plansNamed({ ask }: FleetStatements, address: string, prefix: string): Promise<NamedPlan[]> {
+/** Returns up to five plans of a workspace whose digest begins with this prefix, in any state. */
+export async function plansWithPrefix({ ask }: FleetStatements, address: string, prefix: string): Promise<NamedPlan[]> {
   const rows = await ask(
     `SELECT id, state, decided_by FROM ${S}.plans WHERE address = $1 AND starts_with(digest, $2) ORDER BY id LIMIT 5`,
     address,
@@ -96,18 +96,18 @@ function namedPlan(row: Readonly<Record<string, unknown>>): NamedPlan {
   return { id: String(id), state: String(state), decidedBy: by === null ? undefined : String(by) };
 }
 
-const ASKED = `asked_at = clock_timestamp(), asked_why = $2, asked_by = $3, due_at = least(due_at, now())
-WHERE address IN (${LOCKED})`;
+const REQUEST_RUN = `asked_at = clock_timestamp(), asked_why = $2, asked_by = $3, due_at = least(due_at, now())
+WHERE address IN (${LOCKED_ADDRESSES})`;
 
 const DECISIONS = {
-  requested: ASKED,
-  approved: ASKED,
-  rejected: `${rejectedPlan('$4')}
-WHERE address IN (${LOCKED})`,
+  requested: REQUEST_RUN,
+  approved: REQUEST_RUN,
+  rejected: `${rejectionAssignments('$4')}
+WHERE address IN (${LOCKED_ADDRESSES})`,
   paused: `paused_at = now(), paused_by = $3, paused_because = $5
-WHERE address IN (${LOCKED}) AND paused_at IS NULL`,
+WHERE address IN (${LOCKED_ADDRESSES}) AND paused_at IS NULL`,
   resumed: `paused_at = NULL, paused_by = NULL, paused_because = NULL, due_at = now()
-WHERE address IN (${LOCKED}) AND paused_at IS NOT NULL`,
+WHERE address IN (${LOCKED_ADDRESSES}) AND paused_at IS NOT NULL`,
 } as const;
 
 interface Decision {
@@ -117,8 +117,8 @@ interface Decision {
   readonly plan?: string;
 }
 
-/** Carries out the decision and adds it to the list of runs, in one statement. Returns the changed workspaces. */
-export async function enterDecision(
+/** Applies a decision to workspaces and adds it to the list of runs. Returns the addresses of the changed workspaces. */
+export async function storeDecision(
   { ask }: FleetStatements,
   decision: keyof typeof DECISIONS,
   { addresses, by, plan, because }: Decision,
@@ -136,7 +136,7 @@ SELECT address, now(), 0, mode, $2, $3, $4, '', json_strip_nulls(json_build_obje
   return rows.map(({ address }) => String(address));
 }
 
-/** Sets the state of a plan, and enters the decision for its workspace. */
+/** Approves or rejects a plan: changes its state and stores the decision for its workspace. */
 export async function decidePlan(
   statements: FleetStatements,
   { address, id, by, because }: { address: string; id: string; by: string; because?: string | undefined },
@@ -149,5 +149,5 @@ export async function decidePlan(
     state,
     by,
   );
-  await enterDecision(statements, state, { addresses: [address], by, because, plan: id });
+  await storeDecision(statements, state, { addresses: [address], by, because, plan: id });
 }

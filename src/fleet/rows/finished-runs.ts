@@ -8,42 +8,43 @@ import { storableJson } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import type { ClaimedJob, Queue } from '../queue.ts';
 import { releaseWorkspaces } from './claim-rows.ts';
-import { remember } from './notified-rows.ts';
+import { storeValue } from './notified-rows.ts';
 import { LEFT, lockRows, OUTSIDE, type OutsideState, type RunRow } from './run-rows.ts';
-import { enterSearchTexts, type SearchText } from './search-terms.ts';
-import { countRuns } from './trend-rows.ts';
+import { replaceSearchTerms, type SearchText } from './search-terms.ts';
+import { addRunCounts } from './trend-rows.ts';
 
 /** The results of a run for the database, without secrets. */
 export interface FinishedRun {
   readonly job: ClaimedJob;
   readonly row: RunRow;
-  /** Undefined if the run has no result about the workspace. */
+  /** The new status; undefined if the run did not determine it. */
   readonly status: RunStatus | undefined;
-  /** True if it read the platform. */
+  /** True if the run read the platform. */
   readonly isChecked: boolean;
   readonly hasDrift: boolean;
   readonly failures: number;
-  /** Milliseconds until an extra run. A run that backs off keeps this time even if its interval ends sooner. */
-  readonly again: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
-  /** True if the run fulfilled the request for it. */
-  readonly isAnswer: boolean;
+  /** Milliseconds until the next run, if not after the usual interval. With `backsOff`, the run is not due earlier either. */
+  readonly nextRun: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
+  /** True if the run fulfilled the request for a run. */
+  readonly fulfillsRequest: boolean;
+  /** True if the manifests of this version are valid. */
   readonly isGood: boolean;
   readonly summary: JsonObject;
-  /** The change to the stored plans: a new one waits, the approved one was applied, or none is needed. */
+  /** The change to the stored plans: a plan needs approval, the approved plan was applied, or no plan is needed. */
   readonly plan:
     | { readonly is: 'waiting'; readonly id: string; readonly digest: string; readonly document: Json }
     | { readonly is: 'applied'; readonly id: string }
-    | { readonly is: 'needless' }
+    | { readonly is: 'unnecessary' }
     | undefined;
-  /** The plan of the remaining actions; `undefined` if there are none or if they are unknown. */
+  /** The plan of the remaining actions; undefined if it has no resources or is unknown. */
   readonly left: { readonly digest: string; readonly document: Json } | undefined;
   /** The summary of a state outside the fleet's database. */
   readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */
   readonly request: RequestMemory | undefined;
-  /** The texts by which its resources are found; undefined if unchanged. */
+  /** The texts by which people can find its resources; undefined if unchanged. */
   readonly search: { readonly digest: string; readonly texts: readonly SearchText[] } | undefined;
-  /** The entry in the list of runs; undefined for an uneventful run. */
+  /** The entry for the list of runs; undefined for a run without notable results. */
   readonly record:
     | {
         readonly startedAt: Date;
@@ -51,7 +52,7 @@ export interface FinishedRun {
         readonly result: string;
         readonly why: string;
         readonly process: string;
-        /** Its writes, unless they are in a history in the database of the fleet. */
+        /** The changes that it applied. Empty if the state's history in the fleet's database contains them. */
         readonly applied: readonly AppliedRow[];
       }
     | undefined;
@@ -60,16 +61,16 @@ export interface FinishedRun {
 const S = FLEET_SCHEMA;
 
 /**
- * Stores the results of runs and removes their jobs, in one transaction. A run whose job another process holds by now stores nothing.
+ * Stores the results of runs and removes their jobs, in one transaction. Ignores runs whose jobs another process has taken over.
  * Idempotent.
  */
-export async function enterFinished(
+export async function storeFinishedRuns(
   database: FleetDatabase,
   queue: Queue,
   runs: readonly FinishedRun[],
 ): Promise<void> {
   await database.atomically(async (statements) => {
-    // Before the jobs, in the order in which jobs are queued.
+    // Locked before the jobs, in the same order as when jobs are queued, to avoid deadlocks.
     await lockRows(
       statements,
       runs.map(({ row }) => row.address),
@@ -78,45 +79,45 @@ export async function enterFinished(
       runs.map(({ job }) => job),
       statements,
     );
-    const kept = runs.filter(({ job }) => ours.has(job.id));
-    if (kept.length === 0) return;
+    const stored = runs.filter(({ job }) => ours.has(job.id));
+    if (stored.length === 0) return;
     await releaseWorkspaces(
       statements,
-      kept.map(({ job }) => job.id),
+      stored.map(({ job }) => job.id),
     );
-    await statements.ask(UPDATE, storableJson(kept.map(changesOf)));
-    for (const run of kept) {
-      await enterPlan(statements, run);
+    await statements.ask(UPDATE, storableJson(stored.map(changesOf)));
+    for (const run of stored) {
+      await storePlan(statements, run);
       if (run.isChecked) {
         const { row, left, outside } = run;
         const { address } = row;
-        await keep(statements, { address, id: LEFT, before: row.left, kept: left });
-        const kept = outside && { digest: outside.digest, document: outside.state };
-        await keep(statements, { address, id: OUTSIDE, before: row.outside, kept });
+        await storeDocument(statements, { address, id: LEFT, storedDigest: row.left, current: left });
+        const current = outside && { digest: outside.digest, document: outside.state };
+        await storeDocument(statements, { address, id: OUTSIDE, storedDigest: row.outside, current });
       }
       const { row, request, search } = run;
       if (search !== undefined) {
-        await enterSearchTexts(statements, row.address, search.texts);
-        await remember(statements, row.address, { key: 'search', value: search.digest });
+        await replaceSearchTerms(statements, row.address, search.texts);
+        await storeValue(statements, row.address, { key: 'search', value: search.digest });
       }
       if (request !== undefined)
-        await remember(statements, row.address, { key: 'request', value: storableJson(request) });
+        await storeValue(statements, row.address, { key: 'request', value: storableJson(request) });
     }
-    const records = kept.filter(({ record }) => record !== undefined);
+    const records = stored.filter(({ record }) => record !== undefined);
     if (records.length > 0) await statements.ask(ADD_RUNS, storableJson(records.map(recordOf)));
-    // Last, because other processes wait for the row.
-    await countRuns(statements, {
-      runs: kept.length,
-      failed: kept.filter(({ row, failures }) => failures > row.failures).length,
-      drifted: kept.filter(({ hasDrift }) => hasDrift).length,
+    // Last, because other processes may wait for the row that this locks.
+    await addRunCounts(statements, {
+      runs: stored.length,
+      failed: stored.filter(({ row, failures }) => failures > row.failures).length,
+      drifted: stored.filter(({ hasDrift }) => hasDrift).length,
     });
   });
 }
 
-/** Milliseconds until workspaces run again that a process cannot run. */
-const RETRY_DELAY = 2000;
+/** Milliseconds until workspaces are due again whose jobs were dropped. */
+const RETRY_DELAY_MS = 2000;
 
-/** Releases jobs of workspaces that this process does not run. A workspace that another process may run keeps its time. */
+/** Removes jobs whose workspaces this process cannot run, and makes these due again soon, so that another process can run them. */
 export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly ClaimedJob[]): Promise<void> {
   return database.atomically(async (statements) => {
     const addresses = jobs.map(({ address }) => address);
@@ -125,7 +126,7 @@ export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly C
     await statements.ask(
       `UPDATE ${S}.workspaces SET due_at = least(due_at, now() + $2 * interval '1 millisecond') WHERE address = ANY ($1::text[])`,
       addresses,
-      RETRY_DELAY,
+      RETRY_DELAY_MS,
     );
   });
 }
@@ -150,7 +151,7 @@ FROM json_to_recordset($1::json) AS r (address text, status text, checked boolea
 WHERE w.address = r.address`;
 
 function changesOf(run: FinishedRun): Json {
-  const { row, again } = run;
+  const { row, nextRun } = run;
   return {
     address: row.address,
     status: run.status ?? null,
@@ -160,37 +161,38 @@ function changesOf(run: FinishedRun): Json {
     good: run.isGood,
     version: row.version,
     commit: row.commit ?? null,
-    answer: run.isAnswer,
+    answer: run.fulfillsRequest,
     read_at: row.readAt,
-    again: again?.milliseconds ?? null,
-    backs_off: again?.backsOff ?? false,
+    again: nextRun?.milliseconds ?? null,
+    backs_off: nextRun?.backsOff ?? false,
   };
 }
 
-const OPEN = `state IN ('waiting', 'approved')`;
+/** The SQL condition for a pending or approved plan. */
+const IS_OPEN = `state IN ('waiting', 'approved')`;
 
-/** SQL assignments for a workspace whose current plan is rejected. @param id SQL. */
-export function rejectedPlan(id: string): string {
+/** Returns the SQL assignments for a workspace whose plan is rejected. @param id the SQL expression for the plan's id. */
+export function rejectionAssignments(id: string): string {
   return `last = coalesce(last, '{}') || jsonb_build_object('rejected', ${id}::text),
   status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END`;
 }
 
-/** A decided plan is decided again only after it was stale. */
-async function enterPlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
+/** Stores the change to the plans of a workspace. A rejected or approved plan does not become pending again unless it was stale or applied. */
+async function storePlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
   if (plan === undefined) return;
   if (plan.is === 'applied') {
     await ask(`UPDATE ${S}.plans SET state = 'applied' WHERE address = $1 AND id = $2`, address, plan.id);
     return;
   }
   await ask(
-    `UPDATE ${S}.plans SET state = 'stale' WHERE address = $1 AND ${OPEN} AND id <> $2`,
+    `UPDATE ${S}.plans SET state = 'stale' WHERE address = $1 AND ${IS_OPEN} AND id <> $2`,
     address,
     plan.is === 'waiting' ? plan.id : '',
   );
-  if (plan.is === 'needless') return;
-  // A plan that was rejected during the run does not wait.
+  if (plan.is === 'unnecessary') return;
+  // The plan may have been rejected during the run; then it does not become pending.
   await ask(
-    `WITH rejected AS (UPDATE ${S}.workspaces SET ${rejectedPlan('$2')}
+    `WITH rejected AS (UPDATE ${S}.workspaces SET ${rejectionAssignments('$2')}
 WHERE address = $1 AND EXISTS (SELECT FROM ${S}.plans WHERE address = $1 AND id = $2 AND state = 'rejected'))
 INSERT INTO ${S}.plans AS p (address, id, digest, plan) VALUES ($1, $2, $3, $4::json)
 ON CONFLICT (address, id) DO UPDATE SET state = 'waiting', plan = excluded.plan, made_at = now(), decided_by = NULL, decided_at = NULL
@@ -202,18 +204,21 @@ WHERE p.state IN ('stale', 'applied')`,
   );
 }
 
-interface Keeping {
+interface StoredDocument {
   readonly address: string;
   readonly id: typeof LEFT | typeof OUTSIDE;
-  /** Its previous digest. */
-  readonly before: string | undefined;
-  readonly kept: { readonly digest: string; readonly document: unknown } | undefined;
+  /** The digest of the stored version, if any. */
+  readonly storedDigest: string | undefined;
+  readonly current: { readonly digest: string; readonly document: unknown } | undefined;
 }
 
-/** Stores nothing if it is unchanged. */
-async function keep({ ask }: FleetStatements, { address, id, before, kept }: Keeping): Promise<void> {
-  if (kept?.digest === before) return;
-  if (kept === undefined) {
+/** Stores a document if it has changed, or removes it if there is none now. */
+async function storeDocument(
+  { ask }: FleetStatements,
+  { address, id, storedDigest, current }: StoredDocument,
+): Promise<void> {
+  if (current?.digest === storedDigest) return;
+  if (current === undefined) {
     await ask(`DELETE FROM ${S}.plans WHERE address = $1 AND id = $2`, address, id);
     return;
   }
@@ -222,8 +227,8 @@ async function keep({ ask }: FleetStatements, { address, id, before, kept }: Kee
 ON CONFLICT (address, id) DO UPDATE SET digest = excluded.digest, plan = excluded.plan, made_at = now()`,
     address,
     id,
-    kept.digest,
-    storableJson(kept.document),
+    current.digest,
+    storableJson(current.document),
   );
 }
 
@@ -244,7 +249,7 @@ function recordOf({ row, record, plan, summary }: FinishedRun): Json {
     why: record?.why ?? null,
     who: row.asked?.by ?? null,
     commit: row.commit ?? null,
-    plan_id: plan !== undefined && plan.is !== 'needless' ? plan.id : null,
+    plan_id: plan !== undefined && plan.is !== 'unnecessary' ? plan.id : null,
     process: record?.process ?? null,
     summary: { ...summary, ...appliedChanges },
   };

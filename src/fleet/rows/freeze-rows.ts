@@ -1,15 +1,15 @@
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
-/** While a fleet is frozen, none of its processes writes to a platform. */
+/** A freeze of the fleet. Until it ends, no process writes to a platform. */
 export interface Freeze {
-  /** ISO 8601. */
+  /** The start of the freeze in ISO 8601. */
   readonly at: string;
   readonly by: string;
   readonly because: string;
 }
 
-/** A freeze, and its end if it has ended. */
+/** A freeze with its end, if it has ended. */
 export interface ListedFreeze {
   readonly at: Date;
   readonly by: string;
@@ -20,13 +20,13 @@ export interface ListedFreeze {
 
 const S = FLEET_SCHEMA;
 
-/** The freeze of the fleet, if any. */
+/** Returns the current freeze, if any. */
 export async function currentFreeze({ ask }: FleetStatements): Promise<Freeze | undefined> {
   const [row] = await ask(`SELECT at, by, because FROM ${S}.freezes WHERE ended_at IS NULL`);
   return row && { at: (row.at as Date).toISOString(), by: String(row.by), because: String(row.because) };
 }
 
-/** The current freeze and earlier ones, newest first. */
+/** Returns the current and earlier freezes, newest first. */
 export async function latestFreezes({ ask }: FleetStatements, limit: number): Promise<readonly ListedFreeze[]> {
   const rows = await ask(
     `SELECT at, by, because, ended_at AS "endedAt", ended_by AS "endedBy" FROM ${S}.freezes ORDER BY id DESC LIMIT $1`,
@@ -35,8 +35,8 @@ export async function latestFreezes({ ask }: FleetStatements, limit: number): Pr
   return rows as readonly unknown[] as readonly ListedFreeze[];
 }
 
-/** Freezes the fleet. Returns false if it was frozen already. */
-export async function enterFreeze(
+/** Freezes the fleet. Returns false if it was already frozen. */
+export async function startFreeze(
   { ask }: FleetStatements,
   { by, because }: Pick<Freeze, 'by' | 'because'>,
 ): Promise<boolean> {
@@ -49,8 +49,8 @@ export async function enterFreeze(
 }
 
 /**
- * Ends the freeze, and makes the workspaces due whose changes it held. A run in progress under the freeze becomes due when it ends.
- * Returns false if there was none.
+ * Ends the freeze and makes the workspaces due whose changes it prevented. A run in progress that the freeze prevents from writing makes its
+ * workspace due again when it ends. Returns false if the fleet was not frozen.
  */
 export async function endFreeze({ ask }: FleetStatements, by: string): Promise<boolean> {
   const rows = await ask(
@@ -63,24 +63,25 @@ SELECT id FROM ended`,
   return rows.length > 0;
 }
 
-/** A beginning or an end of a freeze. */
-interface FreezeNews {
+/** The start or the end of a freeze. */
+interface FreezeEvent {
   readonly event: 'frozen' | 'resumed';
   readonly at: Date;
   readonly by: string;
   readonly because: string;
 }
 
-const NOW = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
+/** The SQL expression for the last event of a freeze. */
+const LAST_EVENT = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
 
-/** What no process has taken yet to tell it, oldest first. */
-export async function takeFreezeNews({ ask }: FleetStatements): Promise<readonly FreezeNews[]> {
+/** Returns the freeze events that no process has taken for notification yet, oldest first. The caller must send them. */
+export async function takeFreezeEvents({ ask }: FleetStatements): Promise<readonly FreezeEvent[]> {
   const rows = await ask(
-    `WITH news AS (SELECT * FROM ${S}.freezes WHERE told IS DISTINCT FROM ${NOW} FOR UPDATE),
+    `WITH news AS (SELECT * FROM ${S}.freezes WHERE told IS DISTINCT FROM ${LAST_EVENT} FOR UPDATE),
 taken AS (UPDATE ${S}.freezes SET told = CASE WHEN news.ended_at IS NULL THEN 'frozen' ELSE 'resumed' END
   FROM news WHERE news.id = freezes.id)
 SELECT 'frozen' AS event, at, by, because FROM news WHERE told IS NULL
 UNION ALL SELECT 'resumed', ended_at, ended_by, because FROM news WHERE ended_at IS NOT NULL ORDER BY at`,
   );
-  return rows as readonly unknown[] as readonly FreezeNews[];
+  return rows as readonly unknown[] as readonly FreezeEvent[];
 }

@@ -10,14 +10,15 @@ interface NewIdentitySession {
   readonly name: string;
   readonly groups: readonly string[];
   readonly idToken: string;
+  /** The duration of the session in milliseconds. */
   readonly milliseconds: number;
 }
 
-/** Starts a session of a person whom a provider confirmed; ends expired ones and the oldest of a person with many. */
+/** Starts a session of a person who signed in with a provider. Ends expired sessions, and the oldest ones of a person with too many. */
 export async function addIdentitySession(
   { ask }: FleetStatements,
   { digest, issuer, subject, name, groups, idToken, milliseconds }: NewIdentitySession,
-  most: number,
+  maxSessions: number,
 ): Promise<void> {
   await ask(
     `WITH over AS (DELETE FROM ${S}.identity_sessions WHERE until <= now()),
@@ -32,7 +33,7 @@ VALUES ($1, $2, $3, $4, $5::json, $6, now() + $7 * interval '1 millisecond')`,
     JSON.stringify(groups),
     idToken,
     milliseconds,
-    most - 1,
+    maxSessions - 1,
   );
 }
 
@@ -48,7 +49,7 @@ export async function identityOfSession(
   return row && { subject: String(row.subject), name: String(row.name), groups: row.groups as readonly string[] };
 }
 
-/** @returns the ID token of the session. */
+/** Removes a session. Returns its ID token, if the session existed. */
 export async function removeIdentitySession({ ask }: FleetStatements, digest: string): Promise<string | undefined> {
   const [row] = await ask(`DELETE FROM ${S}.identity_sessions WHERE digest = $1 RETURNING id_token`, digest);
   return row && String(row.id_token);

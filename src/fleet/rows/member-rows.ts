@@ -9,67 +9,71 @@ import type { SourceContents, Sources } from '../member.ts';
 import { brokenProjects } from '../members.ts';
 import type { RunGroups } from '../slots.ts';
 import { lockRows } from './run-rows.ts';
-import { enterNewWorkspaces } from './search-terms.ts';
+import { addWorkspaceTerms } from './search-terms.ts';
 
-/** A source that this process fetches. */
+/** The claim of this process on a source that it fetches. */
 export interface ClaimedSource {
   readonly name: string;
-  /** A later claim has a higher number. */
+  /** The number of the claim. Each later claim has a higher number. */
   readonly seq: string;
   /** The time of the claim, by the clock of the database. */
   readonly at: string;
 }
 
-/** Milliseconds without a heartbeat after which another process fetches. */
-const FETCH_TIMEOUT = 30_000;
-/** Seconds after which a source that no process names is given up. */
-const REMOVED_AFTER = 60;
-/** The condition for a source that no process names. */
-export const REMOVED = "next_fetch = 'infinity'";
-/** The condition for an active workspace. */
-export const RUNS = 'paused_at IS NULL AND vanished_at IS NULL';
-/** Milliseconds between the first runs of workspaces that are new together. */
-const NEWCOMER_PACE = 25;
+/** Milliseconds without a heartbeat after which another process may fetch a source. */
+const CLAIM_TIMEOUT_MS = 30_000;
+/** Seconds after which a source that is in no process's fleet file counts as removed. */
+const REMOVED_AFTER_SECONDS = 60;
+/** The SQL condition for a removed source. */
+export const IS_REMOVED = "next_fetch = 'infinity'";
+/** The SQL condition for an active workspace: neither paused nor removed. */
+export const IS_ACTIVE = 'paused_at IS NULL AND vanished_at IS NULL';
+/** The average number of milliseconds between the first runs of workspaces that are discovered together. */
+const NEW_WORKSPACE_INTERVAL_MS = 25;
 
 const S = FLEET_SCHEMA;
-const CLAIM = 'name, seq::text, now()::text AS at';
+const CLAIM_COLUMNS = 'name, seq::text, now()::text AS at';
 
 function claimOf({ name, seq, at }: DatabaseRow): ClaimedSource {
   return { name: String(name), seq: String(seq), at: String(at) };
 }
 
-const GIVEN = 'json_to_recordset($1::json) AS m (name text, shown text, identity text)';
+/** The SQL table of the sources in the first parameter. */
+const SOURCES_PARAMETER = 'json_to_recordset($1::json) AS m (name text, shown text, identity text)';
 
 function sourcesJson(all: Sources['all']): string {
   return storableJson(all.map(({ name, shown, identity }) => ({ name, shown, identity })));
 }
 
-/** Live processes that use this name for the same source. */
-const holdersOf = (source: string): string => `${S}.processes p
-WHERE p.heard_at > now() - interval '${FETCH_TIMEOUT} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
+/** Returns the SQL for the live processes that use the name of a source for the same source. */
+const processesWith = (source: string): string => `${S}.processes p
+WHERE p.heard_at > now() - interval '${CLAIM_TIMEOUT_MS} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
 
 /**
- * Registers the sources of the fleet file and claims all of them: a process starts with the sources of its own file. It gets none whose
- * name means another source to a live process.
+ * Registers the sources of the fleet file and claims them all, because a starting process fetches each source of its file once. Skips
+ * sources whose name a live process uses for a different source.
  */
-export async function enterSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
+export async function registerSources(
+  { ask }: FleetStatements,
+  all: Sources['all'],
+): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
     `INSERT INTO ${S}.sources (name, shown, identity, next_fetch, fetching)
-SELECT name, shown, identity, now() + $2 * interval '1 millisecond', true FROM ${GIVEN} ORDER BY name
+SELECT name, shown, identity, now() + $2 * interval '1 millisecond', true FROM ${SOURCES_PARAMETER} ORDER BY name
 ON CONFLICT (name) DO UPDATE SET shown = excluded.shown, identity = excluded.identity, digest = NULL, seq = sources.seq + 1,
   next_fetch = excluded.next_fetch, wanted = false, fetching = true
-WHERE sources.identity IS NOT DISTINCT FROM excluded.identity OR NOT EXISTS (SELECT FROM ${holdersOf('sources')})
-RETURNING ${CLAIM}`,
+WHERE sources.identity IS NOT DISTINCT FROM excluded.identity OR NOT EXISTS (SELECT FROM ${processesWith('sources')})
+RETURNING ${CLAIM_COLUMNS}`,
     sourcesJson(all),
-    FETCH_TIMEOUT,
+    CLAIM_TIMEOUT_MS,
   );
   return rows.map(claimOf);
 }
 
-/** A source of the fleet file whose name means another source to live processes. */
+/** A source of the fleet file whose name a live process uses for a different source. */
 interface SourceConflict {
   readonly name: string;
-  /** Their source of this name. */
+  /** The identity of the source that the process uses under this name. */
   readonly theirs: string;
   readonly host: string;
   readonly pid: number;
@@ -80,8 +84,8 @@ export async function conflictingSources(
   all: Sources['all'],
 ): Promise<readonly SourceConflict[]> {
   const rows = await ask(
-    `SELECT s.name, s.identity AS theirs, h.host, h.pid FROM ${GIVEN} JOIN ${S}.sources s USING (name)
-JOIN LATERAL (SELECT p.host, p.pid FROM ${holdersOf('s')} ORDER BY p.since LIMIT 1) h ON true
+    `SELECT s.name, s.identity AS theirs, h.host, h.pid FROM ${SOURCES_PARAMETER} JOIN ${S}.sources s USING (name)
+JOIN LATERAL (SELECT p.host, p.pid FROM ${processesWith('s')} ORDER BY p.since LIMIT 1) h ON true
 WHERE s.identity <> m.identity ORDER BY s.name`,
     sourcesJson(all),
   );
@@ -89,23 +93,23 @@ WHERE s.identity <> m.identity ORDER BY s.name`,
 }
 
 /**
- * Marks the workspaces of sources that are in no process's fleet file as removed. A process that still has a source fetches it in time.
+ * Removes the sources that are in no process's fleet file, with their workspaces. A source that a process uses is fetched before that.
  */
 export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
   await database.atomically(async (statements) => {
     const rows = await statements.ask(
-      `UPDATE ${S}.sources SET ${REMOVED}, seq = seq + 1, fetched_at = NULL, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
-WHERE next_fetch < now() - ${REMOVED_AFTER} * interval '1 second' AND NOT (name = ANY ($1::text[])) RETURNING name`,
+      `UPDATE ${S}.sources SET ${IS_REMOVED}, seq = seq + 1, fetched_at = NULL, digest = NULL, problem = NULL, warnings = NULL, broken = NULL
+WHERE next_fetch < now() - ${REMOVED_AFTER_SECONDS} * interval '1 second' AND NOT (name = ANY ($1::text[])) RETURNING name`,
       named,
     );
     for (const { name } of rows) {
-      await enterMembers(statements, { source: String(name), commit: undefined, projects: [], warnings: [] });
+      await storeMembers(statements, { source: String(name), commit: undefined, projects: [], warnings: [] });
     }
   });
 }
 
-/** Applies rules to the known workspaces of sources, even if these cannot be fetched. */
-export async function enterRules(
+/** Applies rules to the known workspaces of sources, even if the sources cannot be fetched. */
+export async function applyRules(
   database: FleetDatabase,
   sources: readonly string[],
   rules: readonly FleetRule[],
@@ -114,48 +118,48 @@ export async function enterRules(
     `SELECT address, mode, interval_ms FROM ${S}.workspaces WHERE source = ANY ($1::text[]) AND vanished_at IS NULL`,
     sources,
   );
-  const ruled = rows.flatMap((row) => {
+  const changed = rows.flatMap((row) => {
     const { mode, interval } = ruleOf(rules, String(row.address));
     if (row.mode === mode && Number(row.interval_ms) === interval) return [];
     return [{ address: String(row.address), mode, interval_ms: interval }];
   });
-  if (ruled.length === 0) return;
-  const isNews = 'o.mode <> excluded.mode';
+  if (changed.length === 0) return;
+  const isChanged = 'o.mode <> excluded.mode';
   await database.atomically(async (statements) => {
     await lockRows(
       statements,
-      ruled.map(({ address }) => address),
+      changed.map(({ address }) => address),
     );
     await statements.ask(
-      `UPDATE ${S}.workspaces o SET mode = excluded.mode, interval_ms = excluded.interval_ms, ${conditional(isNews)}
+      `UPDATE ${S}.workspaces o SET mode = excluded.mode, interval_ms = excluded.interval_ms, ${requestRunIf(isChanged)}
 FROM json_to_recordset($1::json) AS excluded (address text, mode text, interval_ms bigint) WHERE o.address = excluded.address`,
-      storableJson(ruled),
+      storableJson(changed),
     );
   });
 }
 
-/** Claims the sources that are due. A name that meant another source is taken over once no live process uses that one. */
+/** Claims the sources that are due. If a name stood for a different source, claims it once no live process uses that source. */
 export async function claimSources({ ask }: FleetStatements, all: Sources['all']): Promise<readonly ClaimedSource[]> {
   const rows = await ask(
-    `WITH due AS (SELECT s.name, m.shown, m.identity FROM ${S}.sources s JOIN ${GIVEN} USING (name)
-  WHERE s.identity IS NOT DISTINCT FROM m.identity AND (s.next_fetch <= now() OR s.wanted AND NOT s.fetching OR ${REMOVED})
-    OR s.identity IS DISTINCT FROM m.identity AND NOT EXISTS (SELECT FROM ${holdersOf('s')}) FOR UPDATE OF s SKIP LOCKED)
+    `WITH due AS (SELECT s.name, m.shown, m.identity FROM ${S}.sources s JOIN ${SOURCES_PARAMETER} USING (name)
+  WHERE s.identity IS NOT DISTINCT FROM m.identity AND (s.next_fetch <= now() OR s.wanted AND NOT s.fetching OR ${IS_REMOVED})
+    OR s.identity IS DISTINCT FROM m.identity AND NOT EXISTS (SELECT FROM ${processesWith('s')}) FOR UPDATE OF s SKIP LOCKED)
 UPDATE ${S}.sources s SET seq = seq + 1, next_fetch = now() + $2 * interval '1 millisecond', shown = due.shown, identity = due.identity,
   digest = CASE WHEN s.identity IS NOT DISTINCT FROM due.identity THEN s.digest END, wanted = false, fetching = true
 FROM due WHERE s.name = due.name
-RETURNING s.${CLAIM}`,
+RETURNING s.${CLAIM_COLUMNS}`,
     sourcesJson(all),
-    FETCH_TIMEOUT,
+    CLAIM_TIMEOUT_MS,
   );
   return rows.map(claimOf);
 }
 
-/** Makes a source due, or due again after the current fetch. */
+/** Makes a source due now, or after the fetch in progress. */
 export async function requestFetch({ ask }: FleetStatements, name: string): Promise<void> {
   await ask(`UPDATE ${S}.sources SET wanted = true WHERE name = $1 AND NOT wanted`, name);
 }
 
-/** Sources that other processes have claimed and fetched since. */
+/** Returns the sources that other processes have fetched since these claims. */
 export async function fetchedSince(
   { ask }: FleetStatements,
   claims: readonly ClaimedSource[],
@@ -168,11 +172,11 @@ export async function fetchedSince(
   return rows.map(({ name }) => String(name));
 }
 
-/** Renews the claims of sources; without time left, gives them to others. */
+/** Renews claims. With a timeout of 0, other processes can claim the sources at once. */
 export async function renewClaims(
   { ask }: FleetStatements,
   claims: Iterable<ClaimedSource>,
-  timeout = FETCH_TIMEOUT,
+  timeout = CLAIM_TIMEOUT_MS,
 ): Promise<void> {
   await ask(
     `UPDATE ${S}.sources s SET next_fetch = now() + $2 * interval '1 millisecond'
@@ -182,28 +186,28 @@ FROM json_to_recordset($1::json) AS c (name text, seq bigint) WHERE s.name = c.n
   );
 }
 
-interface Found {
+interface FetchResult {
   readonly claimed: ClaimedSource;
   readonly contents: SourceContents;
   /** Milliseconds until the next fetch. */
   readonly interval: number;
 }
 
-/** Stores the result of a fetch, unless another process has claimed the source since. */
-export function enterContents(
+/** Stores the contents of a source, unless another process has claimed it since. Returns whether they changed. */
+export function storeContents(
   database: FleetDatabase,
-  { claimed: { name, seq }, contents, interval }: Found,
+  { claimed: { name, seq }, contents, interval }: FetchResult,
 ): Promise<'new' | 'same' | 'taken-over'> {
   const digest = hash('sha256', JSON.stringify(contents));
   return database.atomically(async (statements) => {
-    const [before] = await statements.ask(
+    const [stored] = await statements.ask(
       `SELECT digest FROM ${S}.sources WHERE name = $1 AND seq = $2::bigint FOR UPDATE`,
       name,
       seq,
     );
-    if (before === undefined) return 'taken-over';
-    const isNew = before.digest !== digest;
-    if (isNew) await enterMembers(statements, contents);
+    if (stored === undefined) return 'taken-over';
+    const isNew = stored.digest !== digest;
+    if (isNew) await storeMembers(statements, contents);
     await statements.ask(
       `UPDATE ${S}.sources SET commit = $2, fetched_at = now(), problem = NULL, warnings = $3::json, digest = $4,
   broken = $6::json, seq = seq + 1, fetching = false, next_fetch = now() + $5 * interval '1 millisecond' WHERE name = $1`,
@@ -218,10 +222,10 @@ export function enterContents(
   });
 }
 
-/** Stores why a source could not be fetched. */
-export async function enterFetchProblem(
+/** Stores the reason why a source could not be fetched. */
+export async function storeFetchProblem(
   { ask }: FleetStatements,
-  { claimed: { name, seq }, problem, interval }: Omit<Found, 'contents'> & { readonly problem: string },
+  { claimed: { name, seq }, problem, interval }: Omit<FetchResult, 'contents'> & { readonly problem: string },
 ): Promise<void> {
   await ask(
     `UPDATE ${S}.sources SET problem = $3, seq = seq + 1, fetching = false, next_fetch = now() + $4 * interval '1 millisecond'
@@ -241,7 +245,7 @@ export async function versionsInUse({ ask }: FleetStatements, source: string): P
   return new Set(rows.flatMap(({ version }) => (version === null ? [] : [String(version)])));
 }
 
-/** Patterns of rules that are the first match of no workspace; empty as long as a source was never fetched. */
+/** Returns the rule patterns that are the first match of no workspace. Returns none until all sources have been fetched. */
 export async function unusedPatterns(
   { ask }: FleetStatements,
   patterns: readonly string[],
@@ -255,17 +259,17 @@ export async function unusedPatterns(
   });
   const [row] = await ask(
     `SELECT ARRAY[${used.join(', ')}]::boolean[] AS used WHERE EXISTS (SELECT FROM ${S}.workspaces WHERE vanished_at IS NULL)
-  AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL AND NOT ${REMOVED}) AND cardinality($1::text[]) > 0`,
+  AND NOT EXISTS (SELECT FROM ${S}.sources WHERE fetched_at IS NULL AND NOT ${IS_REMOVED}) AND cardinality($1::text[]) > 0`,
     ...values,
   );
   return row === undefined ? [] : patterns.filter((_, index) => !(row.used as readonly boolean[])[index]);
 }
 
-/** The kinds of groups of which active workspaces are in more than one; all kinds if there are no workspaces. */
-export async function severalOf({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
-  // Comparing the first with the last is cheaper than counting.
+/** Returns the kinds of shared resources of which the active workspaces use more than one; all kinds if there are no workspaces. */
+export async function dividedKinds({ ask }: FleetStatements): Promise<readonly (keyof RunGroups)[]> {
+  // Comparing the first value with the last one is cheaper than counting the values.
   const edge = (values: string, order: string): string =>
-    `(SELECT ${values} FROM ${S}.workspaces WHERE ${RUNS} ORDER BY ${order} LIMIT 1)`;
+    `(SELECT ${values} FROM ${S}.workspaces WHERE ${IS_ACTIVE} ORDER BY ${order} LIMIT 1)`;
   const project = "source || '/' || project";
   const origin = "coalesce(substring(base_url from '^[^/]*//[^/]*'), '')";
   const [row] = await ask(
@@ -276,25 +280,29 @@ export async function severalOf({ ask }: FleetStatements): Promise<readonly (key
   return (['origin', 'source', 'project'] as const).filter((sharing) => row?.[sharing] === true);
 }
 
-const IS_NEWS = `o.version <> excluded.version OR o.mode <> excluded.mode OR o.vanished_at IS NOT NULL
+/** The SQL condition for a change of a stored workspace that requires a run. */
+const NEEDS_RUN = `o.version <> excluded.version OR o.mode <> excluded.mode OR o.vanished_at IS NOT NULL
   OR o.refused IS DISTINCT FROM excluded.refused`;
-const CHANGED = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
+const REQUEST_RUN = `asked_at = now(), asked_why = 'changed', asked_by = NULL, due_at = now()`;
 
-const FOUND = `json_to_recordset($1::json) AS m (address text, project text, workspace text, "workspaceId" text, "baseUrl" text,
+/** The SQL table of the workspaces in the first parameter. */
+const MEMBERS_PARAMETER = `json_to_recordset($1::json) AS m (address text, project text, workspace text, "workspaceId" text, "baseUrl" text,
   mode text, interval bigint, version text, commit text, refused text)`;
 
+/** The SQL condition for a workspace that differs from its row. */
 const DIFFERS = `(w.source, w.project, w.workspace, w.workspace_id, w.base_url, w.mode, w.interval_ms, w.version, w.refused, w.problem, w.vanished_at)
   IS DISTINCT FROM ($2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.refused, NULL::text, NULL::timestamptz)`;
 
-async function enterMembers(statements: FleetStatements, { source, projects }: SourceContents): Promise<void> {
+/** Stores the workspaces of a source, and removes those that are no longer in it. */
+async function storeMembers(statements: FleetStatements, { source, projects }: SourceContents): Promise<void> {
   const { ask } = statements;
   const members = projects.flatMap((project) => project.members);
   const broken = projects.filter(({ problem }) => problem !== undefined);
   const unknown = broken.flatMap(({ project, isUnknown }) => (isUnknown === true ? [project] : []));
   const found = storableJson(members);
-  // A lock on an unchanged row would block the results of runs.
+  // Unchanged rows are not locked, so that runs can store their results.
   await ask(
-    `SELECT FROM ${S}.workspaces w LEFT JOIN ${FOUND} ON m.address = w.address
+    `SELECT FROM ${S}.workspaces w LEFT JOIN ${MEMBERS_PARAMETER} ON m.address = w.address
 WHERE w.source = $2 AND (m.address IS NULL OR ${DIFFERS}) ORDER BY w.address FOR UPDATE OF w`,
     found,
     source,
@@ -303,24 +311,24 @@ WHERE w.source = $2 AND (m.address IS NULL OR ${DIFFERS}) ORDER BY w.address FOR
     `INSERT INTO ${S}.workspaces AS o (address, source, project, workspace, workspace_id, base_url, mode, interval_ms, version, commit, refused, due_at)
 SELECT m.address, $2, m.project, m.workspace, m."workspaceId", m."baseUrl", m.mode, m.interval, m.version, m.commit, m.refused,
   now() + random() * least(m.interval, $3) * interval '1 millisecond'
-FROM ${FOUND} LEFT JOIN ${S}.workspaces w ON w.address = m.address
+FROM ${MEMBERS_PARAMETER} LEFT JOIN ${S}.workspaces w ON w.address = m.address
 WHERE w.address IS NULL OR ${DIFFERS} ORDER BY m.address
 ON CONFLICT (address) DO UPDATE SET
   source = excluded.source, project = excluded.project, workspace = excluded.workspace,
   workspace_id = excluded.workspace_id, base_url = excluded.base_url, mode = excluded.mode,
   interval_ms = excluded.interval_ms, version = excluded.version, commit = excluded.commit,
-  refused = excluded.refused, problem = NULL, vanished_at = NULL, ${conditional(IS_NEWS)}`,
+  refused = excluded.refused, problem = NULL, vanished_at = NULL, ${requestRunIf(NEEDS_RUN)}`,
     found,
     source,
-    members.length * NEWCOMER_PACE,
+    members.length * NEW_WORKSPACE_INTERVAL_MS,
   );
-  await enterNewWorkspaces(
+  await addWorkspaceTerms(
     statements,
     members.map(({ address }) => address),
   );
-  // Their runs report the problem and use the last valid manifests.
+  // The runs of broken projects report the problem and use the last valid manifests.
   await ask(
-    `UPDATE ${S}.workspaces w SET version = p.version, commit = p.commit, problem = p.problem, ${CHANGED}
+    `UPDATE ${S}.workspaces w SET version = p.version, commit = p.commit, problem = p.problem, ${REQUEST_RUN}
 FROM json_to_recordset($1::json) AS p (project text, version text, commit text, problem text)
 WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
   AND (w.version, w.problem) IS DISTINCT FROM (p.version, p.problem)`,
@@ -329,17 +337,18 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
   );
   const removed = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))
   AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS folder WHERE starts_with(project, folder || '/'))`;
-  const here = [source, members.map(({ address }) => address), broken.map(({ project }) => project), unknown];
-  // A workspace that was never applied has nothing to remember.
+  const values = [source, members.map(({ address }) => address), broken.map(({ project }) => project), unknown];
+  // A removed workspace without records and state is deleted.
   await ask(
     `DELETE FROM ${S}.workspaces w WHERE ${removed} AND coalesce((last->>'records')::integer, 0) = 0
   AND NOT EXISTS (SELECT FROM ${S}.states s WHERE s.name = w.address AND s.state IS NOT NULL)`,
-    ...here,
+    ...values,
   );
-  await ask(`UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${removed} AND vanished_at IS NULL`, ...here);
+  await ask(`UPDATE ${S}.workspaces SET vanished_at = now() WHERE ${removed} AND vanished_at IS NULL`, ...values);
 }
 
-function conditional(condition: string): string {
+/** Returns the SQL assignments that request a run if a condition is true. */
+function requestRunIf(condition: string): string {
   return `asked_at = CASE WHEN ${condition} THEN now() ELSE o.asked_at END,
   asked_why = CASE WHEN ${condition} THEN 'changed' ELSE o.asked_why END,
   asked_by = CASE WHEN ${condition} THEN NULL ELSE o.asked_by END,

@@ -12,14 +12,14 @@ import type { MovedMark } from '../../state/state-errors.ts';
 import type { Json } from '../../values/json.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
-import { RUNS } from './member-rows.ts';
+import { IS_ACTIVE } from './member-rows.ts';
 import { LEFT, OUTSIDE, type OutsideState } from './run-rows.ts';
 import { beginsWith } from './search-terms.ts';
-import { IS_DEAD, IS_OLD, NEEDS, SHOWN, SHOWN_SINCE, shownWorkspaces, sqlOf } from './status-rows.ts';
+import { IS_DEAD, IS_STALE, NEEDS, SHOWN_SINCE, SHOWN_STATUS, shownWorkspaces, sqlOf } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Sort orders. The address is the last column of each, so that no workspace is on two pages. */
+/** Sort orders. Each ends with the address, so that the order is unique and no workspace is on two pages. */
 const orders = {
   status: 'rank, since DESC, address',
   address: 'address',
@@ -29,25 +29,28 @@ const orders = {
 
 type Order = keyof typeof orders;
 
-interface PageOfWorkspaces {
+interface PageSelection {
   readonly status: WorkspaceStatus | undefined;
   readonly needs: Need | undefined;
   readonly source: string | undefined;
-  /** A label of one of its resources. */
+  /** A label of one of the workspace's resources. */
   readonly label: string | undefined;
-  /** The beginning of the address, or of a word of it. */
+  /** The beginning of the address or of a word in it. */
   readonly word: string | undefined;
   readonly order: Order;
-  /** Only later addresses. */
+  /** Selects only workspaces with a later address. */
   readonly after?: string | undefined;
   readonly offset: number;
   readonly limit: number;
 }
 
-/** The rows of one page in order, and the total number. A number above `MOST_COUNTED` means that there are more. */
+/**
+ * Returns the workspaces of one page in order, the number of matching workspaces and the total number. Both are counted up to
+ * `MOST_COUNTED + 1`.
+ */
 export async function pageOfWorkspaces(
   statements: FleetStatements,
-  selection: PageOfWorkspaces,
+  selection: PageSelection,
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
   const { status, needs, source, label, word, order, after, offset, limit } = selection;
   if (offset >= MOST_COUNTED) return pageOfWorkspaces(statements, { ...selection, offset: 0, limit: 0 });
@@ -60,17 +63,17 @@ export async function pageOfWorkspaces(
     ...(label === undefined ? [] : [`labels @> to_jsonb(${bind(label)}::text)`]),
     ...(needs === undefined ? [] : [NEEDS[needs]]),
   ];
-  const found = [...filters, ...(status === undefined ? [] : [sqlOf(status).is])].join(' AND ');
+  const found = [...filters, ...(status === undefined ? [] : [sqlOf(status).condition])].join(' AND ');
   const isLater = after === undefined ? 'true' : `address > ${bind(after)}`;
   const last = bind(offset + limit);
   const many =
     order === 'address'
       ? `SELECT address FROM ${S}.workspaces w WHERE ${found} AND ${isLater}`
-      : inParts(order, status, { filter: filters.join(' AND '), last });
+      : queryInParts(order, status, { filter: filters.join(' AND '), last });
   const wanted = `ORDER BY ${orders[order]} LIMIT ${bind(limit)} OFFSET ${bind(offset)}`;
   const [row] = await statements.ask(
-    `WITH f AS MATERIALIZED (SELECT address, array_position(${bind(workspaceStatuses)}::text[], ${SHOWN}) AS rank, ${SHOWN_SINCE} AS since,
-  NOT (${RUNS}) AS inactive, due_at FROM ${S}.workspaces w WHERE ${found} LIMIT ${MOST_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
+    `WITH f AS MATERIALIZED (SELECT address, array_position(${bind(workspaceStatuses)}::text[], ${SHOWN_STATUS}) AS rank, ${SHOWN_SINCE} AS since,
+  NOT (${IS_ACTIVE}) AS inactive, due_at FROM ${S}.workspaces w WHERE ${found} LIMIT ${MOST_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
 SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT ${MOST_COUNTED + 1}) AS t) AS total, ${last}::integer AS last,
   CASE WHEN found > ${MOST_COUNTED} THEN ARRAY(${many} ${wanted}) ELSE ARRAY(SELECT address FROM f WHERE ${isLater} ${wanted}) END AS addresses FROM n`,
     ...values,
@@ -83,52 +86,56 @@ SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT 
   };
 }
 
-/** A part of all workspaces, in the order of an index. */
+/** A part of all workspaces that can be read in the order of an index. */
 interface Part {
-  readonly is: string;
-  /** The columns of the order, under its names. */
+  /** The SQL condition. */
+  readonly condition: string;
+  /** The SQL columns for the sort order. */
   readonly columns: string;
-  readonly by: string;
+  /** The SQL order within the part. */
+  readonly orderBy: string;
 }
 
 function partsOf(order: Order, status: WorkspaceStatus | undefined): readonly Part[] {
   if (order === 'due') {
-    const all = status === undefined ? 'true' : sqlOf(status).is;
-    const part = (runs: string, inactive: boolean) => ({
-      is: `${all} AND ${runs}`,
+    const all = status === undefined ? 'true' : sqlOf(status).condition;
+    const part = (activity: string, inactive: boolean) => ({
+      condition: `${all} AND ${activity}`,
       columns: `${inactive} AS inactive, due_at`,
-      by: 'due_at',
+      orderBy: 'due_at',
     });
-    return [part(RUNS, false), part(`NOT (${RUNS})`, true)];
+    return [part(IS_ACTIVE, false), part(`NOT (${IS_ACTIVE})`, true)];
   }
   return (status === undefined ? workspaceStatuses : [status]).map((each) => {
-    const { is, since } = sqlOf(each);
-    return { is, columns: `${workspaceStatuses.indexOf(each)} AS rank, ${since} AS since`, by: `${since} DESC` };
+    const { condition, since } = sqlOf(each);
+    const columns = `${workspaceStatuses.indexOf(each)} AS rank, ${since} AS since`;
+    return { condition, columns, orderBy: `${since} DESC` };
   });
 }
 
-/** Reads of many workspaces only the first ones of each part; by status, only as many as the parts before it leave room for. */
-function inParts(
+/** Returns SQL that reads only the first rows of each part. In the order of statuses, it reads a part only if the earlier ones have too few. */
+function queryInParts(
   order: Order,
   status: WorkspaceStatus | undefined,
   { filter, last }: { readonly filter: string; readonly last: string },
 ): string {
-  let room = last;
-  const parts = partsOf(order, status).map(({ is, columns, by }, nth) => {
-    const part = `p${nth} AS (SELECT address, ${columns} FROM ${S}.workspaces w WHERE ${filter} AND ${is}
-  ORDER BY ${by}, address LIMIT greatest(0, ${room}))`;
-    if (order === 'status') room += ` - (SELECT count(*) FROM p${nth})`;
+  let limit = last;
+  const parts = partsOf(order, status).map(({ condition, columns, orderBy }, nth) => {
+    const part = `p${nth} AS (SELECT address, ${columns} FROM ${S}.workspaces w WHERE ${filter} AND ${condition}
+  ORDER BY ${orderBy}, address LIMIT greatest(0, ${limit}))`;
+    if (order === 'status') limit += ` - (SELECT count(*) FROM p${nth})`;
     return part;
   });
   const rows = parts.map((_, nth) => `SELECT * FROM p${nth}`);
   return `WITH ${parts.join(', ')} SELECT address FROM (${rows.join(' UNION ALL ')}) AS s`;
 }
 
-/** A term of its address begins with this text in lower case. */
+/** Returns the SQL condition that a word of the address begins with this text, which must be in lower case. */
 function hasTerm(text: string): string {
   return `EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = w.address AND resource = '' AND ${beginsWith('term', text)})`;
 }
 
+/** Returns a function that finds one of these workspaces by address. */
 async function byAddress(
   statements: FleetStatements,
   addresses: readonly string[],
@@ -140,26 +147,27 @@ async function byAddress(
 
 /** Workspaces with one status or one need. */
 interface NeedyWorkspaces {
-  /** Counted up to `MOST_COUNTED` and one. */
+  /** The number of workspaces, counted up to `MOST_COUNTED + 1`. */
   readonly found: number;
   readonly rows: readonly ShownWorkspace[];
 }
 
 /**
- * The workspaces for each reason, in one query, oldest first.
- * @param most rows per reason.
+ * Returns the workspaces for each reason, with the oldest first, using one query.
+ * @param limits the reasons, and the maximum number of workspaces for each.
  */
 export async function needyWorkspaces(
   statements: FleetStatements,
-  most: Readonly<Partial<Record<WorkspaceStatus | Need, number>>>,
+  limits: Readonly<Partial<Record<WorkspaceStatus | Need, number>>>,
 ): Promise<ReadonlyMap<string, NeedyWorkspaces>> {
-  const reasons = Object.entries(most).map(([reason, rows]) => {
+  const reasons = Object.entries(limits).map(([reason, limit]) => {
     const status = workspaceStatuses.find((each) => each === reason);
     const need = allNeeds.find((each) => each === reason);
-    const [since, isLast] = status === undefined ? [SHOWN_SINCE, `${SHOWN} = 'in-sync',`] : [sqlOf(status).since, ''];
-    const these = `FROM ${S}.workspaces WHERE ${status === undefined ? NEEDS[need ?? 'records'] : sqlOf(status).is}`;
-    return `SELECT '${reason}' AS reason, (SELECT count(*)::integer FROM (SELECT ${these} LIMIT ${MOST_COUNTED + 1}) AS f) AS found,
-  ARRAY(SELECT address ${these} ORDER BY ${isLast} ${since}, address LIMIT ${rows}) AS addresses`;
+    const [since, isLast] =
+      status === undefined ? [SHOWN_SINCE, `${SHOWN_STATUS} = 'in-sync',`] : [sqlOf(status).since, ''];
+    const selected = `FROM ${S}.workspaces WHERE ${status === undefined ? NEEDS[need ?? 'records'] : sqlOf(status).condition}`;
+    return `SELECT '${reason}' AS reason, (SELECT count(*)::integer FROM (SELECT ${selected} LIMIT ${MOST_COUNTED + 1}) AS f) AS found,
+  ARRAY(SELECT address ${selected} ORDER BY ${isLast} ${since}, address LIMIT ${limit}) AS addresses`;
   });
   const found = await statements.ask(reasons.join(' UNION ALL '));
   const rowOf = await byAddress(
@@ -178,8 +186,8 @@ export async function sourceNames({ ask }: FleetStatements): Promise<readonly st
   return (await ask(`SELECT name FROM ${S}.sources ORDER BY name`)).map(({ name }) => String(name));
 }
 
-/** Runs of this workspace, newest first. @param id to select one run. */
-export async function keptRuns(
+/** Returns stored runs of a workspace, newest first. @param id selects one run. */
+export async function runsOfWorkspace(
   { ask }: FleetStatements,
   address: string,
   { id, limit }: { readonly id?: string; readonly limit: number },
@@ -194,7 +202,7 @@ export async function keptRuns(
   return rows as readonly unknown[] as readonly KeptRun[];
 }
 
-/** True while a process runs it. */
+/** Returns true if a process is running the workspace. */
 export async function isRunning({ ask }: FleetStatements, address: string): Promise<boolean> {
   const [row] = await ask(
     `SELECT EXISTS (SELECT FROM ${S}.processes, json_array_elements(runs) r WHERE NOT (${IS_DEAD}) AND r->>'address' = $1) AS running`,
@@ -203,8 +211,8 @@ export async function isRunning({ ask }: FleetStatements, address: string): Prom
   return row?.running === true;
 }
 
-/** The waiting, approved or last rejected saved plan, and the plan of the remaining actions of the last run. */
-export async function shownPlans(
+/** Returns the pending, approved or most recently rejected plan, and the plan of the actions that remained after the last run. */
+export async function currentPlans(
   { ask }: FleetStatements,
   address: string,
 ): Promise<{
@@ -224,8 +232,8 @@ ORDER BY p.state = 'rejected'`,
   };
 }
 
-/** A plan of a run, with its outcome; undefined if it is no longer kept. */
-export async function keptPlan(
+/** Returns a plan of a run with its state; undefined if it is no longer stored. */
+export async function storedPlan(
   { ask }: FleetStatements,
   address: string,
   id: string,
@@ -234,19 +242,19 @@ export async function keptPlan(
   return row && { plan: row.plan as Json, state: String(row.state) };
 }
 
-interface KnownState {
-  /** In the database of the fleet. */
+interface StoredState {
+  /** The state, if it is in the fleet's database. */
   readonly document: StateDocument | undefined;
-  /** The summary of a state elsewhere. */
+  /** The summary of the state, if it is elsewhere. */
   readonly outside: OutsideState | undefined;
   /** True if the state is elsewhere and no run has reported its contents yet. */
   readonly isMoved: boolean;
-  /** Runs in the history of the state. */
+  /** The runs in the history of the state. */
   readonly runs: readonly PastRun[];
 }
 
-/** The state of a workspace and its history. */
-export async function storedState({ ask }: FleetStatements, address: string): Promise<KnownState> {
+/** Returns the state of a workspace and its history. */
+export async function storedState({ ask }: FleetStatements, address: string): Promise<StoredState> {
   const [row] = await ask(
     `SELECT (SELECT plan FROM ${S}.plans WHERE address = $1 AND id = '${OUTSIDE}') AS outside,
   (SELECT state FROM ${S}.states WHERE name = $1) AS document, (SELECT lock->>'id' FROM ${S}.states WHERE name = $1) AS holder,
@@ -269,8 +277,8 @@ export async function storedState({ ask }: FleetStatements, address: string): Pr
   };
 }
 
-/** Corrects the number of open orphans of the last run. */
-export async function enterOrphans({ ask }: FleetStatements, address: string, open: number): Promise<void> {
+/** Updates the number of open orphans in the results of the last run. */
+export async function storeOrphanCount({ ask }: FleetStatements, address: string, open: number): Promise<void> {
   await ask(
     `UPDATE ${S}.workspaces SET last = last || jsonb_build_object('orphans', $2::integer) WHERE address = $1`,
     address,
@@ -280,10 +288,13 @@ export async function enterOrphans({ ask }: FleetStatements, address: string, op
 
 const FREEZES = `(SELECT json_build_array(count(*), count(ended_at)) FROM ${S}.freezes)`;
 
-/** A text that changes with every list of workspaces. New checks, and what only time changes, change it every ten seconds. */
+/**
+ * Returns a digest that changes when any list of workspaces on the page changes. Changes that only result from new checks or from the time
+ * are included by changing it every ten seconds.
+ */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const changed = workspaceStatuses.map(
-    (status) => `(SELECT max(status_since) FROM ${S}.workspaces WHERE status = '${status}' AND ${RUNS})`,
+    (status) => `(SELECT max(status_since) FROM ${S}.workspaces WHERE status = '${status}' AND ${IS_ACTIVE})`,
   );
   const latest = (column: string) => `(SELECT max(${column}) FROM ${S}.workspaces WHERE ${column} IS NOT NULL)`;
   const [row] = await ask(
@@ -294,10 +305,10 @@ export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   return String(row?.version);
 }
 
-/** The same for one workspace; empty if it does not exist. */
+/** Returns a digest that changes when the page of a workspace changes; empty if the workspace does not exist. */
 export async function workspaceVersion({ ask }: FleetStatements, address: string): Promise<string> {
   const [row] = await ask(
-    `SELECT md5(json_build_array(${SHOWN}, ${IS_OLD}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
+    `SELECT md5(json_build_array(${SHOWN_STATUS}, ${IS_STALE}, status_since, checked_at, paused_at, asked_at, failures, version, problem,
   (SELECT json_agg(json_build_array(id, state, digest) ORDER BY id) FROM ${S}.plans p WHERE p.address = w.address),
   (SELECT max(id) FROM ${S}.runs r WHERE r.address = w.address),
   (SELECT json_agg(json_build_array(resource, asked_at, until) ORDER BY resource) FROM ${S}.comparisons c WHERE c.address = w.address),

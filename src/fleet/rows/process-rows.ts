@@ -8,22 +8,22 @@ export interface ServingProcess {
   readonly pid: number;
   readonly version: string;
   readonly slots: number;
-  /** The identity of each source, by name. */
+  /** The identity of each source in its fleet file, by name. */
   readonly sources: Readonly<Record<string, string>>;
 }
 
-interface ProcessBeat {
+interface ProcessHeartbeat {
   readonly isEnding: boolean;
   readonly runs: readonly { readonly address: string; readonly since: string }[];
 }
 
 const S = FLEET_SCHEMA;
 
-/** Sends a heartbeat with the current runs. A process that was silent for a day is removed. */
-export async function enterProcess(
+/** Stores a heartbeat of a process with its current runs. Removes processes that sent no heartbeat for a day. */
+export async function storeHeartbeat(
   { ask }: FleetStatements,
   { id, host, pid, version, slots, sources }: ServingProcess,
-  { isEnding, runs }: ProcessBeat,
+  { isEnding, runs }: ProcessHeartbeat,
 ): Promise<void> {
   await ask(
     `WITH gone AS (DELETE FROM ${S}.processes WHERE heard_at < now() - interval '1 day' AND id <> $1)
@@ -40,20 +40,20 @@ ON CONFLICT (id) DO UPDATE SET heard_at = now(), ending = excluded.ending, runs 
   );
 }
 
-/** Removes earlier processes, of which there can be only one. */
+/** Removes all processes. For the embedded database, which only one process can use. */
 export async function removeProcesses({ ask }: FleetStatements): Promise<void> {
   await ask(`DELETE FROM ${S}.processes`);
 }
 
-/** Removes a process that ended properly. */
+/** Removes a process that has stopped. */
 export async function removeProcess({ ask }: FleetStatements, id: string): Promise<void> {
   await ask(`DELETE FROM ${S}.processes WHERE id = $1`, id);
 }
 
-/** Rows of a statement, so that none holds locks for long. */
-const BATCH = 5000;
+/** The maximum number of rows per statement, so that none holds locks for long. */
+const BATCH_SIZE = 5000;
 
-/** Removes runs that are older, and plans and freezes that ended before. Milliseconds. */
+/** Removes old runs, plans and freezes. @param retention the milliseconds for which they are kept. */
 export async function removeOldRuns(statements: FleetStatements, retention: number): Promise<void> {
   const before = "now() - $1 * interval '1 millisecond'";
   await removeInBatches(statements, 'runs', { where: `started_at < ${before}`, value: retention });
@@ -69,10 +69,10 @@ async function removeInBatches(
   table: string,
   { where, value }: { readonly where: string; readonly value: number },
 ): Promise<void> {
-  const some = `SELECT ctid FROM ${S}.${table} WHERE ${where} LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`;
-  const removal = `WITH removed AS (DELETE FROM ${S}.${table} WHERE ctid = ANY (ARRAY(${some})) RETURNING 1)
+  const batch = `SELECT ctid FROM ${S}.${table} WHERE ${where} LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`;
+  const removal = `WITH removed AS (DELETE FROM ${S}.${table} WHERE ctid = ANY (ARRAY(${batch})) RETURNING 1)
 SELECT count(*)::int AS count FROM removed`;
-  for (let count = BATCH; count === BATCH; ) {
+  for (let count = BATCH_SIZE; count === BATCH_SIZE; ) {
     const [row] = await ask(removal, value);
     count = Number(row?.count ?? 0);
   }

@@ -8,26 +8,27 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Milliseconds without a heartbeat after which another process takes the work. */
-const CLAIM_TIMEOUT = 30_000;
-/** Milliseconds after a merge for which its plans are compared with the waiting ones. */
-const APPROVABLE = 86_400_000;
+/** Milliseconds without a heartbeat after which another process may take over the work. */
+const CLAIM_TIMEOUT_MS = 30_000;
+/** Milliseconds after a merge during which its plans are compared with the pending ones. */
+const MAX_APPROVAL_DELAY_MS = 86_400_000;
 
 /** A stored pull request. */
 export interface PullRow extends PullRequest {
   readonly source: string;
-  /** The commit whose plans are complete and reported to the host. */
+  /** The commit whose plans are complete and were reported to the code host. */
   readonly plannedHead: string | undefined;
   readonly plannedAt: Date | undefined;
-  /** When the fleet first saw its state. */
+  /** When the fleet first saw the request in this state. */
   readonly since: Date;
   readonly failures: number;
-  /** Why its plans are not complete or not reported. */
+  /** The reason why its plans are incomplete or were not reported, if so. */
   readonly problem: string | undefined;
 }
 
-/** Work on a pull request that this process has. */
+/** A pull request that this process works on. */
 export interface ClaimedPull extends PullRow {
+  /** The id of the claim. */
   readonly holder: string;
 }
 
@@ -45,9 +46,9 @@ export const pullResults = [
 export type PullResult = (typeof pullResults)[number];
 
 interface PullPlanDetails {
-  /** Sentences for people, such as why the plan must be approved again. */
+  /** Sentences to show, such as why the plan must be approved again. */
   readonly notes: readonly string[];
-  /** Why there is no plan, and the places. */
+  /** The reason why there is no plan, with the positions of the errors. */
   readonly problem?:
     | { readonly message: string; readonly hint?: string; readonly places: readonly string[] }
     | undefined;
@@ -55,28 +56,28 @@ interface PullPlanDetails {
 
 /** The plan of a workspace at the newest commit of a pull request. */
 export interface PullPlan extends PullPlanDetails {
-  /** Of a workspace, or of a project whose workspaces are not known. */
+  /** The address of the workspace, or of a project whose workspaces are unknown. */
   readonly address: string;
   readonly result: PullResult;
-  /** The digest that a plan after the merge must have to need no other approval; undefined if it always needs one. */
+  /** A plan after the merge with this digest needs no other approval; undefined if it always needs one. */
   readonly digest: string | undefined;
   readonly plan: Json | undefined;
 }
 
 export interface ShownPullPlan extends PullPlan {
   readonly madeAt: Date;
-  /** What became of it after the merge. */
+  /** A sentence about the plan after the merge. */
   readonly outcome: string | undefined;
 }
 
-/** Stores the open requests of a source. Returns the numbers of stored open ones that are not among them. */
-export async function enterOpenPulls(
+/** Stores the open requests of a source. Returns the numbers of other stored requests that were open. */
+export async function storeOpenPulls(
   { atomically }: FleetDatabase,
   source: string,
   open: readonly PullRequest[],
 ): Promise<readonly number[]> {
   return atomically(async (statements) => {
-    await enterPulls(statements, source, open);
+    await storePulls(statements, source, open);
     const rows = await statements.ask(
       `SELECT number FROM ${S}.pulls WHERE source = $1 AND state = 'open' AND NOT (number = ANY ($2::integer[]))`,
       source,
@@ -90,27 +91,28 @@ export async function enterOpenPulls(
   });
 }
 
-const GIVEN = `json_to_recordset($2::json) AS p (number integer, url text, title text, author text, base text, branch text, head text,
+/** The SQL table of the requests in the second parameter. */
+const PULLS_PARAMETER = `json_to_recordset($2::json) AS p (number integer, url text, title text, author text, base text, branch text, head text,
   "isFork" boolean, state text, "mergedAs" text)`;
 
-/** Stores requests. A new head, a reopened request and a merge are work. */
-export async function enterPulls(
+/** Stores requests. Schedules work for new heads, reopened requests and merges. */
+export async function storePulls(
   { ask }: FleetStatements,
   source: string,
   pulls: readonly PullRequest[],
 ): Promise<void> {
   if (pulls.length === 0) return;
-  const isNews = 'o.head <> excluded.head OR o.state <> excluded.state';
+  const isChanged = 'o.head <> excluded.head OR o.state <> excluded.state';
   await ask(
     `INSERT INTO ${S}.pulls AS o (source, number, url, title, author, base, branch, head, is_fork, state, merged_as, work_at)
 SELECT $1, number, url, title, author, base, branch, head, "isFork", state, "mergedAs", CASE state WHEN 'open' THEN now() END
-FROM ${GIVEN} ORDER BY number
+FROM ${PULLS_PARAMETER} ORDER BY number
 ON CONFLICT (source, number) DO UPDATE SET url = excluded.url, title = excluded.title, author = excluded.author, base = excluded.base,
   branch = excluded.branch, head = excluded.head, is_fork = excluded.is_fork, state = excluded.state, merged_as = excluded.merged_as,
   since = CASE WHEN o.state <> excluded.state THEN now() ELSE o.since END,
   planned_head = CASE WHEN o.state <> 'open' AND excluded.state = 'open' THEN NULL ELSE o.planned_head END,
-  failures = CASE WHEN ${isNews} THEN 0 ELSE o.failures END,
-  work_at = CASE WHEN excluded.state = 'closed' THEN NULL WHEN ${isNews} THEN now() ELSE o.work_at END
+  failures = CASE WHEN ${isChanged} THEN 0 ELSE o.failures END,
+  work_at = CASE WHEN excluded.state = 'closed' THEN NULL WHEN ${isChanged} THEN now() ELSE o.work_at END
 WHERE (o.url, o.title, o.author, o.base, o.branch, o.head, o.is_fork, o.state, o.merged_as)
   IS DISTINCT FROM (excluded.url, excluded.title, excluded.author, excluded.base, excluded.branch, excluded.head, excluded.is_fork,
     excluded.state, excluded.merged_as)`,
@@ -119,7 +121,7 @@ WHERE (o.url, o.title, o.author, o.base, o.branch, o.head, o.is_fork, o.state, o
   );
 }
 
-export async function enterPullsProblem({ ask }: FleetStatements, source: string, problem: string): Promise<void> {
+export async function storePullsProblem({ ask }: FleetStatements, source: string, problem: string): Promise<void> {
   await ask(
     `UPDATE ${S}.sources SET pulls_problem = $2, pulls_problem_since = coalesce(pulls_problem_since, now())
 WHERE name = $1 AND pulls_problem IS DISTINCT FROM $2`,
@@ -132,7 +134,7 @@ WHERE name = $1 AND pulls_problem IS DISTINCT FROM $2`,
 export interface PullsProblem {
   readonly source: string;
   readonly message: string;
-  /** ISO 8601; null if it is not known. */
+  /** When the problem started, in ISO 8601; null if unknown. */
   readonly since: string | null;
 }
 
@@ -147,7 +149,7 @@ export async function pullProblems({ ask }: FleetStatements): Promise<readonly P
   }));
 }
 
-/** Claims the requests of these sources with work, the longest waiting first. */
+/** Claims requests of these sources that have work. Those that have waited the longest come first. */
 export async function claimPulls(
   { ask }: FleetStatements,
   { sources, limit }: { readonly sources: readonly string[]; readonly limit: number },
@@ -160,12 +162,12 @@ WHERE (source, number) IN (SELECT source, number FROM ${S}.pulls
 RETURNING *`,
     sources,
     limit,
-    CLAIM_TIMEOUT,
+    CLAIM_TIMEOUT_MS,
   );
   return rows.map((row) => ({ ...pullOf(row), holder: String(row.holder) }));
 }
 
-/** Renews claims. Returns the holders whose request is still the same. */
+/** Renews claims. Returns the holders of claims that are still valid and whose request has not changed. */
 export async function renewPulls(
   { ask }: FleetStatements,
   claimed: readonly ClaimedPull[],
@@ -176,12 +178,15 @@ export async function renewPulls(
 FROM json_to_recordset($1::json) AS c (holder text, head text, state text)
 WHERE p.holder = c.holder AND p.head = c.head AND p.state = c.state RETURNING p.holder`,
     storableJson(claimed.map(({ holder, head, state }) => ({ holder, head, state }))),
-    CLAIM_TIMEOUT,
+    CLAIM_TIMEOUT_MS,
   );
   return new Set(rows.map(({ holder }) => String(holder)));
 }
 
-/** Removes the plans of other commits and of the time before it was closed, and returns the addresses that have one. */
+/**
+ * Removes the plans for other commits and those from before the request was last closed. Returns the addresses that have a plan, except
+ * failed ones.
+ */
 export async function plannedAddresses(
   { ask }: FleetStatements,
   { source, number, head }: PullRow,
@@ -198,9 +203,9 @@ SELECT address FROM own WHERE current AND result <> 'failed'`,
   return new Set(rows.map(({ address }) => String(address)));
 }
 
-/** Stores a plan, if this process still has the work. */
-export async function enterPullPlan({ ask }: FleetStatements, pull: ClaimedPull, made: PullPlan): Promise<void> {
-  const { address, result, digest, plan, notes, problem } = made;
+/** Stores a plan, unless another process has claimed the request or it has a newer commit. */
+export async function storePullPlan({ ask }: FleetStatements, pull: ClaimedPull, pullPlan: PullPlan): Promise<void> {
+  const { address, result, digest, plan, notes, problem } = pullPlan;
   await ask(
     `INSERT INTO ${S}.pull_plans AS o (source, number, address, head, result, digest, plan, details)
 SELECT source, number, $3, head, $4, $5, $6::json, $7::json FROM ${S}.pulls WHERE holder = $1 AND head = $2
@@ -217,18 +222,18 @@ ON CONFLICT (source, number, address) DO UPDATE SET head = excluded.head, result
 }
 
 export interface FinishedPull {
-  /** True if all plans are complete and reported. */
+  /** True if the plans of all workspaces were made and reported. */
   readonly isPlanned: boolean;
   readonly problem: string | undefined;
-  /** Milliseconds until more work; undefined for none. */
-  readonly again: number | undefined;
+  /** Milliseconds until more work is due; undefined if there is none. */
+  readonly retryAfter: number | undefined;
 }
 
-/** Ends the work on a request. A request that changed meanwhile has work at once. */
+/** Stores the result of the work on a request and ends the claim. If the request changed in the meantime, more work is due at once. */
 export async function finishPull(
   { ask }: FleetStatements,
   { holder, head, state }: ClaimedPull,
-  { isPlanned, problem, again }: FinishedPull,
+  { isPlanned, problem, retryAfter }: FinishedPull,
 ): Promise<void> {
   await ask(
     `UPDATE ${S}.pulls SET holder = NULL, until = NULL,
@@ -242,11 +247,11 @@ WHERE holder = $1`,
     state,
     isPlanned,
     problem ?? null,
-    again ?? null,
+    retryAfter ?? null,
   );
 }
 
-/** Returns claimed work, for another process to continue. */
+/** Ends claims, so that another process can continue the work. */
 export async function releasePulls({ ask }: FleetStatements, holders: readonly string[]): Promise<void> {
   await ask(`UPDATE ${S}.pulls SET holder = NULL, until = NULL WHERE holder = ANY ($1::text[])`, holders);
 }
@@ -256,17 +261,17 @@ export interface MergedPlan {
   readonly address: string;
   readonly digest: string | undefined;
   readonly isApproved: boolean;
-  /** True if an outcome is stored. */
+  /** True if an outcome is stored for the plan. */
   readonly isDecided: boolean;
-  /** The plan of its workspace with the same digest that waits or was decided, else the waiting plan. */
+  /** The workspace's plan with the same digest, pending or decided; without one, the pending plan. */
   readonly current:
     | { readonly id: string; readonly digest: string; readonly state: string; readonly decidedBy: string }
     | undefined;
-  /** The last run, if it used the merged version of the workspace. */
+  /** The last run of the workspace, if it used the merged version. */
   readonly run: { readonly result: string; readonly problem: string | undefined } | undefined;
 }
 
-/** The last plans of a merged request; empty when the merge is too long ago. */
+/** Returns the last plans of a merged request; none if it was merged too long ago. */
 export async function mergedPlans(
   { ask }: FleetStatements,
   { source, number }: PullRow,
@@ -285,7 +290,7 @@ WHERE m.source = $1 AND m.number = $2 AND p.state = 'merged' AND p.since > now()
   AND m.result = 'changes' ORDER BY m.address`,
     source,
     number,
-    APPROVABLE,
+    MAX_APPROVAL_DELAY_MS,
   );
   return rows.map(({ address, digest, approved, outcome, id, current, state, decided_by: by, result, problem }) => ({
     address: String(address),
@@ -304,11 +309,11 @@ interface PullOutcome {
   readonly address: string;
   /** A sentence. */
   readonly outcome: string;
-  /** True if it is final. */
+  /** True if the plan is approved. The outcome cannot change after that. */
   readonly isApproved?: boolean;
 }
 
-export async function enterOutcome(
+export async function storeOutcome(
   { ask }: FleetStatements,
   { source, number }: PullRow,
   { address, outcome, isApproved = false }: PullOutcome,
@@ -324,31 +329,31 @@ WHERE source = $1 AND number = $2 AND address = $3 AND NOT approved AND outcome 
   );
 }
 
-/** Removes requests that the host no longer has. */
+/** Removes requests that no longer exist on the code host. */
 export async function removePulls({ ask }: FleetStatements, source: string, numbers: readonly number[]): Promise<void> {
   if (numbers.length === 0) return;
   await ask(`DELETE FROM ${S}.pulls WHERE source = $1 AND number = ANY ($2::integer[])`, source, numbers);
 }
 
-/** The commit of a source that is in force. @throws UserError if it was never fetched. */
-export async function commitOf({ ask }: FleetStatements, source: string): Promise<string> {
+/** Returns the newest fetched commit of a source. @throws UserError if it was never fetched. */
+export async function fetchedCommit({ ask }: FleetStatements, source: string): Promise<string> {
   const [row] = await ask(`SELECT commit FROM ${S}.sources WHERE name = $1`, source);
   if (typeof row?.commit === 'string') return row.commit;
   throw new UserError(`the source ${source} was not fetched yet`);
 }
 
-/** A request in a list. */
+/** A pull request in a list. */
 export interface ListedPull
   extends Pick<PullRow, 'source' | 'number' | 'title' | 'author' | 'url' | 'state' | 'branch' | 'head'> {
-  /** ISO 8601: when the fleet first saw its state. */
+  /** When the fleet first saw the request in this state, in ISO 8601. */
   readonly since: string;
-  /** `planning` until the plans of `head` are complete and reported to the host. */
+  /** `planning` until the plans of `head` are complete and were reported to the code host. */
   readonly status: 'planning' | 'planned' | 'failed';
   readonly problem: string | null;
   readonly workspaces: readonly {
     readonly address: string;
     readonly result: PullResult;
-    /** What became of it after the merge. */
+    /** A sentence about the plan after the merge. */
     readonly outcome: string | null;
   }[];
 }
@@ -358,17 +363,17 @@ interface PullList {
   readonly limit: number;
 }
 
-/** SQL: the plans that are shown. A request can be merged before its last commit is planned. */
-const OF_HEAD = `(m.head = p.head OR p.state = 'merged')`;
+/** The SQL condition for the plans to show. Shows all plans of a merged request, which may not include its last commit. */
+const IS_SHOWN = `(m.head = p.head OR p.state = 'merged')`;
 
-/** Open requests first, then the latest. */
+/** Returns open requests first, and within each group the latest ones first. */
 export async function listedPulls(
   { ask }: FleetStatements,
   { state, limit }: PullList,
 ): Promise<readonly ListedPull[]> {
   const rows = await ask(
     `SELECT p.*, (SELECT coalesce(json_agg(json_build_object('address', m.address, 'result', m.result, 'outcome', m.outcome)
-  ORDER BY m.address), '[]') FROM ${S}.pull_plans m WHERE m.source = p.source AND m.number = p.number AND ${OF_HEAD}) AS plans
+  ORDER BY m.address), '[]') FROM ${S}.pull_plans m WHERE m.source = p.source AND m.number = p.number AND ${IS_SHOWN}) AS plans
 FROM ${S}.pulls p WHERE p.state = coalesce($1, p.state)
 ORDER BY p.state = 'open' DESC, p.since DESC, p.source, p.number DESC LIMIT $2`,
     state ?? null,
@@ -387,38 +392,33 @@ ORDER BY p.state = 'open' DESC, p.since DESC, p.source, p.number DESC LIMIT $2`,
   });
 }
 
-/** Until the plans of the head are complete and reported to the host, `planning`. */
 export function pullStatus({ problem, plannedHead, head }: PullRow): ListedPull['status'] {
   if (problem !== undefined) return 'failed';
   return plannedHead === head ? 'planned' : 'planning';
 }
 
-/** A request of a source, if it is known. */
-export async function pullNumbered(
-  { ask }: FleetStatements,
-  source: string,
-  number: number,
-): Promise<PullRow | undefined> {
+/** Returns a request of a source, if it is stored. */
+export async function findPull({ ask }: FleetStatements, source: string, number: number): Promise<PullRow | undefined> {
   const [row] = await ask(`SELECT * FROM ${S}.pulls WHERE source = $1 AND number = $2`, source, number);
   return row && pullOf(row);
 }
 
-/** The plans at the newest commit, or the last ones of a merged request, in the order of addresses. */
+/** Returns the plans for the newest commit, or the last plans of a merged request, ordered by address. */
 export async function plansOfPull(
   { ask }: FleetStatements,
   { source, number }: Pick<PullRow, 'source' | 'number'>,
 ): Promise<readonly ShownPullPlan[]> {
   const rows = await ask(
     `SELECT m.* FROM ${S}.pull_plans m JOIN ${S}.pulls p USING (source, number)
-WHERE source = $1 AND number = $2 AND ${OF_HEAD} ORDER BY address`,
+WHERE source = $1 AND number = $2 AND ${IS_SHOWN} ORDER BY address`,
     source,
     number,
   );
   return rows.map(planOf);
 }
 
-/** The last outcome of a merged request for a workspace, while its plan waits. */
-export async function outcomeFor(
+/** Returns the latest outcome of a merged request for a workspace, if any. */
+export async function latestOutcome(
   { ask }: FleetStatements,
   address: string,
 ): Promise<{ readonly source: string; readonly number: number; readonly outcome: string } | undefined> {
@@ -430,7 +430,7 @@ WHERE m.address = $1 AND p.state = 'merged' AND m.outcome IS NOT NULL ORDER BY p
   return row && { source: String(row.source), number: Number(row.number), outcome: String(row.outcome) };
 }
 
-/** Removes requests that were closed or merged before. Milliseconds. */
+/** Removes old requests that were closed or merged. @param retention the milliseconds for which they are kept. */
 export async function removeOldPulls({ ask }: FleetStatements, retention: number): Promise<void> {
   await ask(
     `DELETE FROM ${S}.pulls WHERE state <> 'open' AND since < now() - $1 * interval '1 millisecond'`,

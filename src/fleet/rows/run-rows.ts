@@ -11,30 +11,33 @@ import type { ClaimedJob, QueuedRun } from '../queue.ts';
 import { groupsOf } from '../slots.ts';
 import { conflictColumns, conflictOf } from './claim-rows.ts';
 
-export type AskedWhy = 'changed' | 'requested' | 'approved';
+/** The reason for a requested run. */
+export type RequestReason = 'changed' | 'requested' | 'approved';
 
-/** A workspace in the form that its run needs. */
+/** The stored data of a workspace that a run needs. */
 export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   /** The last version with valid manifests. */
   readonly good: { readonly version: string; readonly commit: string | undefined } | undefined;
   readonly failures: number;
-  readonly asked: { readonly why: AskedWhy; readonly by: string | undefined } | undefined;
+  /** The request for this run; undefined for a scheduled run. */
+  readonly asked: { readonly why: RequestReason; readonly by: string | undefined } | undefined;
+  /** The approved plan, if any. */
   readonly approved: { readonly id: string; readonly digest: string; readonly by: string } | undefined;
-  /** Why it must not run. */
+  /** The reason why the workspace must not run, if any. */
   readonly conflict: UserError | undefined;
-  /** The id of the waiting or approved plan. */
+  /** The id of the pending or approved plan. */
   readonly openPlan: string | undefined;
-  /** True if the last run was held by a freeze. */
+  /** True if a freeze prevented the last run from writing. */
   readonly isHeldByFreeze: boolean;
-  /** Ids of rejected plans. */
+  /** The ids of rejected plans. */
   readonly rejected: readonly string[];
-  /** The digest of the stored plan of remaining actions. */
+  /** The digest of the stored plan of the remaining actions. */
   readonly left: string | undefined;
   /** The digest of the summary of a state outside the fleet's database. */
   readonly outside: string | undefined;
-  /** The initial contents of the first state, so that the open plan stays valid. */
+  /** The lineage and salt for the first state, if the current plan was made before there was a state. They keep the plan valid. */
   readonly fresh: FreshState | undefined;
-  /** Missing records of the last run, and since when. */
+  /** The records that the last run found to be missing, and since when. */
   readonly missing: readonly {
     readonly address: string;
     readonly id: string | null;
@@ -42,27 +45,27 @@ export interface RunRow extends Omit<FleetMember, 'workspaceId' | 'refused'> {
   }[];
   /** Stored data about the drift request. */
   readonly request: RequestMemory | undefined;
-  /** The stored digest of the texts for the search. */
+  /** The digest of the stored search texts. */
   readonly searchDigest: string | undefined;
-  /** When the row was read, by the clock of the database, in its own format. */
+  /** When the row was read: a timestamp of the database as text. */
   readonly readAt: string;
   /** Seconds since the run was due. */
   readonly lateness: number;
 }
 
 const S = FLEET_SCHEMA;
-/** Id and state of the plan of remaining actions. */
+/** The id and the state of the row in `plans` with the plan of the remaining actions. */
 export const LEFT = 'left';
-/** Id and state, among the plans, of the summary of a state outside the fleet's database. */
+/** The id and the state of the row in `plans` with the summary of a state outside the fleet's database. */
 export const OUTSIDE = 'outside';
 
 export interface OutsideState extends Pick<StateDocument, 'orphans'> {
-  /** The name in messages. */
+  /** The location of the state in messages. */
   readonly location: string;
   readonly resources: Readonly<Record<string, Pick<ResourceEntry, 'id'>>>;
 }
 
-/** The workspaces of jobs, without paused and removed ones. */
+/** Returns the workspaces of jobs by address, without paused and removed ones. */
 export async function rowsToRun(
   { ask }: FleetStatements,
   jobs: readonly ClaimedJob[],
@@ -100,7 +103,7 @@ function rowOf(row: DatabaseRow): RunRow {
     commit: text('commit'),
     good: good === undefined ? undefined : { version: good, commit: text('good_commit') },
     failures: Number(row.failures),
-    asked: why === undefined ? undefined : { why: why as AskedWhy, by: text('asked_by') },
+    asked: why === undefined ? undefined : { why: why as RequestReason, by: text('asked_by') },
     approved:
       row.plan_state !== 'approved'
         ? undefined
@@ -111,7 +114,7 @@ function rowOf(row: DatabaseRow): RunRow {
     rejected: row.rejected as string[],
     left: text('left_digest'),
     outside: text('outside_digest'),
-    fresh: freshIn(row.planned_state),
+    fresh: freshStateOf(row.planned_state),
     missing: (row.missing ?? []) as RunRow['missing'],
     request: row.request === null ? undefined : (JSON.parse(String(row.request)) as RequestMemory),
     searchDigest: text('search_digest'),
@@ -120,25 +123,25 @@ function rowOf(row: DatabaseRow): RunRow {
   };
 }
 
-/** The lineage of a plan that was made before there was a state. */
-function freshIn(planned: unknown): FreshState | undefined {
+/** Returns the lineage and salt of a plan that was made before there was a state. */
+function freshStateOf(planned: unknown): FreshState | undefined {
   const state = planned as (FreshState & { readonly serial: number }) | null;
   return state?.serial === 0 ? { lineage: state.lineage, salt: state.salt } : undefined;
 }
 
-/** The maximum number of workspaces per query. */
-const MAX_AT_ONCE = 500;
-/** The part of an interval by which a run may be earlier or later, so that runs spread out. */
-const SPREAD = 0.1;
+/** The maximum number of workspaces that one query makes due. */
+const BATCH_SIZE = 500;
+/** The fraction of an interval by which a run may be earlier or later, so that runs are spread over time. */
+const JITTER = 0.1;
 
-/** The due workspaces of these sources as jobs, the first due one first. Sets their next times. */
+/** Returns runs for the due workspaces of these sources, the most overdue first, and sets when the workspaces are due next. */
 export async function takeDue({ ask }: FleetStatements, sources: readonly string[]): Promise<QueuedRun[]> {
   const rows = await ask(
     `WITH due AS (SELECT address, due_at FROM ${S}.workspaces
   WHERE due_at <= now() AND paused_at IS NULL AND vanished_at IS NULL AND source = ANY ($1::text[])
-  ORDER BY due_at LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED)
+  ORDER BY due_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED)
 UPDATE ${S}.workspaces w
-SET due_at = now() + w.interval_ms * (${1 - SPREAD} + ${2 * SPREAD} * random()) * interval '1 millisecond',
+SET due_at = now() + w.interval_ms * (${1 - JITTER} + ${2 * JITTER} * random()) * interval '1 millisecond',
   checked_before = coalesce(w.checked_at, now())
 FROM due WHERE w.address = due.address
 RETURNING w.address, w.source, w.project, w.base_url, w.asked_at IS NOT NULL AS urgent, due.due_at AS due`,
@@ -158,7 +161,7 @@ RETURNING w.address, w.source, w.project, w.base_url, w.asked_at IS NOT NULL AS 
     .sort((one, other) => Date.parse(one.due) - Date.parse(other.due));
 }
 
-/** Locks these workspaces until the transaction ends, in a fixed order to avoid deadlocks. */
+/** Locks the rows of workspaces until the transaction ends. The fixed order avoids deadlocks. */
 export async function lockRows({ ask }: FleetStatements, addresses: readonly string[]): Promise<void> {
   await ask(`SELECT FROM ${S}.workspaces WHERE address = ANY ($1::text[]) ORDER BY address FOR UPDATE`, addresses);
 }

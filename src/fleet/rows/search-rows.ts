@@ -3,7 +3,7 @@ import { type WorkspaceStatus, workspaceStatuses } from '../../operator/workspac
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { beginsWith } from './search-terms.ts';
-import { SHOWN } from './status-rows.ts';
+import { SHOWN_STATUS } from './status-rows.ts';
 
 const S = FLEET_SCHEMA;
 
@@ -11,21 +11,21 @@ export interface SearchHit {
   /** The address of the workspace. */
   readonly address: string;
   readonly status: WorkspaceStatus;
-  /** Undefined if the workspace itself was found. */
+  /** The address of the resource; undefined if the workspace itself was found. */
   readonly resource: string | undefined;
-  /** The found name, number or id in lower case. */
+  /** The name, number or id that matches, in lower case. */
   readonly match: string;
 }
 
 /**
- * Workspaces and resources with a name, an id or a natural key that begins with this text, or with a part of it that does: exact ones
- * first, then the most urgent.
- * @param most the maximum number of terms to read.
+ * Finds workspaces and resources by name, id or natural key. The text must be the beginning of one of these or of a word in it. Exact
+ * matches come first, then the most urgent ones.
+ * @param maxTerms the maximum number of terms to read.
  */
 export async function searchTerms(
   { ask }: FleetStatements,
   text: string,
-  most: number,
+  maxTerms: number,
 ): Promise<{ readonly hits: readonly SearchHit[]; readonly isCut: boolean }> {
   const { kind, name } = resourceIn(text);
   const prefixes = [...new Set([name.toLowerCase(), ...phoneNumberIn(name)])];
@@ -37,10 +37,10 @@ hits AS (SELECT address, resource, min(term) AS term, bool_or(is_whole) AS is_wh
   WHERE $3::text = '' OR starts_with(resource, $3 || '/') GROUP BY address, resource)
 SELECT address, resource, status, (SELECT count(*) FROM found) AS number, (SELECT t.term FROM ${S}.search_terms t
   WHERE t.address = h.address AND t.resource = h.resource AND right(t.term, length(h.term)) = h.term ORDER BY length(t.term) DESC LIMIT 1) AS match
-FROM hits h JOIN (SELECT address, ${SHOWN} AS status FROM ${S}.workspaces w) AS w USING (address)
+FROM hits h JOIN (SELECT address, ${SHOWN_STATUS} AS status FROM ${S}.workspaces w) AS w USING (address)
 ORDER BY is_whole DESC, array_position($4::text[], status), address, resource`,
     prefixes,
-    most,
+    maxTerms,
     kind,
     workspaceStatuses,
   );
@@ -50,17 +50,20 @@ ORDER BY is_whole DESC, array_position($4::text[], status), address, resource`,
     resource: resource === '' ? undefined : String(resource),
     match: String(match),
   }));
-  return { hits, isCut: Number(rows[0]?.number ?? 0) >= most };
+  return { hits, isCut: Number(rows[0]?.number ?? 0) >= maxTerms };
 }
 
-/** The kind and the name in the address of a resource; no kind in another text. */
+/** Splits the address of a resource into kind and name. For any other text, the kind is empty. */
 function resourceIn(text: string): { readonly kind: string; readonly name: string } {
   const [, prefix = '', name = ''] = /^([a-z]+)\/(.+)$/i.exec(text) ?? [];
   const kind = [...kinds.keys()].find((each) => each.toLowerCase() === prefix.toLowerCase());
   return kind === undefined ? { kind: '', name: text } : { kind, name };
 }
 
-/** `4930123456` in `+49 (30) 123456` and `0049 30 123456`; `30123456` in `030 123456`. */
+/**
+ * Returns the digits of a phone number without leading zeros: `4930123456` for `+49 (30) 123456` and `0049 30 123456`, `30123456` for
+ * `030 123456`. Returns nothing for other texts.
+ */
 function phoneNumberIn(text: string): string[] {
   const digits = text.replaceAll(/[\s()./-]/g, '').replace(/^(?:\+|0{1,2})/, '');
   return /^\d{4,}$/.test(digits) ? [digits] : [];

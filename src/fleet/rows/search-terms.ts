@@ -4,23 +4,23 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Text by which people find a resource. */
+/** A text by which people can find a resource. */
 export interface SearchText {
   /** The address of the resource. */
   readonly resource: string;
   readonly text: string;
 }
 
-/** The greatest character: an upper bound for all texts with a prefix. */
-const LAST = '\u{10ffff}';
+/** The greatest character. Appended to a prefix, it is greater than every text with the prefix. */
+const MAX_CHARACTER = '\u{10ffff}';
 
-/** The condition for a text with this prefix, so that the index of terms is used. */
+/** Returns the SQL condition that a text begins with a prefix. It can use the index of terms. */
 export function beginsWith(text: string, prefix: string): string {
-  return `${text} ~>=~ ${prefix} AND ${text} ~<~ (${prefix} || '${LAST}')`;
+  return `${text} ~>=~ ${prefix} AND ${text} ~<~ (${prefix} || '${MAX_CHARACTER}')`;
 }
 
-/** Replaces the terms of a workspace and its resources. */
-export async function enterSearchTexts(
+/** Replaces the search terms of a workspace and its resources. */
+export async function replaceSearchTerms(
   statements: FleetStatements,
   address: string,
   texts: readonly SearchText[],
@@ -33,18 +33,18 @@ export async function enterSearchTexts(
   );
 }
 
-/** Texts per statement, which must not take long. */
-const AT_ONCE = 1000;
+/** The maximum number of texts per statement, so that none takes long. */
+const BATCH_SIZE = 1000;
 
-/** Adds the terms of new workspaces, before their first run. */
-export async function enterNewWorkspaces(statements: FleetStatements, addresses: readonly string[]): Promise<void> {
+/** Adds the search terms of workspaces that have none, so that they are found before their first run. */
+export async function addWorkspaceTerms(statements: FleetStatements, addresses: readonly string[]): Promise<void> {
   const rows = await statements.ask(
     `SELECT address FROM unnest($1::text[]) AS a (address) WHERE NOT EXISTS (SELECT FROM ${S}.search_terms t WHERE t.address = a.address)`,
     addresses,
   );
   const texts = rows.map((row) => ({ address: String(row.address), resource: '', text: String(row.address) }));
-  for (let first = 0; first < texts.length; first += AT_ONCE)
-    await addTerms(statements, texts.slice(first, first + AT_ONCE));
+  for (let first = 0; first < texts.length; first += BATCH_SIZE)
+    await addTerms(statements, texts.slice(first, first + BATCH_SIZE));
 }
 
 async function addTerms(
@@ -61,7 +61,9 @@ FROM json_to_recordset($1::json) AS t (address text, resource text, term text) O
   );
 }
 
-/** The text from the beginning of each of its words; a phone number from each digit on, up to its last four. */
+/**
+ * Returns the search terms of a text: its endings that begin with a word. For a phone number, all endings of at least four digits.
+ */
 function termsOf(text: string): string[] {
   const lower = text.toLowerCase();
   const words = [...lower.matchAll(/[/:\-_.@]/g)].map(({ index }) => index + 1);

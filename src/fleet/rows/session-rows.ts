@@ -4,11 +4,11 @@ import type { ListedToken } from './token-rows.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Starts a session; ends expired ones and the oldest of a user with many. @param milliseconds its duration. */
+/** Starts a session of a token. Ends expired sessions, and the oldest ones of a token with too many. @param milliseconds its duration. */
 export async function addSession(
   { ask }: FleetStatements,
   { digest, name, milliseconds }: { readonly digest: string; readonly name: string; readonly milliseconds: number },
-  most: number,
+  maxSessions: number,
 ): Promise<void> {
   await ask(
     `WITH over AS (DELETE FROM ${S}.sessions WHERE until <= now()),
@@ -18,11 +18,11 @@ INSERT INTO ${S}.sessions (digest, name, until) VALUES ($1, $2, now() + $3 * int
     digest,
     name,
     milliseconds,
-    most - 1,
+    maxSessions - 1,
   );
 }
 
-/** With the current role of the token. */
+/** Returns the owner of a session with the current role of the token; undefined if the session does not exist or has expired. */
 export async function personOfSession(
   { ask }: FleetStatements,
   digest: string,
@@ -38,7 +38,7 @@ export async function removeSession({ ask }: FleetStatements, digest: string): P
   await ask(`DELETE FROM ${S}.sessions WHERE digest = $1`, digest);
 }
 
-/** A secret of the database, so that all processes accept the same forms. */
+/** Returns the key for form tokens. It is in the database, so that every process accepts the forms of all others. */
 export async function formKey({ ask }: FleetStatements): Promise<string> {
   const [row] = await ask(`SELECT form_key FROM ${S}.schema_version WHERE part = 'fleet'`);
   return String(row?.form_key);

@@ -7,83 +7,91 @@ import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 import { queuedLateness } from '../database/queue-tables.ts';
 import type { BrokenProject } from '../member.ts';
 import { currentFreeze, type Freeze } from './freeze-rows.ts';
-import { REMOVED, RUNS } from './member-rows.ts';
+import { IS_ACTIVE, IS_REMOVED } from './member-rows.ts';
 
-/** The condition for a process without heartbeats. */
+/** The SQL condition for a process without heartbeats. */
 export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
+/** The SQL interval after which a check is stale. */
 const STALE_AFTER = `greatest(${STALE.intervals} * interval_ms, ${STALE.least}) * interval '1 millisecond'`;
 
-export const IS_OLD = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
-/** True if it was old when it was scheduled last, which costs less to find. */
-const MAY_BE_OLD = `checked_before AT TIME ZONE 'UTC' + ${STALE_AFTER} < now() AT TIME ZONE 'UTC'`;
+/** The SQL condition for a workspace whose last check is stale. */
+export const IS_STALE = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;
+/** The SQL condition that is true for every stale workspace and possibly for others. It can use an index. */
+const MAY_BE_STALE = `checked_before AT TIME ZONE 'UTC' + ${STALE_AFTER} < now() AT TIME ZONE 'UTC'`;
 
 const S = FLEET_SCHEMA;
 
 const shownIf = (
-  isGone: string,
+  isRemoved: string,
   isPaused: string,
-  isOld: string,
-): string => `CASE WHEN ${isGone} THEN 'vanished' WHEN ${isPaused} THEN 'paused'
-  WHEN ${isOld} AND status NOT IN ('failed', 'invalid') THEN 'stale' ELSE status END`;
+  isStale: string,
+): string => `CASE WHEN ${isRemoved} THEN 'vanished' WHEN ${isPaused} THEN 'paused'
+  WHEN ${isStale} AND status NOT IN ('failed', 'invalid') THEN 'stale' ELSE status END`;
 
-/** The status of `shownStatus`. */
-export const SHOWN = shownIf('vanished_at IS NOT NULL', 'paused_at IS NOT NULL', IS_OLD);
+/** The SQL expression for the status of a workspace, equal to that of `shownStatus`. */
+export const SHOWN_STATUS = shownIf('vanished_at IS NOT NULL', 'paused_at IS NOT NULL', IS_STALE);
 
-/** The time since which it has this status. */
-export const SHOWN_SINCE = `CASE ${SHOWN} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
+/** The SQL expression for the time since which a workspace has this status. */
+export const SHOWN_SINCE = `CASE ${SHOWN_STATUS} WHEN 'vanished' THEN vanished_at WHEN 'paused' THEN paused_at
   WHEN 'stale' THEN checked_at + ${STALE_AFTER} ELSE status_since END`;
 
 interface StatusSql {
-  /** The same as SHOWN = status, so that the index of each status is used. */
-  readonly is: string;
-  /** The time since which a workspace has it. */
+  /** A condition that is equivalent to `SHOWN_STATUS = status` and that can use the index for the status. */
+  readonly condition: string;
+  /** An expression for the time since which a workspace has the status. */
   readonly since: string;
 }
 
+/** Returns the SQL to select workspaces with a status. */
 export function sqlOf(status: WorkspaceStatus): StatusSql {
   switch (status) {
     case 'vanished':
-      return { is: 'vanished_at IS NOT NULL', since: 'vanished_at' };
+      return { condition: 'vanished_at IS NOT NULL', since: 'vanished_at' };
     case 'paused':
-      return { is: 'vanished_at IS NULL AND paused_at IS NOT NULL', since: 'paused_at' };
+      return { condition: 'vanished_at IS NULL AND paused_at IS NOT NULL', since: 'paused_at' };
     case 'stale': {
-      const is = `${RUNS} AND ${MAY_BE_OLD} AND ${IS_OLD} AND status NOT IN ('failed', 'invalid')`;
-      return { is, since: `checked_at + ${STALE_AFTER}` };
+      const condition = `${IS_ACTIVE} AND ${MAY_BE_STALE} AND ${IS_STALE} AND status NOT IN ('failed', 'invalid')`;
+      return { condition, since: `checked_at + ${STALE_AFTER}` };
     }
     case 'failed':
     case 'invalid':
-      return { is: `${RUNS} AND status = '${status}'`, since: 'status_since' };
+      return { condition: `${IS_ACTIVE} AND status = '${status}'`, since: 'status_since' };
     default:
-      return { is: `${RUNS} AND status = '${status}' AND NOT ${IS_OLD}`, since: 'status_since' };
+      return { condition: `${IS_ACTIVE} AND status = '${status}' AND NOT ${IS_STALE}`, since: 'status_since' };
   }
 }
 
+/** The bits of the column `attention`. */
 const ATTENTION = { violations: 8, records: 4, person: 2, refused: 1 } as const;
-const calls = (reason: keyof typeof ATTENTION) => `attention > 0 AND attention & ${ATTENTION[reason]} > 0`;
+const hasAttention = (reason: keyof typeof ATTENTION) => `attention > 0 AND attention & ${ATTENTION[reason]} > 0`;
 
+/** The SQL conditions for workspaces that need attention, by reason. */
 export const NEEDS: Readonly<Record<Need, string>> = {
-  records: calls('records'),
-  refused: `${calls('refused')} AND ${SHOWN} NOT IN ('failed', 'invalid', 'paused', 'vanished')`,
-  steps: `${calls('person')} AND ${SHOWN} IN ('in-sync', 'pending')`,
+  records: hasAttention('records'),
+  refused: `${hasAttention('refused')} AND ${SHOWN_STATUS} NOT IN ('failed', 'invalid', 'paused', 'vanished')`,
+  steps: `${hasAttention('person')} AND ${SHOWN_STATUS} IN ('in-sync', 'pending')`,
 };
 
 /** Figures of the whole fleet. Times are ISO 8601, ages are seconds. */
 export interface FleetFigures {
   readonly at: string;
-  /** Set while nothing may be written. */
+  /** The current freeze, if any. */
   readonly frozen: Freeze | null;
   readonly counts: Readonly<Record<WorkspaceStatus, number>>;
-  /** The longest time that a workspace has been waiting for its run, in the queue or before; 0 without one. */
+  /** The delay of the most overdue run, queued or not; 0 if no run is overdue. */
   readonly lateness: number;
-  /** The age of the oldest check of an active workspace; its age as a workspace if it was never checked; null without any. */
+  /**
+   * The longest time since an active workspace was last checked or, if it was never checked, since its discovery; null if there are no active
+   * workspaces.
+   */
   readonly oldestCheckAge: number | null;
-  /** Active workspaces without a check. */
+  /** The number of active workspaces that were never checked. */
   readonly neverChecked: number;
-  /** Open orphans of the last runs. */
+  /** The number of open orphans after the last runs. */
   readonly orphans: number;
-  /** Policy violations in the plans of the last runs. */
+  /** The number of policy violations in the last plans, by severity. */
   readonly violations: { readonly deny: number; readonly warn: number };
-  /** Workspaces by the status of their drift request, for those with one. */
+  /** The number of workspaces with a drift request, by its status. */
   readonly requests: Readonly<Record<string, number>>;
   readonly sources: readonly {
     readonly name: string;
@@ -91,10 +99,10 @@ export interface FleetFigures {
     readonly commit: string | null;
     readonly fetchedAge: number | null;
     readonly problem: string | null;
-    /** True if no process has it in its fleet file. */
+    /** True if the source is in no process's fleet file. */
     readonly removed: boolean;
     readonly warnings: readonly string[];
-    /** Includes sources whose workspaces are only known from before. */
+    /** Includes projects whose workspaces are known from an earlier version. */
     readonly broken: readonly BrokenProject[];
   }[];
   readonly processes: readonly {
@@ -116,20 +124,20 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
     THEN coalesce(digest::json->'kept'->>'is', 'none') ELSE 'failing' END AS status, count(*)::integer AS number
     FROM ${S}.notified WHERE key = 'request' GROUP BY 1) r) AS requests,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
-    extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${REMOVED}, 'warnings', coalesce(warnings::jsonb, '[]') || (SELECT coalesce(jsonb_agg(format(
+    extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${IS_REMOVED}, 'warnings', coalesce(warnings::jsonb, '[]') || (SELECT coalesce(jsonb_agg(format(
       'Process %s on %s waits with another source of this name: %s', p.pid, p.host, p.sources->>s.name) ORDER BY p.since), '[]')
       FROM ${S}.processes p WHERE p.sources->>s.name <> s.identity AND NOT ${IS_DEAD}),
     'broken', coalesce(broken, '[]')) ORDER BY name), '[]')
-    FROM ${S}.sources s WHERE NOT ${REMOVED} OR EXISTS (SELECT FROM ${S}.workspaces w WHERE w.source = s.name)) AS sources,
+    FROM ${S}.sources s WHERE NOT ${IS_REMOVED} OR EXISTS (SELECT FROM ${S}.workspaces w WHERE w.source = s.name)) AS sources,
   (SELECT coalesce(json_agg(json_build_object('id', id, 'host', host, 'pid', pid, 'version', version, 'since', since,
     'heardAge', extract(epoch FROM now() - heard_at)::float8, 'status',
     CASE WHEN ${IS_DEAD} THEN 'dead' WHEN ending THEN 'ending' ELSE 'alive' END,
     'runs', runs) ORDER BY since), '[]') FROM ${S}.processes) AS processes
-  FROM (SELECT coalesce(greatest(0, extract(epoch FROM now() - (SELECT min(due_at) FROM ${S}.workspaces WHERE ${RUNS}))), 0)::float8 AS lateness,
+  FROM (SELECT coalesce(greatest(0, extract(epoch FROM now() - (SELECT min(due_at) FROM ${S}.workspaces WHERE ${IS_ACTIVE}))), 0)::float8 AS lateness,
     json_object_agg(shown, number) AS counts, extract(epoch FROM now() - min(checked))::float8 AS oldest, coalesce(sum(unchecked), 0)::integer AS unchecked
     FROM (SELECT ${shownIf('gone', 'paused', 'old')} AS shown, sum(number)::integer AS number, min(checked) FILTER (WHERE NOT gone AND NOT paused) AS checked,
       sum(unchecked) FILTER (WHERE NOT gone AND NOT paused) AS unchecked
-      FROM (SELECT status, vanished_at IS NOT NULL AS gone, paused_at IS NOT NULL AS paused, ${IS_OLD} AS old, count(*) AS number,
+      FROM (SELECT status, vanished_at IS NOT NULL AS gone, paused_at IS NOT NULL AS paused, ${IS_STALE} AS old, count(*) AS number,
         min(coalesce(checked_at, status_since)) AS checked, count(*) - count(checked_at) AS unchecked FROM ${S}.workspaces GROUP BY 1, 2, 3, 4) AS g
       GROUP BY 1) AS c) AS w,
   (SELECT coalesce(sum((last->'orphans')::integer), 0)::integer AS orphans,
@@ -164,16 +172,16 @@ export interface WorkspaceFilter {
   readonly limit?: number | undefined;
 }
 
-/** The most urgent first. */
+/** Returns workspaces, with the most urgent first. */
 export async function shownWorkspaces(
   statements: FleetStatements,
   { statuses = workspaceStatuses, address, addresses, limit = 1000 }: WorkspaceFilter = {},
 ): Promise<readonly FleetWorkspace[]> {
   if (limit === 0) return [];
   if (address !== undefined) return shownWorkspaces(statements, { statuses, addresses: [address], limit });
-  const named = addresses ?? (await mostUrgent(statements, statuses, limit));
+  const selected = addresses ?? (await mostUrgent(statements, statuses, limit));
   const rows = await statements.ask(
-    `SELECT * FROM (SELECT w.*, ${SHOWN} AS shown, now() AS at,
+    `SELECT * FROM (SELECT w.*, ${SHOWN_STATUS} AS shown, now() AS at,
   p.id AS plan_id, p.state AS plan_state, p.made_at, p.decided_by, r.id AS rejected, r.decided_at AS rejected_at, r.decided_by AS rejected_by, r.made_at AS rejected_made_at,
   (SELECT n.summary->>'because' FROM ${S}.runs n WHERE n.address = r.address AND n.plan_id = r.id AND n.result = 'rejected'
     ORDER BY n.id DESC LIMIT 1) AS rejected_because
@@ -182,14 +190,14 @@ export async function shownWorkspaces(
   WHERE w.address = ANY ($1::text[])) AS s
 WHERE shown = ANY ($2::text[])
 ORDER BY array_position($3::text[], shown), ${URGENCY}, address`,
-    named,
+    selected,
     statuses,
     workspaceStatuses,
   );
   return rows.map(shownOf);
 }
 
-/** Records that may be lost or doubled first, then what waits for a person. */
+/** The SQL order: first workspaces with records that may be lost or duplicated, then those that need a person. */
 const URGENCY = `attention & ${ATTENTION.records + ATTENTION.person} DESC`;
 
 async function mostUrgent(
@@ -197,10 +205,10 @@ async function mostUrgent(
   statuses: readonly WorkspaceStatus[],
   limit: number,
 ): Promise<readonly string[]> {
-  // Most workspaces need no attention: they come in the order of an index.
+  // Two queries per status, because most workspaces need no attention and can be read in the order of an index.
   const some = statuses.flatMap((status) => [
-    `(SELECT address FROM ${S}.workspaces WHERE ${sqlOf(status).is} AND attention > 0 ORDER BY ${URGENCY}, address LIMIT $1)`,
-    `(SELECT address FROM ${S}.workspaces WHERE ${sqlOf(status).is} AND attention = 0 ORDER BY address LIMIT $1)`,
+    `(SELECT address FROM ${S}.workspaces WHERE ${sqlOf(status).condition} AND attention > 0 ORDER BY ${URGENCY}, address LIMIT $1)`,
+    `(SELECT address FROM ${S}.workspaces WHERE ${sqlOf(status).condition} AND attention = 0 ORDER BY address LIMIT $1)`,
   ]);
   const ranked = some.map((each, rank) => `SELECT ${rank} AS rank, address FROM ${each} AS s`);
   const rows = await ask(`SELECT address FROM (${ranked.join(' UNION ALL ')}) AS s ORDER BY rank LIMIT $1`, limit);

@@ -4,11 +4,11 @@ import { UserError } from '../../problems/user-error.ts';
 import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
-/** The owner of a token, without the token. */
+/** A token in a list, without its secret. */
 export interface ListedToken {
   readonly name: string;
   readonly role: Role;
-  /** ISO 8601. */
+  /** The time of its creation in ISO 8601. */
   readonly madeAt: string;
   readonly madeBy: string;
 }
@@ -19,15 +19,15 @@ export interface NewToken extends Pick<ListedToken, 'name' | 'role'> {
 
 const S = FLEET_SCHEMA;
 
-/** Without the separator of a token's parts. */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9.@+-]{0,62}$/;
-const TOKEN = /^voxform_([A-Za-z0-9.@+-]{1,63})_([\w-]{43})$/;
-/** The cost of one guess: this time and 32 MiB. */
-const COST = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
+/** Names must not contain `_`, which separates the parts of a token. */
+const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9.@+-]{0,62}$/;
+const TOKEN_PATTERN = /^voxform_([A-Za-z0-9.@+-]{1,63})_([\w-]{43})$/;
+/** The parameters of scrypt. Each guess needs 32 MiB of memory. */
+const SCRYPT_OPTIONS = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
 
-/** Creates a token. Only its recipient knows it afterwards. @throws UserError if the name is invalid or taken. */
+/** Creates a token and returns it. Only its hash is stored. @throws UserError if the name is invalid or taken. */
 export async function addToken({ ask }: FleetStatements, { name, role, by }: NewToken): Promise<string> {
-  if (!NAME.test(name)) {
+  if (!NAME_PATTERN.test(name)) {
     throw new UserError(`${JSON.stringify(name)} is not a name for a token`, {
       hint: 'Use up to 63 letters, digits and . @ + -, such as ann or ann@example.com.',
     });
@@ -59,48 +59,49 @@ export async function listTokens({ ask }: FleetStatements): Promise<readonly Lis
   }));
 }
 
-/** Also ends its sessions. @throws UserError if it does not exist. */
+/** Removes a token and ends its sessions. @throws UserError if it does not exist. */
 export async function removeToken({ ask }: FleetStatements, name: string): Promise<void> {
   const rows = await ask(`DELETE FROM ${S}.tokens WHERE name = $1 RETURNING name`, name);
   if (rows.length > 0) return;
   throw new UserError(`no token exists for ${name}`, { hint: 'See: voxform fleet token list' });
 }
 
-/** Fast digests of the right secrets that this process has checked, by their slow hash in the database. */
-const checked = new Map<string, Buffer>();
+/** Fast digests of the correct secrets that this process has verified, by the slow hash in the database. */
+const verifiedDigests = new Map<string, Buffer>();
 
 /**
- * The owner of a token; undefined for a wrong one, in the same time.
- * @param isKnown true to find only tokens that this process has checked before, without a slow hash.
+ * Returns the owner of a token; undefined for an invalid one. Both take the same time.
+ * @param isVerified true to accept only tokens that this process has already verified, without computing a slow hash.
  */
 export async function personOfToken(
   { ask }: FleetStatements,
   token: string,
-  isKnown = false,
+  isVerified = false,
 ): Promise<Pick<ListedToken, 'name' | 'role'> | undefined> {
-  const [, name = '', secret = ''] = TOKEN.exec(token) ?? [];
+  const [, name = '', secret = ''] = TOKEN_PATTERN.exec(token) ?? [];
   const [row] = await ask(`SELECT role, salt, hash FROM ${S}.tokens WHERE name = $1`, name);
   const stored = String(row?.hash ?? '');
   const person = { name, role: row?.role as Role };
   const digest = hash('sha256', secret, 'buffer');
-  if (isKnown) return timingSafeEqual(checked.get(stored) ?? Buffer.alloc(digest.length), digest) ? person : undefined;
-  const made = await slowHash(secret, String(row?.salt ?? ''));
-  const known = Buffer.from(stored, 'base64url');
-  if (known.length !== made.length || !timingSafeEqual(known, made)) return undefined;
-  checked.set(stored, digest);
+  if (isVerified)
+    return timingSafeEqual(verifiedDigests.get(stored) ?? Buffer.alloc(digest.length), digest) ? person : undefined;
+  const computed = await slowHash(secret, String(row?.salt ?? ''));
+  const expected = Buffer.from(stored, 'base64url');
+  if (expected.length !== computed.length || !timingSafeEqual(expected, computed)) return undefined;
+  verifiedDigests.set(stored, digest);
   return person;
 }
 
-let last: Promise<unknown> = Promise.resolve();
+let lastHash: Promise<unknown> = Promise.resolve();
 
-/** One at a time: many attempts at once must not exhaust the memory. */
+/** Computes one hash at a time, so that many concurrent attempts cannot exhaust the memory. */
 function slowHash(secret: string, salt: string): Promise<Buffer> {
-  const hash = last.then(
+  const hash = lastHash.then(
     () =>
       new Promise<Buffer>((resolve, reject) => {
-        scrypt(secret, salt, 32, COST, (error, key) => (error === null ? resolve(key) : reject(error)));
+        scrypt(secret, salt, 32, SCRYPT_OPTIONS, (error, key) => (error === null ? resolve(key) : reject(error)));
       }),
   );
-  last = hash.catch(() => undefined);
+  lastHash = hash.catch(() => undefined);
   return hash;
 }

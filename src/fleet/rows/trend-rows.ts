@@ -2,11 +2,12 @@ import type { FleetStatements } from '../database/fleet-database.ts';
 import { FLEET_SCHEMA } from '../database/fleet-tables.ts';
 
 const TABLE = `${FLEET_SCHEMA}.trends`;
+/** The SQL expression for the start of the current hour. */
 const THIS_HOUR = 'to_timestamp(floor(extract(epoch FROM now()) / 3600) * 3600)';
-/** Rows per hour, so that processes that end runs at once rarely wait for each other. */
+/** The number of rows per hour. With several, processes that store results at the same time rarely wait for each other. */
 const SHARDS = 16;
 
-/** Numbers of ended runs. */
+/** Numbers of finished runs. */
 interface RunCounts {
   readonly runs: number;
   readonly failed: number;
@@ -14,8 +15,8 @@ interface RunCounts {
   readonly drifted: number;
 }
 
-/** Adds to the counts of this hour. The row stays locked until the transaction ends. */
-export async function countRuns({ ask }: FleetStatements, { runs, failed, drifted }: RunCounts): Promise<void> {
+/** Adds finished runs to the counts of the current hour. Locks a row until the transaction ends. */
+export async function addRunCounts({ ask }: FleetStatements, { runs, failed, drifted }: RunCounts): Promise<void> {
   await ask(
     `INSERT INTO ${TABLE} AS t (at, shard, runs, failed, drifted) VALUES (${THIS_HOUR}, pg_backend_pid() % ${SHARDS}, $1, $2, $3)
 ON CONFLICT (at, shard) DO UPDATE SET runs = t.runs + excluded.runs, failed = t.failed + excluded.failed, drifted = t.drifted + excluded.drifted`,
@@ -25,7 +26,7 @@ ON CONFLICT (at, shard) DO UPDATE SET runs = t.runs + excluded.runs, failed = t.
   );
 }
 
-/** The last 24 hours, the current one last. */
+/** Returns the counts of the last 24 hours. The last element is the current hour. */
 export async function lastDay({ ask }: FleetStatements): Promise<readonly RunCounts[]> {
   const rows = await ask(
     `SELECT coalesce(sum(runs), 0)::integer AS runs, coalesce(sum(failed), 0)::integer AS failed, coalesce(sum(drifted), 0)::integer AS drifted

@@ -3,14 +3,14 @@ import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { projectPatterns } from './project-patterns.ts';
 
-/** The maximum number of folders per unit. A unit is the outermost folder of a glob, such as `clients/acme` for `clients/**`. */
-const MAX_IN_UNIT = 20_000;
-/** The maximum number of folders per source. */
-const MAX_IN_SOURCE = 200_000;
-/** The reason why a unit cannot be used. */
-export const TOO_LARGE = `it has more than ${MAX_IN_UNIT} folders, too many to be searched for projects`;
-/** The number of folders read at once. */
-const AT_ONCE = 8;
+/** The maximum number of folders in a unit: an outermost folder that a glob matches, such as `clients/acme` for `clients/**`. */
+const MAX_FOLDERS_IN_UNIT = 20_000;
+/** The maximum number of folders in a source. */
+const MAX_FOLDERS_IN_SOURCE = 200_000;
+/** The problem of the projects in a unit that is too large. */
+export const TOO_LARGE = `it has more than ${MAX_FOLDERS_IN_UNIT} folders, too many to be searched for projects`;
+/** The number of folders that are read concurrently. */
+const CONCURRENCY = 8;
 
 export interface ListedEntry {
   readonly name: string;
@@ -20,17 +20,17 @@ export interface ListedEntry {
 interface Search<E extends ListedEntry> {
   readonly patterns: readonly string[];
   readonly root: E;
-  /** The name of the source, for messages. */
+  /** The source in messages. */
   readonly shown: string;
-  /** The entries of a folder; undefined if it is too large to be read. */
+  /** Returns the entries of a folder; undefined if it has too many. */
   list(folder: string, entry: E): Promise<readonly E[] | undefined>;
 }
 
 interface FoundFolder<E> {
-  /** With slashes; `.` for the root. */
+  /** The path relative to the source, with slashes; `.` for the root. */
   readonly project: string;
   readonly entry: E;
-  /** One of `PROJECT_FILES`, or both. */
+  /** The project files in the folder: one of `PROJECT_FILES`, or both. */
   readonly files: readonly [E, ...E[]];
 }
 
@@ -41,29 +41,29 @@ interface FoundFolders<E> {
 }
 
 /**
- * Finds the project folders of a source. An endless folder hides only its own projects.
+ * Finds the project folders of a source. If a unit is too large, only the projects in it remain unknown.
  * @throws UserError if the source as a whole is too large.
  */
 export async function findProjects<E extends ListedEntry>(search: Search<E>): Promise<FoundFolders<E>> {
   const { isProject, isSearched, unitOf } = projectPatterns(search.patterns);
   const found: FoundFolder<E>[] = [];
   const units = new Map<string, { readonly folder: string; readonly entry: E; size: number; isTooLarge: boolean }>();
-  const waiting: { readonly folder: string; readonly entry: E }[] = [{ folder: '.', entry: search.root }];
+  const queue: { readonly folder: string; readonly entry: E }[] = [{ folder: '.', entry: search.root }];
   let size = 0;
-  const tooLarge = (): UserError =>
+  const tooLargeError = (): UserError =>
     new UserError(`${search.shown} has too many folders to be searched for projects`, {
       hint: 'Narrow projects of the source in fleet.yaml.',
     });
-  /** The unit of a folder, with its outermost folder first. */
-  const enter = (folder: string, entry: E) => {
+  /** Counts a folder and returns its unit. The outermost folder of a unit must be counted first. */
+  const count = (folder: string, entry: E) => {
     size++;
-    if (size > MAX_IN_SOURCE) throw tooLarge();
+    if (size > MAX_FOLDERS_IN_SOURCE) throw tooLargeError();
     const name = unitOf(folder);
     if (name === undefined) return undefined;
     const unit = units.get(name) ?? { folder: name, entry, size: 0, isTooLarge: false };
     units.set(name, unit);
     unit.size++;
-    if (unit.size > MAX_IN_UNIT) unit.isTooLarge = true;
+    if (unit.size > MAX_FOLDERS_IN_UNIT) unit.isTooLarge = true;
     return unit;
   };
   const isUnknown = (folder: string): boolean => units.get(unitOf(folder) ?? '')?.isTooLarge === true;
@@ -71,7 +71,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
     const entries = await search.list(folder, entry);
     if (entries === undefined) {
       const unit = units.get(unitOf(folder) ?? '');
-      if (unit === undefined) throw tooLarge();
+      if (unit === undefined) throw tooLargeError();
       unit.isTooLarge = true;
       return;
     }
@@ -82,12 +82,12 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
       if (each.kind !== 'folder' || each.name.includes('/')) continue;
       const inner = folder === '.' ? each.name : `${folder}/${each.name}`;
       if (!isSearched(inner)) continue;
-      if (enter(inner, each)?.isTooLarge === true) return;
-      waiting.push({ folder: inner, entry: each });
+      if (count(inner, each)?.isTooLarge === true) return;
+      queue.push({ folder: inner, entry: each });
     }
   };
-  while (waiting.length > 0) {
-    const next = waiting.splice(-AT_ONCE).filter(({ folder }) => !isUnknown(folder));
+  while (queue.length > 0) {
+    const next = queue.splice(-CONCURRENCY).filter(({ folder }) => !isUnknown(folder));
     await Promise.all(next.map(({ folder, entry }) => visit(folder, entry)));
   }
   return {
@@ -96,7 +96,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
   };
 }
 
-/** The problem with the project file of a folder, if any. */
+/** Returns the problem with the project file of a folder, if any. */
 export function fileProblem([file, other]: readonly [ListedEntry, ...ListedEntry[]]): string | undefined {
   if (other !== undefined) return `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
   return file.kind === 'file' ? undefined : `${file.name} is a symbolic link; put the file itself there`;

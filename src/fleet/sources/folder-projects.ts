@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { chmod, copyFile, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
-import { setImmediate as othersFirst, setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as pause, setImmediate as yieldToOthers } from 'node:timers/promises';
 import { readTextFile, reasonOf } from '../../manifests/read-file.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import { UserError } from '../../problems/user-error.ts';
@@ -27,32 +27,32 @@ interface Folder {
   readonly entries: readonly Dirent[] | undefined;
 }
 
-/** Milliseconds. A folder that changed more recently may change again without a new modification time. */
-const COARSE = 1000;
+/** Milliseconds in which a folder may change again without a new modification time. */
+const TIME_RESOLUTION_MS = 1000;
 
 /** The maximum number of entries of one folder. */
 const MAX_ENTRIES = 100_000;
 
-/** The entries of folders, read again only after a change. */
+/** Caches the entries of folders. Reads a folder again only after a change. */
 class FolderEntries {
-  #before = new Map<string, Folder>();
-  #now = new Map<string, Folder>();
+  #previous = new Map<string, Folder>();
+  #current = new Map<string, Folder>();
 
-  /** Starts another search. Folders that the last one did not request are forgotten. */
+  /** Starts a search. Drops the folders that the previous search did not read. */
   begin(): void {
-    this.#before = this.#now;
-    this.#now = new Map();
+    this.#previous = this.#current;
+    this.#current = new Map();
   }
 
-  /** @param at an absolute path of a folder, not a link. */
-  of(at: string): Folder {
+  /** @param at the absolute path of a folder, which must not be a symbolic link. */
+  read(at: string): Folder {
     const stats = lstatSync(at, { bigint: true });
-    const known = this.#now.get(at) ?? this.#before.get(at);
+    const known = this.#current.get(at) ?? this.#previous.get(at);
     const isSame = known?.stats.mtimeNs === stats.mtimeNs && known.stats.ctimeNs === stats.ctimeNs;
-    const isSettled = Date.now() - Number(stats.ctimeMs) > COARSE;
+    const isSettled = Date.now() - Number(stats.ctimeMs) > TIME_RESOLUTION_MS;
     const folder =
       known !== undefined && isSame && known.stats.ino === stats.ino ? known : { stats, entries: entriesIn(at) };
-    if (isSettled) this.#now.set(at, folder);
+    if (isSettled) this.#current.set(at, folder);
     return folder;
   }
 }
@@ -76,27 +76,28 @@ function byName(a: Dirent, b: Dirent): number {
 }
 
 interface FolderProjectsOptions {
-  /** Absolute path; may be a symbolic link that changes. */
+  /** An absolute path. It may be a symbolic link, and its target may change. */
   readonly folder: string;
   readonly projects: readonly string[];
-  /** Absolute path of the folder for copies of the versions. */
+  /** The absolute path of the folder for the copies of versions. */
   readonly home: string;
 }
 
-/** Milliseconds without a change before a project is read, so that files are complete. */
-const SETTLED = 1000;
-/** Milliseconds after which a project that changes continuously is read anyway. */
-const LONGEST_WAIT = 4000;
+/** Milliseconds without a change before a project is read, so that its files are complete. */
+const SETTLE_TIME_MS = 1000;
+/** Milliseconds after which a project that keeps changing is read anyway. */
+const MAX_WAIT_MS = 4000;
 
-/** The number of projects to process before the event loop continues with runs and heartbeats. */
-const AT_ONCE = 100;
+/** The number of projects to read before other work, such as heartbeats, gets a turn. */
+const BATCH_SIZE = 100;
 
-/** Files of other tools, and secrets for a shell. */
-const SKIPPED = new Set(['.git', '.voxform', 'node_modules', '.env']);
+/** Names that are not part of a project: the files of other tools, and `.env`, which contains secrets. */
+const IGNORED_NAMES = new Set(['.git', '.voxform', 'node_modules', '.env']);
 
-interface FileOfProject {
-  /** Relative to the project, with slashes. */
+interface ProjectFile {
+  /** The path relative to the project, with slashes. */
   readonly name: string;
+  /** The target of a symbolic link. */
   readonly target: string | undefined;
   /** Changes with every write of the file. */
   readonly stamp: string;
@@ -104,21 +105,21 @@ interface FileOfProject {
 }
 
 interface Scan {
-  readonly files: readonly FileOfProject[];
+  readonly files: readonly ProjectFile[];
   readonly signature: string;
-  /** The exceeded bound. Then not all files are known. */
+  /** The limit that the project exceeds, if any. In that case, `files` is incomplete. */
   readonly problem: string | undefined;
-  /** The latest modification of any file or folder. */
+  /** When a file or folder of the project last changed, in milliseconds. */
   readonly changed: number;
 }
 
-/** The projects in a folder that another program updates. Versions are copies, so that no file is read half-written. */
+/** The projects in a folder that other programs change. Each version is a copy, so that runs read no half-written file. */
 export class FolderProjects implements SourceReader {
   readonly shown: string;
   readonly #options: FolderProjectsOptions;
   readonly #checkouts: Checkouts;
   readonly #entries = new FolderEntries();
-  /** The results of the last search, by project. */
+  /** The results of the previous search, by project. */
   #known = new Map<string, FoundProject & { readonly signature: string }>();
 
   constructor(options: FolderProjectsOptions) {
@@ -128,14 +129,14 @@ export class FolderProjects implements SourceReader {
   }
 
   async newest(signal: AbortSignal): Promise<FoundProjects> {
-    const until = Date.now() + LONGEST_WAIT;
+    const until = Date.now() + MAX_WAIT_MS;
     const root = this.#root();
     const known = new Map<string, FoundProject & { readonly signature: string }>();
     this.#entries.begin();
     const { found, unknown } = await this.#projectsIn(root);
     for (const { project, files } of found) {
       signal.throwIfAborted();
-      if (known.size % AT_ONCE === 0) await othersFirst();
+      if (known.size % BATCH_SIZE === 0) await yieldToOthers();
       const read = await this.#read(path.join(root, project), { project, until, signal });
       if (read === undefined) continue;
       const problem = fileProblem(files) ?? read.problem;
@@ -143,12 +144,12 @@ export class FolderProjects implements SourceReader {
     }
     this.#known = known;
     const [file = ''] = PROJECT_FILES;
-    const hidden = unknown.map(({ folder: project }) => {
+    const unsearched = unknown.map(({ folder: project }) => {
       return { project, version: 'unknown', commit: undefined, file, problem: TOO_LARGE, isUnknown: true };
     });
     return {
       commit: undefined,
-      projects: [...[...known.values()].map(({ signature: _, ...project }) => project), ...hidden],
+      projects: [...[...known.values()].map(({ signature: _, ...project }) => project), ...unsearched],
       text: async ({ project, file: name }) => {
         const read = readTextFile(path.join(root, project, name));
         return 'text' in read ? read.text : '';
@@ -158,10 +159,10 @@ export class FolderProjects implements SourceReader {
   }
 
   async checkout(project: string, wanted: ProjectVersion): Promise<CheckedOut> {
-    const there = await this.#checkouts.find(wanted.version);
-    if (there !== undefined) return { ...wanted, folder: there };
+    const existing = await this.#checkouts.find(wanted.version);
+    if (existing !== undefined) return { ...wanted, folder: existing };
     const from = path.join(this.#root(), project);
-    return this.#checkouts.make(async (folder) => {
+    return this.#checkouts.create(async (folder) => {
       let scan: Scan;
       try {
         scan = scanOf(from, new FolderEntries());
@@ -197,7 +198,7 @@ export class FolderProjects implements SourceReader {
 
   async #projectsIn(root: string) {
     const list = async (folder: string): Promise<readonly ListedEntry[] | undefined> =>
-      this.#entries.of(path.join(root, folder)).entries?.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
+      this.#entries.read(path.join(root, folder)).entries?.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));
     const { projects: patterns } = this.#options;
     try {
       return await findProjects({ patterns, root: { name: '', kind: 'folder' }, shown: this.shown, list });
@@ -207,7 +208,7 @@ export class FolderProjects implements SourceReader {
     }
   }
 
-  /** The version, once the project no longer changes; undefined if it was removed meanwhile. */
+  /** Waits until the project stops changing, and returns its version; undefined if it was removed in the meantime. */
   async #read(
     folder: string,
     { project, until, signal }: { readonly project: string; readonly until: number; readonly signal: AbortSignal },
@@ -217,46 +218,46 @@ export class FolderProjects implements SourceReader {
         const scan = scanOf(folder, this.#entries);
         const known = this.#known.get(project);
         if (known?.signature === scan.signature) return { ...known, problem: scan.problem };
-        const isSettled = Date.now() - scan.changed >= SETTLED;
+        const isSettled = Date.now() - scan.changed >= SETTLE_TIME_MS;
         if (isSettled || Date.now() >= until) {
           const { problem, signature } = scan;
           return { version: versionOf(folder, scan), problem, signature };
         }
       } catch {
-        // Files were removed between two searches.
+        // A file was removed while the project was being read.
         if (Date.now() >= until) return undefined;
       }
-      await pause(SETTLED / 4, undefined, { signal });
+      await pause(SETTLE_TIME_MS / 4, undefined, { signal });
     }
   }
 }
 
-/** The files of a project, without their contents, and no more than a project may have. */
+/** Lists the files of a project without reading their contents. Stops at the limits for projects. */
 function scanOf(folder: string, folders: FolderEntries): Scan {
-  const files: FileOfProject[] = [];
+  const files: ProjectFile[] = [];
   const size = new ProjectSize();
   let changed = 0;
-  const note = (stats: BigIntStats): string => {
+  const stampOf = (stats: BigIntStats): string => {
     changed = Math.max(changed, Number(stats.ctimeMs));
     return `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
   };
-  const waiting = [''];
-  for (let inside = waiting.pop(); inside !== undefined; inside = waiting.pop()) {
-    const { stats, entries } = folders.of(path.join(folder, inside));
-    note(stats);
+  const pending = [''];
+  for (let inside = pending.pop(); inside !== undefined; inside = pending.pop()) {
+    const { stats, entries } = folders.read(path.join(folder, inside));
+    stampOf(stats);
     if (entries === undefined) size.failWithTooManyEntries();
     for (const entry of entries ?? []) {
-      if (SKIPPED.has(entry.name)) continue;
+      if (IGNORED_NAMES.has(entry.name)) continue;
       const name = inside === '' ? entry.name : `${inside}/${entry.name}`;
       size.add(name);
       if (size.problem !== undefined) break;
-      if (entry.isDirectory()) waiting.push(name);
+      if (entry.isDirectory()) pending.push(name);
       else if (entry.isFile() || entry.isSymbolicLink()) {
         const file = path.join(folder, name);
         const target = entry.isSymbolicLink() ? readlinkSync(file) : undefined;
         const status = lstatSync(file, { bigint: true });
         size.addContent(name, Number(status.size));
-        files.push({ name, target, stamp: note(status), size: Number(status.size) });
+        files.push({ name, target, stamp: stampOf(status), size: Number(status.size) });
       }
     }
     if (size.problem !== undefined) break;
@@ -269,7 +270,7 @@ function scanOf(folder: string, folders: FolderEntries): Scan {
   return { files, signature, problem, changed };
 }
 
-/** Equal for equal files on every machine. Files of a project that is too large are not read. */
+/** Returns a digest of the files that is equal on every machine. For a project that is too large, it covers only names and sizes. */
 function versionOf(folder: string, { files, problem }: Scan): string {
   const digest = createHash('sha256');
   for (const { name, target, size } of files) {

@@ -17,30 +17,30 @@ import type { CheckedOut, SourceReader } from './source-reader.ts';
 
 interface GitProjectsOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly address: GitAddress;
-  /** Credentials for the server of an address without its own. */
+  /** Returns the credentials for the server, if the address contains none. */
   readonly login?: (() => Promise<GitAddress['credentials']>) | undefined;
   readonly ref: string;
   readonly projects: readonly string[];
-  /** Absolute path of the folder for the repository and its checkouts. */
+  /** The absolute path of the folder for the repository and its checkouts. */
   readonly home: string;
-  /** The maximum number of bytes that one fetch of a commit may add. */
+  /** The maximum number of bytes that the fetch of one commit may add. */
   readonly maxCommitBytes?: number | undefined;
 }
 
-const FETCHED = 'refs/voxform/fetched';
-const KEPT = 'refs/voxform/kept/';
+const FETCHED_REF = 'refs/voxform/fetched';
+const KEPT_REFS = 'refs/voxform/kept/';
 
-/** Anybody may push any number of files of any size to a fork. */
+/** Limits the commits of pull requests, because anybody may push any number of files of any size to a fork. */
 const MAX_COMMIT_BYTES = 256 * 1024 * 1024;
-/** git writes larger objects without holding them in memory. */
-const STREAMED = ['core.bigFileThreshold', '8m'] as const;
+/** Makes git stream larger objects instead of holding them in memory. */
+const STREAM_LARGE_OBJECTS = ['core.bigFileThreshold', '8m'] as const;
 
-/** Timeouts in milliseconds. The branch waits for the commit of a request. */
-const TIMEOUT = 120_000;
-const COMMIT_TIMEOUT = 30_000;
+/** Timeouts in milliseconds. The one for a pull request's commit is shorter, because fetches of the branch wait for it. */
+const TIMEOUT_MS = 120_000;
+const COMMIT_TIMEOUT_MS = 30_000;
 
-/** The number of projects measured at once. */
-const AT_ONCE = 8;
+/** The number of projects whose sizes are checked concurrently. */
+const CONCURRENCY = 8;
 
 interface FoundInGit extends FoundProject {
   readonly fileId: string;
@@ -48,8 +48,8 @@ interface FoundInGit extends FoundProject {
 
 interface ProjectsInGit {
   readonly projects: readonly FoundInGit[];
-  /** Problems with their sizes, by tree. */
-  readonly sizes: ReadonlyMap<string, string | undefined>;
+  /** The problem with the size of each project, if any, by tree id. */
+  readonly sizeProblems: ReadonlyMap<string, string | undefined>;
 }
 
 type GitCall = Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding' | 'maxFileBytes' | 'settings'> & {
@@ -57,20 +57,20 @@ type GitCall = Pick<FetchOptions, 'signal' | 'index' | 'input' | 'encoding' | 'm
   readonly address?: GitAddress;
 };
 
-/** The projects of a branch: one repository for all, and a checkout of each project in use. */
+/** The projects of a branch. It has one repository for all projects, and a checkout for each version in use. */
 export class GitProjects implements SourceReader {
   readonly shown: string;
   readonly #options: GitProjectsOptions;
   readonly #checkouts: Checkouts;
   #newest: { readonly commit: string; readonly projects: readonly FoundInGit[] } | undefined;
   #isPrepared = false;
-  readonly #preparing = new JoinedWork((signal) => this.#begin(signal));
-  /** Git refuses a fetch while another one changes the list of shallow commits. */
+  readonly #preparing = new JoinedWork((signal) => this.#createRepository(signal));
+  /** Fetches run one after another, because git refuses a fetch while another one changes the list of shallow commits. */
   #lastFetch: Promise<unknown> = Promise.resolve();
-  /** One fetch for all callers at the same time. */
-  readonly #fetching = new JoinedWork((signal) => this.#fetch(`+${this.#options.ref}:${FETCHED}`, signal));
-  /** Problems with the sizes of the newest projects, by tree. */
-  #sizes: ReadonlyMap<string, string | undefined> = new Map();
+  /** The fetch of the branch, which concurrent callers share. */
+  readonly #fetching = new JoinedWork((signal) => this.#fetch(`+${this.#options.ref}:${FETCHED_REF}`, signal));
+  /** The problem with the size of each of the newest projects, if any, by tree id. */
+  #sizeProblems: ReadonlyMap<string, string | undefined> = new Map();
 
   constructor(options: GitProjectsOptions) {
     this.#options = options;
@@ -80,12 +80,12 @@ export class GitProjects implements SourceReader {
 
   async newest(signal: AbortSignal): Promise<FoundProjects> {
     await this.#fetching.join(signal);
-    const commit = await this.#objectAt(`${FETCHED}^{commit}`, signal);
+    const commit = await this.#objectAt(`${FETCHED_REF}^{commit}`, signal);
     if (commit === undefined) throw new UserError(`${this.shown} has no commit`);
     return this.#contents(signal, async (objects) => {
       if (this.#newest?.commit === commit) return this.#newest;
-      const { projects, sizes } = await this.#projectsAt(commit, objects);
-      this.#sizes = sizes;
+      const { projects, sizeProblems } = await this.#projectsAt(commit, objects);
+      this.#sizeProblems = sizeProblems;
       this.#newest = { commit, projects };
       return this.#newest;
     });
@@ -97,10 +97,9 @@ export class GitProjects implements SourceReader {
     const newest = this.#newest;
     if (newest?.commit === commit) return this.#contents(signal, async () => newest);
     await this.#prepare(signal);
-    const isThere = async () => (await this.#objectAt(`${commit}^{tree}`, signal)) !== undefined;
-    if (!(await isThere())) {
+    if ((await this.#objectAt(`${commit}^{tree}`, signal)) === undefined) {
       const { maxCommitBytes: maxFileBytes = MAX_COMMIT_BYTES } = this.#options;
-      await this.#fetch(commit, signal, { maxFileBytes, settings: [STREAMED], timeout: COMMIT_TIMEOUT });
+      await this.#fetch(commit, signal, { maxFileBytes, settings: [STREAM_LARGE_OBJECTS], timeout: COMMIT_TIMEOUT_MS });
     }
     return this.#contents(signal, async (objects) => ({ commit, ...(await this.#projectsAt(commit, objects)) }));
   }
@@ -126,17 +125,17 @@ export class GitProjects implements SourceReader {
   }
 
   async checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<CheckedOut> {
-    const there = await this.#checkouts.find(wanted.version);
-    if (there !== undefined) return { ...wanted, folder: there };
-    const found = await this.#obtain(project, wanted, signal);
-    const known = await this.#checkouts.find(found.version);
-    if (known !== undefined) return { ...found, folder: known };
-    const problem = await this.#problemOf(found.version, signal);
+    const existing = await this.#checkouts.find(wanted.version);
+    if (existing !== undefined) return { ...wanted, folder: existing };
+    const available = await this.#availableVersion(project, wanted, signal);
+    const other = await this.#checkouts.find(available.version);
+    if (other !== undefined) return { ...available, folder: other };
+    const problem = await this.#sizeProblemOf(available.version, signal);
     if (problem !== undefined) throw new UserError(`${project} of ${this.shown} cannot be used: ${problem}`);
-    return this.#checkouts.make(async (folder, scratch) => {
-      const args = ['--work-tree', folder, 'read-tree', '-u', '--reset', found.version];
+    return this.#checkouts.create(async (folder, scratch) => {
+      const args = ['--work-tree', folder, 'read-tree', '-u', '--reset', available.version];
       await this.#git(args, { signal, index: path.join(scratch, 'index') });
-      return found;
+      return available;
     });
   }
 
@@ -144,72 +143,72 @@ export class GitProjects implements SourceReader {
     const signal = new AbortController().signal;
     await this.#prepare(signal);
     const newest = new Set(this.#newest?.projects.map(({ version }) => version));
-    const kept = (await this.#git(['for-each-ref', '--format=%(refname)', KEPT], { signal }))
+    const kept = (await this.#git(['for-each-ref', '--format=%(refname)', KEPT_REFS], { signal }))
       .split('\n')
       .filter((ref) => ref !== '')
-      .map((ref) => ref.slice(KEPT.length));
+      .map((ref) => ref.slice(KEPT_REFS.length));
     const wanted = [...versions].filter((version) => !newest.has(version));
-    const there = await Promise.all(wanted.map((id) => this.#objectAt(`${id}^{tree}`, signal)));
+    const existing = await Promise.all(wanted.map((id) => this.#objectAt(`${id}^{tree}`, signal)));
     const commands = [
-      ...there.flatMap((id) => (id === undefined ? [] : [`update ${KEPT}${id} ${id}`])),
-      ...kept.filter((id) => !wanted.includes(id)).map((id) => `delete ${KEPT}${id}`),
+      ...existing.flatMap((id) => (id === undefined ? [] : [`update ${KEPT_REFS}${id} ${id}`])),
+      ...kept.filter((id) => !wanted.includes(id)).map((id) => `delete ${KEPT_REFS}${id}`),
     ];
     if (commands.length > 0) await this.#git(['update-ref', '--stdin'], { signal, input: `${commands.join('\n')}\n` });
     await this.#checkouts.keep(versions);
     await this.#git(['gc', '--auto', '--quiet'], { signal }).catch(() => undefined);
   }
 
-  /** The version in the repository, fetched if necessary; otherwise the newest version of the project. */
-  async #obtain(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<ProjectVersion> {
+  /** Returns the requested version, after fetching it if necessary; if it cannot be fetched, the newest version of the project. */
+  async #availableVersion(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<ProjectVersion> {
     const { version, commit } = wanted;
     await this.#prepare(signal);
-    const isThere = async (): Promise<boolean> => (await this.#objectAt(`${version}^{tree}`, signal)) !== undefined;
-    if (await isThere()) return wanted;
+    const exists = async (): Promise<boolean> => (await this.#objectAt(`${version}^{tree}`, signal)) !== undefined;
+    if (await exists()) return wanted;
     let problem: unknown;
-    const note = (error: unknown): void => {
+    const noteProblem = (error: unknown): void => {
       problem = error;
     };
-    await this.#fetching.join(signal).catch(note);
-    if (await isThere()) return wanted;
-    if (commit !== undefined) await this.#fetch(commit, signal).catch(note);
-    if (commit !== undefined && (await isThere())) return wanted;
+    await this.#fetching.join(signal).catch(noteProblem);
+    if (await exists()) return wanted;
+    if (commit !== undefined) await this.#fetch(commit, signal).catch(noteProblem);
+    if (commit !== undefined && (await exists())) return wanted;
     signal.throwIfAborted();
-    const place = project === '.' ? '' : project;
-    const newest = await this.#objectAt(`${FETCHED}:${place}`, signal);
-    const at = await this.#objectAt(`${FETCHED}^{commit}`, signal);
-    if (newest !== undefined) return { version: newest, commit: at };
+    const folder = project === '.' ? '' : project;
+    const newest = await this.#objectAt(`${FETCHED_REF}:${folder}`, signal);
+    const newestCommit = await this.#objectAt(`${FETCHED_REF}^{commit}`, signal);
+    if (newest !== undefined) return { version: newest, commit: newestCommit };
     throw problem ?? new UserError(`${this.shown} no longer has the folder ${project}`);
   }
 
   async #fetch(
-    what: string,
+    refspec: string,
     signal: AbortSignal,
-    bounds: Pick<GitCall, 'maxFileBytes' | 'settings' | 'timeout'> = {},
+    limits: Pick<GitCall, 'maxFileBytes' | 'settings' | 'timeout'> = {},
   ): Promise<void> {
     const { address, login } = this.#options;
     const credentials = login === undefined ? address.credentials : await login();
-    const call = { ...bounds, signal, address: { ...address, credentials } };
-    const ended = this.#lastFetch.then(() => this.#fetchNow(what, call));
-    this.#lastFetch = ended.catch(() => undefined);
-    return ended;
+    const call = { ...limits, signal, address: { ...address, credentials } };
+    const fetch = this.#lastFetch.then(() => this.#fetchNow(refspec, call));
+    this.#lastFetch = fetch.catch(() => undefined);
+    return fetch;
   }
 
-  async #fetchNow(what: string, call: GitCall): Promise<void> {
+  async #fetchNow(refspec: string, call: GitCall): Promise<void> {
     await this.#prepare(call.signal);
     await removeStaleFiles(this.#repository);
     const options = ['--no-tags', '--depth=1', '--no-write-fetch-head', '--no-auto-gc'];
-    await this.#git(['fetch', ...options, '--', this.#options.address.url, what], call);
+    await this.#git(['fetch', ...options, '--', this.#options.address.url, refspec], call);
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {
     if (!this.#isPrepared) await this.#preparing.join(signal);
   }
 
-  /** Creates a repository, or uses the existing one. */
-  async #begin(signal: AbortSignal): Promise<void> {
+  /** Creates the repository unless it exists. */
+  async #createRepository(signal: AbortSignal): Promise<void> {
     await mkdir(this.#options.home, { recursive: true, mode: 0o700 });
     const { address, env, redact } = this.#options;
-    const options = { address, env, redact, signal, timeout: TIMEOUT };
+    const options = { address, env, redact, signal, timeout: TIMEOUT_MS };
     await fetchGit(['init', '--quiet', '--bare', '--template=', '--', this.#repository], options);
     this.#isPrepared = true;
   }
@@ -222,23 +221,23 @@ export class GitProjects implements SourceReader {
       shown: this.shown,
       list: (_, { id }) => objects.tree(id, MAX_TREE_BYTES),
     });
-    const sizes = new Map<string, string | undefined>();
-    await eachConcurrently(found, AT_ONCE, async ({ entry: { id } }) => {
-      sizes.set(id, this.#sizes.has(id) ? this.#sizes.get(id) : await treeProblem(objects, id));
+    const sizeProblems = new Map<string, string | undefined>();
+    await eachConcurrently(found, CONCURRENCY, async ({ entry: { id } }) => {
+      sizeProblems.set(id, this.#sizeProblems.has(id) ? this.#sizeProblems.get(id) : await treeProblem(objects, id));
     });
     const projects = found.map(({ project, entry: { id: version }, files }): FoundInGit => {
       const [{ name: file, id: fileId }] = files;
-      return { project, version, commit, file, fileId, problem: fileProblem(files) ?? sizes.get(version) };
+      return { project, version, commit, file, fileId, problem: fileProblem(files) ?? sizeProblems.get(version) };
     });
     const [file = ''] = PROJECT_FILES;
-    const hidden = unknown.map(({ folder: project, entry: { id: version } }): FoundInGit => {
+    const unsearched = unknown.map(({ folder: project, entry: { id: version } }): FoundInGit => {
       return { project, version, commit, file, fileId: '', problem: TOO_LARGE, isUnknown: true };
     });
-    return { projects: [...projects, ...hidden], sizes };
+    return { projects: [...projects, ...unsearched], sizeProblems };
   }
 
-  async #problemOf(tree: string, signal: AbortSignal): Promise<string | undefined> {
-    if (this.#sizes.has(tree)) return this.#sizes.get(tree);
+  async #sizeProblemOf(tree: string, signal: AbortSignal): Promise<string | undefined> {
+    if (this.#sizeProblems.has(tree)) return this.#sizeProblems.get(tree);
     const objects = this.#objects(signal);
     try {
       return await treeProblem(objects, tree);
@@ -263,7 +262,7 @@ export class GitProjects implements SourceReader {
     return path.join(this.#options.home, 'repository');
   }
 
-  #git(args: readonly string[], { timeout = TIMEOUT, ...call }: GitCall): Promise<string> {
+  #git(args: readonly string[], { timeout = TIMEOUT_MS, ...call }: GitCall): Promise<string> {
     const { address, env, redact } = this.#options;
     return fetchGit(['--git-dir', this.#repository, ...args], {
       address,

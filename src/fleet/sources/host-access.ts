@@ -15,7 +15,7 @@ interface SourceOnHost extends GitSourceSettings {
 interface AccessOptions {
   /** The Git address of the source, with its password if it has one. */
   readonly address: string;
-  /** Absolute path of the folder of the fleet file. */
+  /** The absolute path of the folder of the fleet file. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redactor: Redactor;
@@ -23,7 +23,7 @@ interface AccessOptions {
   onNotice(message: string): void;
 }
 
-/** Everything that a client of the host's API needs. */
+/** The settings for a client of the host's API. */
 interface HostAccess {
   readonly host: HostName;
   readonly repository: string;
@@ -33,20 +33,20 @@ interface HostAccess {
 }
 
 /**
- * How the fleet uses the host of a source. Sends nothing yet.
+ * Returns the settings for the API of a source's code host. Sends no request.
  * @throws UserError for credentials that are not set, or a repository whose host is unknown.
  */
 export function hostAccess(source: SourceOnHost, options: AccessOptions): HostAccess {
   const { name, pullRequests } = source;
   const { address, folder, env, redactor, signal, onNotice } = options;
   const { url } = parseGitAddress(address, { cwd: folder, option: 'git' });
-  const place = repositoryOnHost(url, pullRequests);
-  if (place === undefined) {
+  const found = repositoryOnHost(url, pullRequests);
+  if (found === undefined) {
     throw new UserError(`the Git address of ${name} does not tell the host and the repository of its pull requests`, {
       hint: `Set sources.${name}.pull_requests.host and api.`,
     });
   }
-  const { host, api, repository } = place;
+  const { host, api, repository } = found;
   const kind = hostKinds[host];
   const proxy = proxyFor(new URL(api), env);
   for (const secret of secretsOf(proxy)) redactor.add(secret);

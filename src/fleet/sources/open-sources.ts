@@ -28,35 +28,36 @@ import { type MembersOptions, membersOf } from '../members.ts';
 import { FolderProjects } from './folder-projects.ts';
 import { GitProjects } from './git-projects.ts';
 import { hostAccess } from './host-access.ts';
-import { mayContainOthers, projectAt, projectsInside, projectsTaken, sameProject } from './overlaps.ts';
+import { mayContainOthers, overlappingProjects, projectAt, projectsInside, sameProject } from './overlaps.ts';
 import { projectPatterns, unmatchedPatterns } from './project-patterns.ts';
 import type { SourceReader } from './source-reader.ts';
 
 interface SourcesOptions {
   readonly fleet: FleetFile;
-  /** Absolute path. `.voxform` below it contains repositories and checkouts. */
+  /** An absolute path. Its folder `.voxform` contains repositories and checkouts. */
   readonly home: string;
   readonly env: Environment;
-  /** Receives the passwords of repositories. */
+  /** Gets the passwords of repositories. */
   readonly redactor: Redactor;
 }
 
 interface OpenSource {
   readonly settings: SourceSettings;
   readonly reader: SourceReader;
-  /** The last result for a project, valid as long as its version. */
+  /** The last result for each project. It is valid until the version of the project changes. */
   readonly known: Map<string, KnownProject>;
 }
 
 interface KnownProject {
   readonly found: FoundProject;
-  readonly made: DiscoveredProject;
-  /** Projects of its source inside its folder, and those of all sources whose files match its manifests. */
+  readonly discovered: DiscoveredProject;
+  /** The projects of the same source inside its folder. */
   readonly inside: readonly string[];
-  readonly taken: Awaited<ReturnType<typeof projectsTaken>>;
+  /** The projects of all sources whose files match its manifest patterns. */
+  readonly overlapping: Awaited<ReturnType<typeof overlappingProjects>>;
 }
 
-/** The sources of a fleet file. Accesses nothing yet. */
+/** Returns the sources of a fleet file. Reads and fetches nothing yet. */
 export function openSources(options: SourcesOptions): Sources {
   const { fleet, env } = options;
   const open = new Map(
@@ -65,15 +66,16 @@ export function openSources(options: SourcesOptions): Sources {
       { settings, reader: readerOf(settings, options), known: new Map() },
     ]),
   );
-  const named = (source: string): OpenSource => {
+  const sourceNamed = (source: string): OpenSource => {
     const found = open.get(source);
     if (found === undefined) throw new Error(`no source is named ${source}`);
     return found;
   };
-  const local = (source: string, project: string): LocalPaths => localPaths(named(source).settings, project, options);
+  const local = (source: string, project: string): LocalPaths =>
+    localPaths(sourceNamed(source).settings, project, options);
 
   const origin = (source: string, project: string): ProjectOrigin => {
-    const { settings } = named(source);
+    const { settings } = sourceNamed(source);
     if (!('git' in settings)) return { checkout: path.join(settings.path, project) };
     const { ref, pullRequests } = settings;
     return originOf(addressText(settings), { ref, folder: project, cwd: fleet.folder, host: pullRequests?.host });
@@ -81,11 +83,11 @@ export function openSources(options: SourcesOptions): Sources {
 
   const checkout = async (wanted: WantedProject, signal: AbortSignal) => {
     const { source, project, version, commit } = wanted;
-    return named(source).reader.checkout(project, { version, commit }, signal);
+    return sourceNamed(source).reader.checkout(project, { version, commit }, signal);
   };
 
   const discover = async (source: string, signal: AbortSignal): Promise<SourceContents> => {
-    const { reader } = named(source);
+    const { reader } = sourceNamed(source);
     const newest = await reader.newest(signal);
     try {
       return await contentsOf(source, newest, signal);
@@ -95,20 +97,20 @@ export function openSources(options: SourcesOptions): Sources {
   };
 
   const contentsOf = async (source: string, newest: FoundProjects, signal: AbortSignal) => {
-    const { settings, known } = named(source);
+    const { settings, known } = sourceNamed(source);
     const { commit, projects: all } = newest;
     const projects: DiscoveredProject[] = [];
     const folders = all.map(({ project }) => project);
     const insides = projectsInside(folders);
     const refused = new Map<string, string>();
-    const takenBy = async (project: string, inside: readonly string[], options: MembersOptions) => {
+    const overlapsOf = async (project: string, inside: readonly string[], options: MembersOptions) => {
       const all = fleet.sources;
       if (inside.length === 0 && !mayContainOthers(settings, project, all)) return [];
-      return projectsTaken(settings, project, { ...options, all });
+      return overlappingProjects(settings, project, { ...options, all });
     };
     for (const found of all) {
-      const before = known.get(found.project);
-      const isSame = before?.found.version === found.version;
+      const previous = known.get(found.project);
+      const isSame = previous?.found.version === found.version;
       const options = {
         source,
         rules: fleet.rules,
@@ -117,59 +119,63 @@ export function openSources(options: SourcesOptions): Sources {
         text: () => newest.text(found),
         checkout: async () => (await checkout({ ...found, source }, signal)).folder,
       };
-      const made = isSame
-        ? { ...before.made, commit, members: before.made.members.map((each) => ({ ...each, commit })) }
+      const discovered = isSame
+        ? { ...previous.discovered, commit, members: previous.discovered.members.map((each) => ({ ...each, commit })) }
         : await membersOf(found, options);
       const inside = insides.get(found.project) ?? [];
-      const isTold = isSame && inside.join() === before.inside.join();
+      const mayReuse = isSame && inside.join() === previous.inside.join();
       const isUsable = found.problem === undefined;
-      const taken = isTold ? before.taken : isUsable ? await takenBy(found.project, inside, options) : [];
-      known.set(found.project, { found, made, inside, taken });
-      projects.push(made);
+      const overlapping = mayReuse
+        ? previous.overlapping
+        : isUsable
+          ? await overlapsOf(found.project, inside, options)
+          : [];
+      known.set(found.project, { found, discovered, inside, overlapping });
+      projects.push(discovered);
       const own = projectAddress(source, found.project);
       const same = sameProject(settings, found.project, fleet.sources);
       if (same !== undefined) refused.set(found.project, `${own} and ${same} are the same project; neither runs`);
-      for (const inner of taken) {
-        const why = `the manifests of ${own} include those of ${projectAddress(inner.source, inner.project)}`;
+      for (const inner of overlapping) {
+        const reason = `the manifests of ${own} include those of ${projectAddress(inner.source, inner.project)}`;
         const isOwn = inner.source === source;
-        refused.set(found.project, isOwn ? `${why}; neither runs` : why);
-        if (isOwn) refused.set(inner.project, `${why}; neither runs`);
+        refused.set(found.project, isOwn ? `${reason}; neither runs` : reason);
+        if (isOwn) refused.set(inner.project, `${reason}; neither runs`);
       }
     }
-    const stays = new Set(folders);
-    for (const project of known.keys()) if (!stays.has(project)) known.delete(project);
+    const current = new Set(folders);
+    for (const project of known.keys()) if (!current.has(project)) known.delete(project);
     const warnings = unmatchedPatterns(settings.projects, folders).map(
       (pattern) => `no project of ${source} matches ${JSON.stringify(pattern)}`,
     );
-    const judged = projects.map(({ members, ...project }) => ({
+    const withRefusals = projects.map(({ members, ...project }) => ({
       ...project,
       members: members.map((each) => ({ ...each, refused: refused.get(project.project) })),
     }));
-    return { source, commit, projects: judged, warnings };
+    return { source, commit, projects: withRefusals, warnings };
   };
 
   return {
     all: fleet.sources.map(({ name, interval, projects }) => {
-      const { shown } = named(name).reader;
+      const { shown } = sourceNamed(name).reader;
       return { name, shown, identity: `${shown} (${projects.join(', ')})`, interval };
     }),
     discover,
     async at(source, commit, signal) {
-      const found = await named(source).reader.at?.(commit, signal);
+      const found = await sourceNamed(source).reader.at?.(commit, signal);
       if (found === undefined) throw new Error(`the source ${source} has no commits`);
       return found;
     },
     checkout,
     local,
     origin,
-    keep: (source, versions) => named(source).reader.keep(versions),
+    keep: (source, versions) => sourceNamed(source).reader.keep(versions),
   };
 }
 
 function readerOf(settings: SourceSettings, { fleet, home, env, redactor }: SourcesOptions): SourceReader {
   const { projects } = settings;
-  const homeOf = (...place: string[]): string => {
-    const key = createHash('sha256').update(JSON.stringify(place)).digest('hex').slice(0, 16);
+  const homeOf = (...location: string[]): string => {
+    const key = createHash('sha256').update(JSON.stringify(location)).digest('hex').slice(0, 16);
     return path.join(home, CHECKOUTS, key);
   };
   if (!('git' in settings)) {
@@ -188,7 +194,7 @@ function readerOf(settings: SourceSettings, { fleet, home, env, redactor }: Sour
   });
 }
 
-/** The credentials for the host's API are also those for fetches from the same server, unless the address has its own. */
+/** Returns the login for fetches: the credentials for the API of the same server, unless the address contains its own. */
 function loginOf(
   source: GitSourceSettings,
   { url, credentials }: GitAddress,
@@ -217,18 +223,19 @@ function loginOf(
   };
 }
 
+/** Returns the address of a repository as in the fleet file. @throws UserError if its variable is not set. */
 export function addressText({ git, name }: GitSourceSettings): string {
   const hintFor = (variable: string) => `Set the environment variable ${variable} to the address of the repository.`;
   return requiredText(`the source ${name}`, git, hintFor);
 }
 
-/** The address with its password, if any. Paths are relative to the folder of the fleet file. */
+/** Returns the address with its password, if any, and with an absolute path. */
 function sourceAddress(settings: GitSourceSettings, folder: string): string {
   const text = addressText(settings);
   return text.includes('://') ? text : parseGitAddress(text, { cwd: folder, option: 'git' }).url;
 }
 
-/** The folders that a project may use beside its files. It never sees the secrets of another project. */
+/** Returns the folders that a project may use in addition to its files. None contains secrets of another project. */
 function localPaths(
   settings: SourceSettings,
   project: string,
@@ -245,11 +252,11 @@ function localPaths(
     mayRunCommands: settings.allowsCommands,
     secretSources: settings.secretSources && { settings: settings.secretSources, folder: fleet.folder },
     stateOf,
-    stateProblem: (workspace: string, place: StateLocation) => foreignStateProblem(place, stateOf(workspace)),
+    stateProblem: (workspace: string, location: StateLocation) => foreignStateProblem(location, stateOf(workspace)),
     secretsProblem: (folder: string) =>
       isGit && secrets === undefined
         ? `the project has no folder for secrets; ${allowedWith}`
-        : foreignSecrets(folder, { settings, project, all: fleet.sources }),
+        : foreignSecretsProblem(folder, { settings, project, all: fleet.sources }),
   };
   if (isGit) {
     return {
@@ -264,56 +271,57 @@ function localPaths(
   return { ...common, root, secrets: { folder: secrets ?? root, isDefault: secrets !== undefined } };
 }
 
-const PROJECT = '{project}';
-/** Replaces `{project}` for the root of a source, whose own path would contain the folders of all projects. */
+const PROJECT_PLACEHOLDER = '{project}';
+/** Replaces `{project}` for the project at the root of a source. With its path `.`, the folder would contain those of all projects. */
 const ROOT_FOLDER = '.root';
 
-/** The folder of the fleet file for the secrets of a project; undefined if its source names none. */
+/** Returns the folder for the secrets of a project; undefined if the fleet file sets none for its source. */
 function secretsFolder(settings: SourceSettings, project: string): string | undefined {
-  return templateOf(settings)?.replaceAll(PROJECT, () => (project === '.' ? ROOT_FOLDER : project));
+  return templateOf(settings)?.replaceAll(PROJECT_PLACEHOLDER, () => (project === '.' ? ROOT_FOLDER : project));
 }
 
-interface Owner {
+interface SecretsOwner {
   readonly settings: SourceSettings;
   readonly project: string;
   readonly all: readonly SourceSettings[];
 }
 
 /**
- * The reason why a project must not read secrets from a folder inside its own: another project may have its secrets there, or would read it
- * as part of its files. Only the patterns of the fleet file matter, so that no project depends on the contents of another.
+ * Returns why a project must not read secrets from a folder, if another project may have its secrets there or can read the folder as part
+ * of its files. Only the patterns of the fleet file matter, so that no project depends on the contents of another.
  */
-function foreignSecrets(folder: string, owner: Owner): string | undefined {
+function foreignSecretsProblem(folder: string, owner: SecretsOwner): string | undefined {
   const { settings, project, all } = owner;
   const own = secretsFolder(settings, project);
   const real = resolveLinks(folder) ?? folder;
   const others = all.map((other) => {
     const { isProject: matches } = projectPatterns(other.projects);
-    const isOwn = (there: string): boolean => other.name === settings.name && there === project;
+    const isOwn = (candidate: string): boolean => other.name === settings.name && candidate === project;
     return {
       other,
-      has: (there: string | undefined): there is string => there !== undefined && matches(there) && !isOwn(there),
+      has: (candidate: string | undefined): candidate is string =>
+        candidate !== undefined && matches(candidate) && !isOwn(candidate),
     };
   });
   if (own !== undefined) {
     const below = path.relative(resolveLinks(own) ?? own, real);
     for (const each of foldersBetween(own, path.join(own, below))) {
       for (const { other, has } of others) {
-        const there = projectOfSecrets(other, each);
+        const candidate = projectOfSecrets(other, each);
         const isCommon = templateOf(other) === each && templateOf(settings) !== each;
-        if (!isCommon && !has(there)) continue;
-        const whose = isCommon || there === undefined ? other.name : projectAddress(other.name, there);
+        if (!isCommon && !has(candidate)) continue;
+        const secretsOwner = isCommon || candidate === undefined ? other.name : projectAddress(other.name, candidate);
         const fix = each === own ? '; write {source} into secrets of both sources in the fleet file' : '';
-        return `${each} is for the secrets of ${whose}${fix}`;
+        return `${each} is for the secrets of ${secretsOwner}${fix}`;
       }
     }
   }
   for (const each of foldersBetween(path.parse(real).root, real)) {
     if (!PROJECT_FILES.some((name) => existsSync(path.join(each, name)))) continue;
     for (const { other, has } of others) {
-      const there = 'git' in other ? undefined : projectAt(realPath(other.path), each);
-      if (has(there)) {
-        const reader = projectAddress(other.name, there);
+      const candidate = 'git' in other ? undefined : projectAt(realPath(other.path), each);
+      if (has(candidate)) {
+        const reader = projectAddress(other.name, candidate);
         return `${real} is in the folder of ${reader}, which can read it; set secrets of ${settings.name} in the fleet file`;
       }
     }
@@ -321,21 +329,21 @@ function foreignSecrets(folder: string, owner: Owner): string | undefined {
   return undefined;
 }
 
-/** Only `{project}` remains to be replaced. */
+/** Returns the folder for secrets of a source, with `{source}` replaced and `{project}` not. */
 function templateOf({ name, secrets }: SourceSettings): string | undefined {
   return secrets?.replaceAll('{source}', () => name);
 }
 
-/** The project whose secrets would be in a folder; undefined for none, or for the whole source. */
+/** Returns the project of a source whose secrets belong in a folder; undefined if there is none, or if all projects share the folder. */
 function projectOfSecrets(settings: SourceSettings, folder: string): string | undefined {
-  const [before = '', ...after] = templateOf(settings)?.split(PROJECT) ?? [];
+  const [before = '', ...after] = templateOf(settings)?.split(PROJECT_PLACEHOLDER) ?? [];
   const fixed = before.length + after.join('').length;
   const name = folder.slice(before.length, before.length + (folder.length - fixed) / after.length);
   const project = name === ROOT_FOLDER ? '.' : name;
   return name !== '' && secretsFolder(settings, project) === folder ? project : undefined;
 }
 
-/** A folder, and those between it and another. */
+/** Returns the folders from `top` to `bottom`, including both. */
 function foldersBetween(top: string, bottom: string): string[] {
   const above = bottom === top || bottom === path.dirname(bottom) ? [] : foldersBetween(top, path.dirname(bottom));
   return [...above, bottom];

@@ -6,11 +6,11 @@ import { UserError } from '../../problems/user-error.ts';
 import { PROJECT_FILES } from '../../project/find-project.ts';
 import { loadProject } from '../../project/load-project.ts';
 import { projectAddress } from '../addresses.ts';
-import { placeOf, type SourceSettings } from '../fleet-file.ts';
+import { locationKey, type SourceSettings } from '../fleet-file.ts';
 import type { MembersOptions } from '../members.ts';
 import { projectPatterns } from './project-patterns.ts';
 
-/** By project: the projects in folders inside its own. */
+/** Returns, for each project, the projects in folders inside its own. */
 export function projectsInside(projects: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const inside = new Map(projects.map((project): [string, string[]] => [project, []]));
   for (const project of projects) {
@@ -26,18 +26,18 @@ interface NamedProject {
   readonly project: string;
 }
 
-/** True if projects of another source may be in the folder of a project. */
+/** Returns true if projects of another source may be in the folder of a project. */
 export function mayContainOthers(settings: SourceSettings, project: string, all: readonly SourceSettings[]): boolean {
   return all.some((other) => {
     if (other.name === settings.name) return false;
-    if ('git' in settings || 'git' in other) return placeOf(settings) === placeOf(other);
+    if ('git' in settings || 'git' in other) return locationKey(settings) === locationKey(other);
     const [folder, root] = [realPath(path.join(settings.path, project)), realPath(other.path)];
     return isInside(folder, root) || isInside(root, folder);
   });
 }
 
-/** The projects of all sources inside a project whose files match its manifests. */
-export async function projectsTaken(
+/** Returns the projects, of all sources, inside a project whose files match the manifest patterns of that project. */
+export async function overlappingProjects(
   settings: SourceSettings,
   outer: string,
   {
@@ -48,7 +48,7 @@ export async function projectsTaken(
   }: Pick<MembersOptions, 'env' | 'local' | 'checkout'> & { readonly all: readonly SourceSettings[] },
 ): Promise<NamedProject[]> {
   const project = await loadProject({ cwd: await checkout(), env, local }).catch((error: unknown) => {
-    // The run of the project reports it.
+    // The run of the project reports this error.
     if (error instanceof UserError) return undefined;
     throw error;
   });
@@ -59,20 +59,20 @@ export async function projectsTaken(
     if (!PROJECT_FILES.some((name) => existsSync(path.join(project.root, folder, name)))) return [];
     const inner = outer === '.' ? folder : `${outer}/${folder}`;
     return all.flatMap((other) => {
-      const there = other.name === settings.name ? inner : folderIn(settings, inner, other);
-      const isProject = there !== undefined && projectPatterns(other.projects).isProject(there);
-      return isProject ? [{ source: other.name, project: there }] : [];
+      const inOther = other.name === settings.name ? inner : folderIn(settings, inner, other);
+      const isProject = inOther !== undefined && projectPatterns(other.projects).isProject(inOther);
+      return isProject ? [{ source: other.name, project: inOther }] : [];
     });
   });
 }
 
-/** Of `a/b/c.yaml`: `a/b` and `a`. */
+/** Returns the folders that contain a file: `a` and `a/b` for `a/b/c.yaml`. */
 function foldersAround(file: string): string[] {
   const parts = file.split('/').slice(0, -1);
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-/** The same project in another source, if any. */
+/** Returns the address of the same project in another source, if any. */
 export function sameProject(
   settings: SourceSettings,
   project: string,
@@ -80,20 +80,21 @@ export function sameProject(
 ): string | undefined {
   for (const other of all) {
     if (other.name === settings.name) continue;
-    const there = folderIn(settings, project, other);
-    if (there !== undefined && projectPatterns(other.projects).isProject(there))
-      return projectAddress(other.name, there);
+    const inOther = folderIn(settings, project, other);
+    if (inOther !== undefined && projectPatterns(other.projects).isProject(inOther))
+      return projectAddress(other.name, inOther);
   }
   return undefined;
 }
 
+/** Returns the folder of a project relative to another source; undefined if it is not in that source. */
 function folderIn(settings: SourceSettings, project: string, other: SourceSettings): string | undefined {
-  if ('git' in settings || 'git' in other) return placeOf(settings) === placeOf(other) ? project : undefined;
+  if ('git' in settings || 'git' in other) return locationKey(settings) === locationKey(other) ? project : undefined;
   const [root, folder] = [realPath(other.path), realPath(path.join(settings.path, project))];
   return projectAt(root, folder);
 }
 
-/** The path of a folder relative to a source. Both are real paths. */
+/** Returns the path of a folder relative to the root of a source; undefined if it is not inside. Both must be real paths. */
 export function projectAt(root: string, folder: string): string | undefined {
   if (!isInside(folder, root)) return undefined;
   return path.relative(root, folder).replaceAll(path.sep, '/') || '.';

@@ -1,22 +1,25 @@
 import picomatch from 'picomatch';
 
 /** The maximum depth of a search with `**`. */
-const DEEPEST = 32;
+const MAX_DEPTH = 32;
 
-/** Matches folders of a source with the globs of its projects. Folders have slashes, and `.` is the root. */
+/** Matches the folders of a source against its globs. The paths of folders have slashes; `.` is the root. */
 interface ProjectPatterns {
   isProject(folder: string): boolean;
-  /** True if the folder is a project, or may contain projects. */
+  /** Returns true if the folder may be a project or contain projects. */
   isSearched(folder: string): boolean;
-  /** The outermost folder around it that a glob matches, such as `clients/acme` for `clients/**`; undefined for folders above. */
+  /**
+   * Returns the outermost folder that a glob matches and that contains this folder, such as `clients/acme` for `clients/**`; undefined for the
+   * folders above.
+   */
   unitOf(folder: string): string | undefined;
 }
 
-/** A glob with `!` excludes folders. */
+/** Compiles globs. A glob with a leading `!` excludes folders. */
 export function projectPatterns(patterns: readonly string[]): ProjectPatterns {
-  const named = patterns.filter((pattern) => !pattern.startsWith('!'));
-  const matchers = named.map(matcher);
-  const reaches = named.map(searchRangeOf);
+  const included = patterns.filter((pattern) => !pattern.startsWith('!'));
+  const matchers = included.map(matcher);
+  const ranges = included.map(searchRangeOf);
   const excluded = patterns
     .filter((pattern) => pattern.startsWith('!'))
     .flatMap((pattern) => [matcher(pattern.slice(1)), matcher(`${pattern.slice(1)}/**`)]);
@@ -25,17 +28,17 @@ export function projectPatterns(patterns: readonly string[]): ProjectPatterns {
     isProject: (folder) => matchers.some((matches) => matches(folder)) && !isExcluded(folder),
     isSearched: (folder) => {
       const parts = partsOf(folder);
-      return reaches.some((glob) => mayReach(glob, parts)) && !isExcluded(folder);
+      return ranges.some((range) => isInRange(range, parts)) && !isExcluded(folder);
     },
     unitOf: (folder) => {
       const parts = partsOf(folder);
-      const above = Math.max(...reaches.map(({ base }) => commonLength(base, parts)));
+      const above = Math.max(...ranges.map(({ base }) => commonLength(base, parts)));
       return parts.length > above ? parts.slice(0, above + 1).join('/') : undefined;
     },
   };
 }
 
-/** The globs that match no folder. */
+/** Returns the globs that match no folder. */
 export function unmatchedPatterns(patterns: readonly string[], folders: readonly string[]): string[] {
   return patterns.filter((pattern) => !pattern.startsWith('!') && !folders.some(matcher(pattern)));
 }
@@ -47,21 +50,22 @@ function matcher(pattern: string): (folder: string) => boolean {
   return (folder) => (folder === '.' ? pattern === '**' : matches(folder));
 }
 
-interface GlobReach {
-  /** The folders at the start of the pattern. */
+interface SearchRange {
+  /** The folders at the start of the pattern, before its first wildcard. */
   readonly base: readonly string[];
+  /** The maximum number of folders in a path. */
   readonly depth: number;
 }
 
-function searchRangeOf(pattern: string): GlobReach {
+function searchRangeOf(pattern: string): SearchRange {
   const { base, glob } = picomatch.scan(pattern);
   const parts = partsOf(base);
-  const depth = glob.includes('**') ? DEEPEST : parts.length + (glob === '' ? 0 : glob.split('/').length);
+  const depth = glob.includes('**') ? MAX_DEPTH : parts.length + (glob === '' ? 0 : glob.split('/').length);
   return { base: parts, depth };
 }
 
-/** Folders that begin with a dot belong to tools, unless a pattern names them. */
-function mayReach({ base, depth }: GlobReach, folder: readonly string[]): boolean {
+/** Returns true if a pattern may match a folder or folders in it. Skips the folders of tools, unless the pattern names them. */
+function isInRange({ base, depth }: SearchRange, folder: readonly string[]): boolean {
   const inside = folder.slice(base.length);
   return (
     folder.length <= depth &&

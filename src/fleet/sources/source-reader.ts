@@ -1,20 +1,21 @@
 import type { FoundProjects, ProjectVersion } from '../member.ts';
 
-/** The files of the requested version, or of the newest one if that is gone. */
+/** The files of the requested version, or of the newest one if the requested one no longer exists. */
 export interface CheckedOut extends ProjectVersion {
-  /** Absolute path. */
+  /** An absolute path. */
   readonly folder: string;
 }
 
-/** A kind of source, for `Sources`. */
+/** Reads one kind of source: a Git repository or a folder. */
 export interface SourceReader {
-  /** For messages, without secrets. */
+  /** The source in messages, without secrets. */
   readonly shown: string;
-  /** @throws UserError if it cannot be reached. */
+  /** Returns the projects at the newest version. @throws UserError if the source cannot be reached. */
   newest(signal: AbortSignal): Promise<FoundProjects>;
-  /** The projects at a commit. Only for a Git repository. @throws UserError if it has no such commit or cannot be reached. */
+  /** Returns the projects at a commit of a Git repository. @throws UserError if it has no such commit or cannot be reached. */
   at?(commit: string, signal: AbortSignal): Promise<FoundProjects>;
   /** @throws UserError if neither this version nor a newer one is available. */
   checkout(project: string, wanted: ProjectVersion, signal: AbortSignal): Promise<CheckedOut>;
+  /** Removes the files of all other versions. */
   keep(versions: ReadonlySet<string>): Promise<void>;
 }
