@@ -113,14 +113,14 @@ interface RequestParts {
 
 const NOT_MODIFIED = 304;
 
-type Answer = AttemptResult & { readonly type: 'answer' };
+type Answer = AttemptResult & { readonly type: 'response' };
 
 /** A JSON client for the API of a host. */
 export class HostClient {
   readonly #options: HostClientOptions;
   readonly #host: string;
   readonly #web = new WebClient(LIMITS);
-  readonly #budget: { left: number };
+  readonly #budget: { remaining: number };
   /** No request before this time, because the host limits them. It may block clients that do not wait. */
   #limitedUntil: Date | undefined;
 
@@ -133,7 +133,7 @@ export class HostClient {
     const { protocol, hostname, host } = new URL(api);
     this.#options = options;
     this.#host = host;
-    this.#budget = { left: longestPause };
+    this.#budget = { remaining: longestPause };
     if (protocol !== 'https:' && !isLoopback(hostname)) {
       throw new UserError(`${api} would get the token of ${shown} without encryption`, {
         hint: `Set ${settings.api} to an https address.`,
@@ -239,7 +239,7 @@ export class HostClient {
     signal.throwIfAborted();
     const isUsable = (status: number): boolean =>
       isSuccess(status) || (status === NOT_MODIFIED && parts.headers !== undefined);
-    if (result.type === 'answer' && isUsable(result.status)) return result;
+    if (result.type === 'response' && isUsable(result.status)) return result;
     throw this.#problem(`${method} ${withoutQuery(path)}`, result, isSafeToRetry(result));
   }
 
@@ -258,7 +258,7 @@ export class HostClient {
         signal,
       });
       signal.throwIfAborted();
-      const isRejected = result.type === 'answer' && result.status === 401;
+      const isRejected = result.type === 'response' && result.status === 401;
       if (!isRejected || isRenewed || credentials.renew?.(token) !== true) return result;
     }
   }

@@ -1,7 +1,7 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
 import { SeenFiles } from '../files/input-files.ts';
 import { type DocumentCache, DocumentMemory } from '../manifests/parse-cache.ts';
-import { AnswerMemory } from '../platform/answer-memory.ts';
+import { RecordCache } from '../platform/record-cache.ts';
 import type { RuleSet } from '../policies/rule.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../project/project.ts';
 import { createCachingParser } from '../state/document-text.ts';
@@ -30,7 +30,7 @@ export class LastLoad {
   /** Parses the state, or returns the last result for an equal text. */
   readonly parseState = createCachingParser();
   readonly comparedDrafts: ComparedDrafts;
-  readonly answers = new AnswerMemory();
+  readonly answers = new RecordCache();
   readonly #documents: DocumentCache;
   readonly #now: (() => number) | undefined;
   #last: { readonly key: string; readonly seen: SeenFiles; readonly load: LoadedFiles } | undefined;

@@ -1,30 +1,30 @@
-import { type AnswerTime, type ConcurrencyLimit, MAX_AT_ONCE } from './concurrency-limit.ts';
+import { type ConcurrencyLimit, MAX_AUTO_CONCURRENCY, type ResponseTime } from './concurrency-limit.ts';
 
 const FIRST_LIMIT = 16;
 
 /** The factor between two limits. It is small, so that one step above the server's capacity costs little. */
 const STEP = 1.25;
 
-/** Minimum mean share of the limit in flight for an answer to say something about the limit. */
+/** Minimum mean share of the limit in flight for a response to be informative about the limit. */
 const FILLED = 0.85;
 
-/** The minimum number of answers of a round for each concurrent request. A wave of equal answers may be shorter. */
-const SHORTEST_ROUND = 2;
-const LONGEST_ROUND = 20;
+/** The length of a round, in responses per concurrent request. A wave of nearly equal responses may end a round earlier. */
+const MIN_ROUND = 2;
+const MAX_ROUND = 20;
 /** A round ends when the error of its mean is a quarter of the decision threshold. */
 const PRECISION = Math.log(STEP) / 8;
-/** A round of nearly equal answers, with an error below this, ends with its first wave. */
+/** A round of nearly equal responses, with an error below this, ends with its first wave. */
 const WAVE_PRECISION = PRECISION / 2;
 /** The gap between two waves, as a share of the response time. */
-const APART = 0.1;
+const WAVE_GAP = 0.1;
 
-/** Answers for each concurrent request between failed experiments; doubled after each. */
+/** The rest after a failed experiment, in responses per concurrent request. It doubles after each failure. */
 const FIRST_REST = 20;
-const LONGEST_REST = 160;
+const MAX_REST = 160;
 
-/** The number of answers for a usable mean; older answers then fade. */
+/** The number of responses that a usable mean needs, and the number after which older responses fade. */
 const MIN_VALUES = 8;
-const REMEMBERED = 500;
+const MAX_VALUES = 500;
 
 /** The minimum number of comparisons before a step below the first limit, where a wrong step costs most. */
 const MIN_COMPARISONS_BELOW = 4;
@@ -33,16 +33,16 @@ const SINGLE_COMPARISON_ERROR = 0.25;
 /** The maximum number of comparisons of a trial without a clear result. */
 const MAX_COMPARISONS = 10;
 
-/** Answers for each concurrent request after which a timeout is forgotten. */
-const FORGOTTEN = 10;
+/** The number of responses per concurrent request after which a timeout is forgotten. */
+const TIMEOUT_MEMORY = 10;
 
-/** CPU share of this thread above which it may cause the delays itself. */
+/** The CPU share of this thread above which it may cause the delays itself. */
 const BUSY = 0.8;
 
-/** One step up or down from the good limit. The two alternate. */
+/** An experiment with a limit one step above or below the good one. Steps up and down alternate. */
 interface Trial {
   readonly limit: number;
-  /** The logarithm of the response time, relative to the usual one, in the last round at the good limit and at this limit. */
+  /** The logarithms of the relative response times in the last round at the good limit, and in the last round at this limit. */
   before: number;
   between: number;
   /** For each comparison: the change of the response time, relative to the change of the limit. */
@@ -54,7 +54,7 @@ interface Trial {
  * experiment: a step up stays if throughput rose by at least half of the step, a step down if it clearly fell by less. A round at the
  * changed limit is compared with the mean of the rounds before and after it, so that other changes of the platform's speed do not count.
  * Refusals and timeouts halve the limit, which later returns to the last good one. Response times are compared as logarithms, so that one
- * slow answer does not outweigh the others, and only within the same sort.
+ * slow response does not outweigh the others, and only between requests of the same type.
  */
 export class AdaptiveLimit implements ConcurrencyLimit {
   readonly #busy: () => number;
@@ -62,19 +62,19 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   #good = FIRST_LIMIT;
   #direction: 'up' | 'down' = 'up';
   #trial: Trial | undefined;
-  /** By sort: the logarithm of the response time at the good limit. */
+  /** The logarithm of the response time at the good limit, by type of request. */
   readonly #usual = new Map<string, Sample>();
   /** Response times of the round, relative to the usual ones. */
   #round = new Sample();
-  /** The number of answers in the round, comparable or not. */
-  #answers = 0;
-  #answersSinceTimeout = 0;
-  /** Changes with the limit. */
+  /** The number of responses in the round, comparable or not. */
+  #responses = 0;
+  #responsesSinceTimeout = 0;
+  /** A number that changes with the limit. */
   #stamp = 0;
   /** Start times of requests since the limit changed, until the first response shows how many of them filled the limit. */
   #sent: number[] = [];
   #wave: number | undefined;
-  /** Answers until the next experiment. */
+  /** The number of responses until the next experiment. */
   #rest = 0;
   #nextRest = FIRST_REST;
 
@@ -92,18 +92,18 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     return this.#stamp;
   }
 
-  /** Only requests that were sent under this limit and that filled it count. */
-  answered(stamp: number, { sort, milliseconds, at, inFlight }: AnswerTime): void {
-    this.#answersSinceTimeout++;
+  /** Counts only responses to requests that were sent under this limit and that filled it. */
+  answered(stamp: number, { type, milliseconds, at, inFlight }: ResponseTime): void {
+    this.#responsesSinceTimeout++;
     if (stamp !== this.#stamp) return;
-    this.#wave ??= this.#sent.filter((sent) => sent < at - APART * milliseconds).length;
+    this.#wave ??= this.#sent.filter((sent) => sent < at - WAVE_GAP * milliseconds).length;
     if (inFlight < FILLED * this.#now) return;
     const time = Math.log(Math.max(milliseconds, 0.01));
-    const usual = this.#usual.get(sort) ?? new Sample(REMEMBERED);
-    this.#answers++;
+    const usual = this.#usual.get(type) ?? new Sample(MAX_VALUES);
+    this.#responses++;
     if (usual.count >= MIN_VALUES) this.#round.add(time - usual.mean);
-    if (this.#now === this.#good && this.#trial === undefined) this.#usual.set(sort, usual.add(time));
-    const isLong = this.#answers >= LONGEST_ROUND * Math.max(this.#now, MIN_VALUES);
+    if (this.#now === this.#good && this.#trial === undefined) this.#usual.set(type, usual.add(time));
+    const isLong = this.#responses >= MAX_ROUND * Math.max(this.#now, MIN_VALUES);
     if (isLong || (this.#isComparable() && this.#round.error <= PRECISION)) this.#endRound();
   }
 
@@ -113,10 +113,10 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#halve();
   }
 
-  /** One timeout among many good responses shows no load. */
+  /** A single timeout among many good responses is no sign of load. */
   timedOut(): void {
-    if (this.#answersSinceTimeout < FORGOTTEN * this.#good) this.#lower();
-    this.#answersSinceTimeout = 0;
+    if (this.#responsesSinceTimeout < TIMEOUT_MEMORY * this.#good) this.#lower();
+    this.#responsesSinceTimeout = 0;
     this.#halve();
   }
 
@@ -134,29 +134,29 @@ export class AdaptiveLimit implements ConcurrencyLimit {
   /** Each comparison is longer than the last, so that no periodic load matches all of them. */
   #isComparable(): boolean {
     const isFirst = (this.#trial?.changes.count ?? 0) === 0;
-    const isWave = this.#round.count >= MIN_VALUES && this.#answers >= (this.#wave ?? 0);
+    const isWave = this.#round.count >= MIN_VALUES && this.#responses >= (this.#wave ?? 0);
     if (isFirst && isWave && this.#round.error <= WAVE_PRECISION) return true;
-    const shortest = SHORTEST_ROUND + (this.#trial?.changes.count ?? 0) / 2;
-    return this.#round.count >= shortest * Math.max(this.#now, MIN_VALUES);
+    const minRound = MIN_ROUND + (this.#trial?.changes.count ?? 0) / 2;
+    return this.#round.count >= minRound * Math.max(this.#now, MIN_VALUES);
   }
 
   #endRound(): void {
     const isBusy = this.#busy() > BUSY;
     if (this.#trial !== undefined) this.#judge(this.#trial, isBusy);
     else if (this.#now < this.#good) this.#change(Math.min(this.#good, 2 * this.#now));
-    else this.#afterGoodRound(isBusy);
+    else this.#endGoodRound(isBusy);
   }
 
-  /** Continues after a round at the good limit, outside of a trial. */
-  #afterGoodRound(isBusy: boolean): void {
-    this.#rest -= this.#answers;
+  /** Continues after a round at the good limit without a trial. */
+  #endGoodRound(isBusy: boolean): void {
+    this.#rest -= this.#responses;
     const { mean } = this.#round;
     if (this.#isComparable() && Math.abs(mean) <= Math.log(STEP) / 2) {
-      this.#try(isBusy, mean);
+      this.#startTrial(isBusy, mean);
       return;
     }
     if (this.#isComparable()) {
-      // The platform changed, so earlier times no longer compare.
+      // The speed of the platform changed, so earlier times are no longer comparable.
       this.#usual.clear();
       if (mean > 0 && !isBusy) {
         this.#direction = 'down';
@@ -170,11 +170,11 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     const { limit, changes } = trial;
     const { mean } = this.#round;
     const step = Math.log(limit / this.#good);
-    if (!this.#isComparable()) this.#fail(isBusy);
+    if (!this.#isComparable()) this.#rejectTrial(isBusy);
     else if (limit > this.#good) {
-      // More requests at once cannot make responses faster: the platform changed meanwhile.
-      if (Math.max(mean, Math.abs(mean - trial.before)) < step / 2) this.#accept(mean, isBusy);
-      else this.#fail(isBusy);
+      // More concurrent requests cannot make responses faster, so the platform itself changed.
+      if (Math.max(mean, Math.abs(mean - trial.before)) < step / 2) this.#acceptTrial(mean, isBusy);
+      else this.#rejectTrial(isBusy);
     } else if (this.#now === limit) {
       trial.between = mean;
       this.#change(this.#good);
@@ -182,29 +182,30 @@ export class AdaptiveLimit implements ConcurrencyLimit {
       changes.add((trial.between - (trial.before + mean) / 2) / step);
       trial.before = mean;
       const uncertainty = changes.count === 1 ? SINGLE_COMPARISON_ERROR : 2 * changes.error;
-      const fewest = limit < FIRST_LIMIT ? MIN_COMPARISONS_BELOW : 1;
-      if (isBusy || changes.mean + uncertainty / 2 < 0.5) this.#fail(isBusy);
-      else if (changes.count >= fewest && changes.mean - uncertainty > 0.5) this.#accept(changes.mean * step, isBusy);
+      const minComparisons = limit < FIRST_LIMIT ? MIN_COMPARISONS_BELOW : 1;
+      if (isBusy || changes.mean + uncertainty / 2 < 0.5) this.#rejectTrial(isBusy);
+      else if (changes.count >= minComparisons && changes.mean - uncertainty > 0.5)
+        this.#acceptTrial(changes.mean * step, isBusy);
       else if (changes.count < MAX_COMPARISONS) this.#change(limit);
-      else this.#fail(isBusy);
+      else this.#rejectTrial(isBusy);
     }
   }
 
-  #accept(slower: number, isBusy: boolean): void {
+  #acceptTrial(slower: number, isBusy: boolean): void {
     const limit = this.#trial?.limit ?? this.#good;
     this.#trial = undefined;
     this.#good = limit;
-    for (const usual of this.#usual.values()) usual.shift(slower, this.#answers);
+    for (const usual of this.#usual.values()) usual.shift(slower, this.#responses);
     this.#nextRest = FIRST_REST;
-    if (this.#now === limit) this.#try(isBusy, 0);
+    if (this.#now === limit) this.#startTrial(isBusy, 0);
     else this.#change(limit);
   }
 
-  #fail(isBusy: boolean): void {
+  #rejectTrial(isBusy: boolean): void {
     this.#trial = undefined;
     if (isBusy) this.#rest = FIRST_REST * this.#good;
     else if (this.#direction === 'down' || this.#good === 1) {
-      // Below the first limit a step down may have been a mistake: a step up is tried again soon.
+      // Below the first limit, a step down may have been a mistake, so try a step up again soon.
       if (this.#good < FIRST_LIMIT) this.#nextRest = FIRST_REST;
       this.#restAfterFailure();
     }
@@ -212,10 +213,10 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     this.#change(this.#good);
   }
 
-  /** Tries another limit, unless it is time to rest. A lower one would not help if our own thread is the bottleneck. */
-  #try(isBusy: boolean, before: number): void {
+  /** Starts a trial, except during a rest. If this thread is the bottleneck, a lower limit would not help. */
+  #startTrial(isBusy: boolean, before: number): void {
     if (isBusy || this.#good === 1) this.#direction = 'up';
-    else if (this.#good === MAX_AT_ONCE && this.#direction === 'up') {
+    else if (this.#good === MAX_AUTO_CONCURRENCY && this.#direction === 'up') {
       this.#direction = 'down';
       this.#restAfterFailure();
     }
@@ -227,7 +228,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
 
   #restAfterFailure(): void {
     this.#rest = this.#nextRest * this.#good;
-    this.#nextRest = Math.min(2 * this.#nextRest, LONGEST_REST);
+    this.#nextRest = Math.min(2 * this.#nextRest, MAX_REST);
   }
 
   #change(limit: number): void {
@@ -238,28 +239,28 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     }
     this.#now = limit;
     this.#round = new Sample();
-    this.#answers = 0;
+    this.#responses = 0;
   }
 }
 
 function stepUp(limit: number): number {
-  return Math.min(MAX_AT_ONCE, Math.max(limit + 1, Math.floor(limit * STEP)));
+  return Math.min(MAX_AUTO_CONCURRENCY, Math.max(limit + 1, Math.floor(limit * STEP)));
 }
 
 function stepDown(limit: number): number {
   return Math.max(1, Math.min(limit - 1, Math.ceil(limit / STEP)));
 }
 
-/** A running mean with its error. */
+/** A running mean and its error. */
 class Sample {
   count = 0;
   mean = 0;
   #squares = 0;
-  readonly #remembered: number;
+  readonly #maxCount: number;
 
-  /** @param remembered number of values after which older ones fade. */
-  constructor(remembered = Number.POSITIVE_INFINITY) {
-    this.#remembered = remembered;
+  /** @param maxCount the number of values after which older ones fade. */
+  constructor(maxCount = Number.POSITIVE_INFINITY) {
+    this.#maxCount = maxCount;
   }
 
   get error(): number {
@@ -267,7 +268,7 @@ class Sample {
   }
 
   add(value: number): this {
-    if (this.count < this.#remembered) this.count++;
+    if (this.count < this.#maxCount) this.count++;
     const difference = value - this.mean;
     this.mean += difference / this.count;
     this.#squares += difference * (value - this.mean);

@@ -3,24 +3,24 @@ const DELIMITERS = '/\\%;';
 const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
 /**
- * A base URL in its normal form, which is compared and sent (RFC 3986, section 6.2.2, in addition to the URL parser). A text that is not
- * a base URL is returned unchanged; its reader reports it.
+ * Normalizes a base URL (RFC 3986, section 6.2.2, in addition to the URL parser). The result is compared and sent. A text that is not a base
+ * URL is returned unchanged, and its reader reports it.
  */
 export function normalizedBaseUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) return text;
   if (`${url.username}${url.password}${url.search}${url.hash}` !== '') return text;
   url.hostname = hostOf(url.hostname);
-  url.pathname = url.pathname.replace(/%[0-9a-f]{2}/gi, decoded);
+  url.pathname = url.pathname.replace(/%[0-9a-f]{2}/gi, decodeUnreserved);
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Scheme, host and port of a base URL; the text itself if it is not an address. */
+/** Returns the scheme, host and port of a base URL, or the text itself if it is not a URL. */
 export function originOf(baseUrl: string): string {
   return URL.parse(baseUrl)?.origin ?? baseUrl;
 }
 
-/** The host without the dot of the DNS root, and with IPv4 in its own form. */
+/** Normalizes a host: removes the final dot and converts IPv4 addresses in IPv6 notation to dotted decimals. */
 function hostOf(hostname: string): string {
   const mapped = MAPPED_IPV4.exec(hostname);
   if (mapped === null) return hostname.replace(/\.+$/, '');
@@ -31,8 +31,8 @@ function hostOf(hostname: string): string {
     .join('.');
 }
 
-/** The URL parser encodes characters again that a path cannot contain. */
-function decoded(encoded: string): string {
+/** Decodes characters that need no encoding. If a path cannot contain one of them, the URL parser encodes it again. */
+function decodeUnreserved(encoded: string): string {
   const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
   return /[!-~]/.test(character) && !DELIMITERS.includes(character) ? character : encoded.toUpperCase();
 }

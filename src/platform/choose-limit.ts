@@ -16,18 +16,18 @@ function busyShare(): () => number {
   };
 }
 
-/** Minimum number of successes between two steps up; grows with the limit. */
+/** The minimum number of successes between two steps up. Above this limit, the number equals the limit. */
 const SUCCESSES_PER_STEP = 10;
 
-/** A configured limit. Refusals halve it, and successes raise it again one by one. */
+/** A configured limit. Each refusal halves it, and successes raise it again in steps of one. */
 class FixedLimit implements ConcurrencyLimit {
-  readonly #most: number;
+  readonly #max: number;
   #now: number;
   #successes = 0;
 
-  constructor(most: number) {
-    this.#most = most;
-    this.#now = most;
+  constructor(max: number) {
+    this.#max = max;
+    this.#now = max;
   }
 
   get now(): number {
@@ -39,7 +39,7 @@ class FixedLimit implements ConcurrencyLimit {
   }
 
   answered(): void {
-    if (this.#now >= this.#most || ++this.#successes < Math.max(SUCCESSES_PER_STEP, this.#now)) return;
+    if (this.#now >= this.#max || ++this.#successes < Math.max(SUCCESSES_PER_STEP, this.#now)) return;
     this.#successes = 0;
     this.#now++;
   }

@@ -12,9 +12,9 @@ import type { WorkspaceCheck } from './workspace-check.ts';
  * them.
  */
 export interface PlatformClient extends AsyncDisposable {
-  /** The workspaces of the records that were read. */
+  /** Tracks the workspaces of the records that were read. */
   readonly workspaceCheck: WorkspaceCheck;
-  /** The current concurrency limit. A method, so that a copy of the client does not keep an old number. */
+  /** Returns the current concurrency limit. This is a method so that a copy of the client does not keep an old number. */
   atOnce(): number;
   readonly agents: {
     get(id: string): Promise<AgentRecord>;
@@ -39,23 +39,23 @@ export interface PlatformClient extends AsyncDisposable {
   };
   readonly invoices: { list(): AsyncIterable<InvoiceRecord> };
   readonly apiKeys: { list(): AsyncIterable<ApiKeyRecord> };
-  /** The collection at `/api/v1/<name>`. */
+  /** Returns the collection at `/api/v1/<name>`. */
   collection<T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T>;
-  /** A client with the same connections. After the signal aborts, it starts no further write. */
+  /** Returns a client with the same connections that starts no write after the signal has aborted. */
   writingUntil(signal: AbortSignal, permission: WritePermission): PlatformClient;
   /** Closes the connections. Requests in flight fail. */
   close(): Promise<void>;
 }
 
-/** Permission to write to the platform, which may end at any time. */
+/** The permission to write to the platform. It may end at any time. */
 export interface WritePermission {
-  /** Checked right before the first byte of each write. If false, call `renew` first. */
+  /** This is checked right before the first byte of each write. If it is false, call `renew` first. */
   readonly mayWrite: boolean;
-  /** Rejects if writes are no longer allowed. */
+  /** Renews the permission. Rejects if writes are no longer allowed. */
   renew(): Promise<void>;
 }
 
-/** Returns the schema of a record, created on first use. */
+/** Returns the schema of a record. It is created on first use. */
 export type Schema<T> = () => z.ZodType<T>;
 
 export interface IdentifiedRecord {

@@ -1,4 +1,4 @@
-/** The number of concurrent requests; `auto` adapts it to the platform. */
+/** The maximum number of concurrent requests. `auto` adapts it to the platform. */
 export type Concurrency = number | 'auto';
 
 /** The largest number that a user may configure. */
@@ -8,31 +8,32 @@ export function isConcurrency(value: unknown): value is Concurrency {
   return value === 'auto' || (Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_CONCURRENCY);
 }
 
-/** The response time of one request. Requests of one sort take equally long on an idle platform. */
-export interface AnswerTime {
-  readonly sort: string;
+/** The response time of one request. */
+export interface ResponseTime {
+  /** The type of the request. On an idle platform, all requests of one type take equally long. */
+  readonly type: string;
   readonly milliseconds: number;
-  /** Time of arrival, in milliseconds of the clock of `stamp`. */
+  /** When the response arrived, in milliseconds of the clock that `stamp` uses. */
   readonly at: number;
-  /** Mean number of requests in flight during the request. */
+  /** The mean number of requests in flight during the request. */
   readonly inFlight: number;
 }
 
-/** The limit of concurrent requests, derived from earlier outcomes. */
+/** A limit of concurrent requests that depends on earlier results. */
 export interface ConcurrencyLimit {
   readonly now: number;
-  /** Called for each request that is sent. Pass the result to `answered` with the response. */
+  /** Must be called for each request that is sent. Pass the result to `answered` with the response. */
   stamp(now: number): number;
-  answered(stamp: number, time: AnswerTime): void;
-  /** Reports a refusal because of load. Once per burst. */
+  answered(stamp: number, time: ResponseTime): void;
+  /** Reports that the platform refused requests because of load. Call it once per burst. */
   refused(): void;
-  /** Reports a timeout. Once per burst. */
+  /** Reports a timeout. Call it once per burst. */
   timedOut(): void;
 }
 
-/** The maximum without a configured number. */
-export const MAX_AT_ONCE = 64;
+/** The maximum for `auto`. */
+export const MAX_AUTO_CONCURRENCY = 64;
 
-export function mostAtOnce(concurrency: Concurrency): number {
-  return concurrency === 'auto' ? MAX_AT_ONCE : concurrency;
+export function maxConcurrency(concurrency: Concurrency): number {
+  return concurrency === 'auto' ? MAX_AUTO_CONCURRENCY : concurrency;
 }

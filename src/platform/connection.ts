@@ -5,8 +5,8 @@ import type { Secret } from '../values/value.ts';
 import { type ProxySettings, proxyAuthorization } from './proxy.ts';
 
 /**
- * The base address of all requests, which may have a path. Throws `UserError` unless it is a plain http or https address: credentials, a
- * query or a fragment would be lost or sent to the wrong place.
+ * Parses the base URL of all requests, which may have a path. Throws `UserError` unless it is a plain http or https URL: credentials, a
+ * query or a fragment would be lost or sent to the wrong server.
  */
 export function parseBaseUrl(text: string): URL {
   const url = URL.parse(text);
@@ -24,12 +24,12 @@ function invalidBaseUrl(problem: string): UserError {
   });
 }
 
-/** True if a text can be sent as an API key. */
+/** Returns true if a text can be sent as an API key. */
 export function isApiKey(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** The value of the `Authorization` header. Throws `UserError`, which does not show the key, if the key is not valid in a header. */
+/** Returns the value of the `Authorization` header. Throws `UserError`, without the key, if the key is not valid in a header. */
 export function bearer(apiKey: Secret): string {
   const key = apiKey.reveal();
   if (!isApiKey(key)) {
@@ -45,11 +45,11 @@ export interface ConnectOptions {
   readonly connections: number;
   readonly connectMilliseconds: number;
   readonly proxy?: ProxySettings | undefined;
-  /** PEM certificates that are trusted besides Node's own. */
+  /** PEM certificates that are trusted in addition to Node's own. */
   readonly ca?: string | undefined;
 }
 
-/** Connection pools, one for each way to reach a server. */
+/** Connection pools, one for each server and set of options. */
 export class Pools {
   readonly #pools = new Map<string, Promise<Dispatcher>>();
 
@@ -65,18 +65,18 @@ export class Pools {
   }
 }
 
-/** A connection pool. Loads undici only with the first request. */
+/** Creates a connection pool. undici is loaded only with the first request. */
 export async function poolFor(origin: string, connecting: ConnectOptions): Promise<Dispatcher> {
   const { connections, connectMilliseconds, proxy, ca } = connecting;
-  const [PoolOf, secureContext] = await Promise.all([loadedPool(), secureContextOf(ca)]);
+  const [PoolOf, secureContext] = await Promise.all([loadPool(), secureContextOf(ca)]);
   const options = {
     connections,
     pipelining: 1,
-    // A lost HTTP/2 session loses many requests, and may send a stream a second time.
+    // A broken HTTP/2 session fails many requests at once, and undici may send a stream a second time.
     allowH2: false,
-    // Node's default, written out because reading it would load a dozen modules.
+    // This is Node's default. Reading it from Node would load a dozen modules.
     maxHeaderSize: 16 * 1024,
-    // An exchange has its own timer.
+    // `Exchange` has its own timer.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
@@ -102,13 +102,13 @@ export async function poolFor(origin: string, connecting: ConnectOptions): Promi
   );
 }
 
-/** Loading only this part of undici takes half the time. */
-async function loadedPool(): Promise<typeof Pool> {
-  // @ts-expect-error A part of a package has no types of its own.
+/** Loads only the pool, which takes half the time of loading undici. */
+async function loadPool(): Promise<typeof Pool> {
+  // @ts-expect-error This file of the package has no type declarations.
   return ((await import('undici/lib/dispatcher/pool.js')) as { readonly default: typeof Pool }).default;
 }
 
-/** Created once per pool: reading hundreds of certificates takes longer than connecting. */
+/** Called once per pool, because reading hundreds of certificates takes longer than connecting. */
 async function secureContextOf(ca: string | undefined): Promise<SecureContext | undefined> {
   if (ca === undefined) return undefined;
   const { createSecureContext, getCACertificates } = await import('node:tls');
@@ -117,7 +117,7 @@ async function secureContextOf(ca: string | undefined): Promise<SecureContext | 
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** `?per_page=100&cursor=…`, or nothing. */
+/** Formats a query as `?per_page=100&cursor=…`. Returns an empty string for an empty query. */
 export function queryText(query: Query = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     value === undefined ? [] : [`${encodeURIComponent(name)}=${encodeURIComponent(String(value).toWellFormed())}`],

@@ -1,4 +1,4 @@
-const DAY = 24 * 60 * 60 * 1000;
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A range of dates or date-times; either end may be open. */
 export interface DateRange {
@@ -6,15 +6,15 @@ export interface DateRange {
   readonly to?: string | undefined;
 }
 
-/** True if a period ends before it begins. If only one end is a date, the other one counts as its day in UTC. */
+/** Returns true if a period ends before it begins. If only one end is a date, the day of the other one in UTC is compared. */
 export function isReversed(from: string, to: string): boolean {
   return isDay(from) || isDay(to) ? dayOf(to) < dayOf(from) : momentOf(to) < momentOf(from);
 }
 
 /**
- * The filter of the request. `date_to` is the day after the last one, because the platform may treat a date as its first moment.
- * `date_from` is a full UTC time, so that no time zone is assumed. The result may include calls of the day after and must be filtered
- * again.
+ * Returns the filter for a request. `date_to` is the day after the last one, because the platform may interpret a date as the start of that
+ * day. `date_from` is a complete UTC time, so that it does not depend on a time zone. The response may include calls of the day after the
+ * range, so the caller must filter it again.
  */
 export function asFilter({ from, to }: DateRange): {
   readonly date_from?: string;
@@ -22,15 +22,15 @@ export function asFilter({ from, to }: DateRange): {
 } {
   return {
     ...(from !== undefined && { date_from: new Date(momentOf(from)).toISOString() }),
-    ...(to !== undefined && { date_to: new Date(momentOf(dayOf(to)) + DAY).toISOString().slice(0, 10) }),
+    ...(to !== undefined && { date_to: new Date(momentOf(dayOf(to)) + DAY_MS).toISOString().slice(0, 10) }),
   };
 }
 
-/** True if a time of the platform is in the range. Days are whole UTC days; the last one is included. */
+/** Returns true if a time of the platform is in the range. Dates are complete UTC days, and the last one is included. */
 export function isWithin(moment: string, { from, to }: DateRange): boolean {
   const at = momentOf(moment);
   if (from !== undefined && at < momentOf(from)) return false;
-  return to === undefined || (isDay(to) ? at < momentOf(to) + DAY : at <= momentOf(to));
+  return to === undefined || (isDay(to) ? at < momentOf(to) + DAY_MS : at <= momentOf(to));
 }
 
 function isDay(text: string): boolean {
@@ -41,7 +41,7 @@ function dayOf(text: string): string {
   return isDay(text) ? text : new Date(momentOf(text)).toISOString().slice(0, 10);
 }
 
-/** Milliseconds since 1970. A time without a zone is UTC, as all times of the platform are. */
+/** Converts a time to milliseconds since 1970. A time without a zone is in UTC, like all times of the platform. */
 export function momentOf(text: string): number {
   const hasZone = isDay(text) || /(Z|[+-]\d{2}:?\d{2})$/i.test(text);
   return Date.parse(hasZone ? text : `${text}Z`);

@@ -2,24 +2,24 @@ import { isUtf8 } from 'node:buffer';
 import { isDeeperThan } from '../values/json.ts';
 import { looksLikeMarkup, textOfMarkup } from './plain-text.ts';
 
-/** The decoded body of a response, or why it is not JSON, not yet safe for a terminal. */
+/** The decoded body of a response, or the reason why it is not JSON. The reason is not yet safe for a terminal. */
 type Decoded = { readonly value: unknown } | { readonly problem: string };
 
-/** More than any manifest can nest. Recursion over a response is safe up to this depth. */
-const DEEPEST = 200;
+/** The maximum depth of a response. No manifest is nested that deeply, and recursion is safe up to this depth. */
+const MAX_DEPTH = 200;
 
-/** Decodes the body of a success, whatever its content type. */
+/** Decodes the body of a successful response. The content type does not matter. */
 export function decodeJson(
   body: Buffer,
   { contentType, redact }: { readonly contentType: string | undefined; redact(text: string): string },
 ): Decoded {
   if (body.length === 0) return { problem: 'the response is empty' };
-  // The next update would send replacement characters back to the platform.
+  // Decoding would insert replacement characters, which the next update would send to the platform.
   if (!isUtf8(body)) return { problem: 'the response is not UTF-8' };
   const text = body.toString('utf8');
   try {
     const value: unknown = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
-    return isDeeperThan(value, DEEPEST) ? { problem: 'the response is nested too deeply' } : { value };
+    return isDeeperThan(value, MAX_DEPTH) ? { problem: 'the response is nested too deeply' } : { value };
   } catch {
     return { problem: problemWith(redact(text), contentType) };
   }

@@ -4,15 +4,15 @@ import { looksLikeMarkup, oneLine, textOfMarkup } from './plain-text.ts';
 /** The content of an error response. The API does not document the format of error responses, so all common formats are accepted. */
 interface ErrorBody {
   readonly code?: string;
-  /** One line of at most 300 characters, with the names of fields before their problems. */
+  /** The problems on one line of at most 300 characters, each after the name of its field. */
   readonly detail?: string;
-  /** The first rejected field, as a path with dots. */
+  /** The path of the first rejected field, separated by dots. */
   readonly field?: string;
 }
 
-const LONGEST_DETAIL = 300;
-const LONGEST_NAME = 100;
-/** The maximum number of details; more would not fit on a line. */
+const MAX_DETAIL_LENGTH = 300;
+const MAX_NAME_LENGTH = 100;
+/** The maximum number of problems. More would not fit on a line. */
 const MAX_COMPLAINTS = 10;
 
 interface Complaint {
@@ -21,7 +21,7 @@ interface Complaint {
   readonly code: string | undefined;
 }
 
-/** Parses a body of any form: JSON of the common shapes, HTML, text, empty. Never throws. */
+/** Parses the body of an error response: JSON in a common format, HTML, text, or nothing. Never throws. */
 export function readErrorBody(body: Buffer, redact: (text: string) => string): ErrorBody {
   const text = body
     .toString('utf8')
@@ -30,9 +30,9 @@ export function readErrorBody(body: Buffer, redact: (text: string) => string): E
   if (text === '') return {};
   const complaints = complaintsOf(text, redact).slice(0, MAX_COMPLAINTS);
   const line = (part: string, length: number) => oneLine(part, length, redact);
-  const detail = line(complaints.map(sentence).filter(Boolean).join('; '), LONGEST_DETAIL);
-  const field = line(complaints.find((complaint) => complaint.field)?.field ?? '', LONGEST_NAME);
-  const code = line(complaints.find((complaint) => complaint.code)?.code ?? '', LONGEST_NAME);
+  const detail = line(complaints.map(sentence).filter(Boolean).join('; '), MAX_DETAIL_LENGTH);
+  const field = line(complaints.find((complaint) => complaint.field)?.field ?? '', MAX_NAME_LENGTH);
+  const code = line(complaints.find((complaint) => complaint.code)?.code ?? '', MAX_NAME_LENGTH);
   return {
     ...(code === '' ? {} : { code }),
     ...(detail === '' ? {} : { detail }),
@@ -62,7 +62,7 @@ function plain(text: string): Complaint {
   return { field: undefined, text, code: undefined };
 }
 
-/** Keys of lists of details, and of an object that wraps them. */
+/** The keys of lists of problems, and of objects that contain the problems. */
 const LISTS = ['errors', 'issues', 'violations', 'invalid-params', 'invalid_params', 'details', 'detail', 'message'];
 const WRAPPERS = ['error', 'errors', 'fault', 'data', 'response', 'detail', 'message'];
 
@@ -74,7 +74,7 @@ function fromJson(value: unknown, depth: number): readonly Complaint[] {
   const own = ownComplaint(value);
   const inner = innerComplaints(value, depth);
   if (inner.length > 0) {
-    // The outer text is a heading ("The given data was invalid") that is redundant beside the details.
+    // The outer text is a heading ("The given data was invalid") that is redundant if there are details.
     const [first, ...others] = inner;
     return first === undefined
       ? inner
@@ -128,7 +128,7 @@ function firstText(value: Readonly<Record<string, unknown>>, keys: readonly stri
   return undefined;
 }
 
-/** `{ "name": ["is too long"], "retries": "is too large" }` */
+/** Reads `{ "name": ["is too long"], "retries": "is too large" }`. */
 function fromFields(value: Readonly<Record<string, unknown>>): readonly Complaint[] {
   const complaints: Complaint[] = [];
   for (const [key, problem] of Object.entries(value)) {

@@ -3,36 +3,36 @@ import type { Dispatcher } from 'undici';
 
 export type AttemptResult =
   | {
-      readonly type: 'answer';
+      readonly type: 'response';
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
-      /** Truncated for an error response that is too long or incomplete. */
+      /** The body. The body of an error response may be truncated. */
       readonly body: Buffer;
     }
   | {
       readonly type: 'failure';
       readonly reason: 'network' | 'timeout' | 'aborted' | 'too-large';
-      /** False if certainly no byte was written to a connection. */
+      /** False only if no byte was written to a connection. */
       readonly sent: boolean;
-      /** The status of the response, if one began. */
+      /** The status, if a response began. */
       readonly status: number | undefined;
       readonly error: Error | undefined;
     };
 
 interface ExchangeLimits {
-  /** From connecting to the last byte of the response. */
+  /** The maximum time from connecting to the last byte of the response. */
   readonly timeoutMilliseconds: number;
   readonly maxBodyBytes: number;
-  /** The permission that a write needs. */
+  /** The permission that a write requires. */
   readonly permission?: { readonly mayWrite: boolean } | undefined;
 }
 
-/** The maximum number of bytes that are read of an error response. */
-export const REFUSAL_BYTES = 64 * 1024;
+/** The maximum number of bytes of an error response that are read. */
+export const MAX_ERROR_BYTES = 64 * 1024;
 
 /**
- * One request in flight. It handles the events of undici itself, because only `onRequestStart`, right before the first byte is written,
- * separates requests that may have reached the platform from those that cannot have.
+ * One request in flight. It handles undici's events directly, because only `onRequestStart`, which is called right before the first byte is
+ * written, tells whether a request can have reached the platform.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<AttemptResult>;
@@ -44,7 +44,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #settled = false;
   #sent = false;
-  /** From the first byte written, after connecting, to the end of the response. */
+  /** The time from the first byte written, after connecting, to the end of the response. */
   milliseconds = 0;
   #startedAt = performance.now();
   #status: number | undefined;
@@ -57,7 +57,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#resolve = resolve;
     this.#maxBodyBytes = limits.maxBodyBytes;
     this.#permission = limits.permission;
-    // After the process was suspended, timers fire before sockets, which may have the response.
+    // After the process was suspended, timers fire before sockets. Wait for sockets that already have the response.
     const expire = (): unknown => setImmediate(() => this.#fail('timeout', undefined));
     this.#timer = setTimeout(expire, limits.timeoutMilliseconds);
   }
@@ -67,7 +67,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // It was stopped while it waited for a connection, or undici is about to write it a second time, which would make `sent` wrong.
+    // The request was stopped while it waited for a connection, or undici would write it a second time, which would make `sent` wrong.
     if (this.#settled || this.#sent || this.#permission?.mayWrite === false) {
       controller.abort(new Error('given up'));
       this.#fail('network', undefined);
@@ -97,7 +97,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return;
     }
     this.#chunks.push(chunk);
-    if (this.#size > REFUSAL_BYTES) {
+    if (this.#size > MAX_ERROR_BYTES) {
       this.#answer(this.#status);
       this.#controller?.abort(new Error('read enough'));
     }
@@ -108,7 +108,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    // The status of an error response is enough: its body may be incomplete.
+    // The status of an error response is sufficient, even if its body is incomplete.
     if (this.#status !== undefined && !isSuccess(this.#status)) this.#answer(this.#status);
     else this.#fail('network', error);
   }
@@ -117,7 +117,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     const [first] = this.#chunks;
     const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    this.#settle({ type: 'answer', status, headers: this.#headers, body });
+    this.#settle({ type: 'response', status, headers: this.#headers, body });
   }
 
   #fail(reason: 'network' | 'timeout' | 'aborted' | 'too-large', error: Error | undefined): void {

@@ -20,42 +20,42 @@ interface Peer {
   redact(text: string): string;
 }
 
-/** The request that failed, and the outcome of all its attempts. */
+/** A failed request, with the outcome of all its attempts. */
 export interface FailedCall extends Peer {
   readonly method: Method;
   readonly path: string;
   readonly outcome: RequestOutcome;
   readonly tries: number;
-  /** The maximum for all pauses together. */
+  /** The maximum total time of all pauses. */
   readonly maxWaitSeconds: number;
 }
 
 export function failureOf(call: FailedCall, result: AttemptResult): PlatformError {
-  if (result.type === 'answer') return answered(call, result);
+  if (result.type === 'response') return errorResponse(call, result);
   const facts = {
     status: result.status,
     closedLocalPort: isClosedLocalPort(call.host, result) ? call.host : undefined,
     undecodable: errorCode(result.error) === DAMAGED,
     atProxy: result.error instanceof ProxyFailure,
   };
-  const message = `${failureWords(call, result)}${inBrackets([afterTries(call)])}`;
+  const message = `${failureWords(call, result)}${inParentheses([afterTries(call)])}`;
   return errorOf(call, result.reason, { facts, message, cause: causeOf(call, result.error) });
 }
 
-/** The error for a successful response whose body does not match the API. */
+/** Returns the error for a successful response whose body does not match the API. */
 export function malformed(
   call: RequestOf,
-  answer: { readonly status: number; readonly requestId: string | undefined },
+  response: { readonly status: number; readonly requestId: string | undefined },
   problem: string,
 ): PlatformError {
-  const message = `${answer.status}, but ${problem}${inBrackets([requestWords(answer.requestId)])}`;
-  return errorOf(call, 'malformed', { facts: answer, message });
+  const message = `${response.status}, but ${problem}${inParentheses([requestWords(response.requestId)])}`;
+  return errorOf(call, 'malformed', { facts: response, message });
 }
 
-/** The error for a request that is not sent because the platform asks for too long a pause with this status. */
+/** Returns the error for a request that is not sent because the platform, with this status, asks for too long a pause. */
 export function pauseTooLongError(call: FailedCall, milliseconds: number, status: number): PlatformError {
-  const why = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
-  const message = `the platform ${why} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
+  const reason = status === 429 ? 'limits the request rate and' : `is not ready (${status}) and`;
+  const message = `the platform ${reason} asks for another pause of ${Math.ceil(milliseconds / 1000)} s; the limit for all pauses is ${call.maxWaitSeconds} s`;
   return errorOf(call, 'status', { facts: { status }, message });
 }
 
@@ -63,9 +63,9 @@ export function aborted(call: FailedCall): PlatformError {
   return errorOf(call, 'aborted', { message: 'stopped' });
 }
 
-/** The error for a request that was not sent. */
-export function notSentError(call: FailedCall, why?: unknown): PlatformError {
-  return errorOf(call, 'held-back', { message: 'not sent', cause: why instanceof Error ? why : undefined });
+/** Returns the error for a request that was not sent. */
+export function notSentError(call: FailedCall, cause?: unknown): PlatformError {
+  return errorOf(call, 'held-back', { message: 'not sent', cause: cause instanceof Error ? cause : undefined });
 }
 
 type RequestOf = Pick<FailedCall, 'method' | 'path' | 'outcome'>;
@@ -86,7 +86,7 @@ function errorOf(
   return new PlatformError(reason, { method, path, outcome, ...facts }, text, cause);
 }
 
-/** The request id of the platform or a gateway. */
+/** Returns the request id that the platform or a gateway assigned. */
 export function requestIdOf(headers: IncomingHttpHeaders, redact: (text: string) => string): string | undefined {
   for (const name of ['x-request-id', 'request-id', 'x-correlation-id', 'x-amzn-requestid', 'cf-ray']) {
     const value = headers[name];
@@ -96,7 +96,7 @@ export function requestIdOf(headers: IncomingHttpHeaders, redact: (text: string)
   return undefined;
 }
 
-function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }): PlatformError {
+function errorResponse(call: FailedCall, result: AttemptResult & { type: 'response' }): PlatformError {
   const { status, headers } = result;
   const requestId = requestIdOf(headers, call.redact);
   if (status < 400) {
@@ -107,7 +107,7 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
   const notes = [requestWords(requestId), afterTries(call)];
   if (isGatewayResponse(result)) {
     const quoted = detail === undefined ? '' : `: ${detail}`;
-    const message = `${status} from a gateway or another server, not the platform${quoted}${inBrackets(notes)}`;
+    const message = `${status} from a gateway or another server, not the platform${quoted}${inParentheses(notes)}`;
     return errorOf(call, 'gateway', { facts: { status, detail, requestId }, message });
   }
   const known =
@@ -115,7 +115,7 @@ function answered(call: FailedCall, result: AttemptResult & { type: 'answer' }):
   const words = [known, detail ?? (KEY_WORDS[status] === undefined ? nameOfStatus(status) : undefined)]
     .filter((word) => word !== undefined)
     .join(': ');
-  const message = `${status}${words === '' ? '' : ` ${words}`}${inBrackets([code && `code ${code}`, ...notes])}`;
+  const message = `${status}${words === '' ? '' : ` ${words}`}${inParentheses([code && `code ${code}`, ...notes])}`;
   return errorOf(call, 'status', {
     facts: { status, code, detail, field, knownField: field && knownField(field), requestId },
     message,
@@ -128,13 +128,13 @@ const KEY_WORDS: Readonly<Record<number, string>> = {
 };
 
 function originOf(location: string | undefined, call: FailedCall): string {
-  // Before it is parsed, which makes the host lower-case.
+  // Redact before parsing, which makes the host lower-case.
   const target = call.redact(location ?? '');
   if (!/^https?:\/\//i.test(target) || !URL.canParse(target)) return '';
   return ` (${oneLine(new URL(target).origin, 200, call.redact)})`;
 }
 
-/** Why there is no response, as a phrase that names the server. */
+/** Describes why there is no response, as a phrase that names the server. */
 export function failureWords(peer: Peer, result: AttemptResult & { type: 'failure' }): string {
   switch (result.reason) {
     case 'aborted':
@@ -165,7 +165,7 @@ function networkWords(peer: Peer, error: Error | undefined): string {
   return `no response from ${hostWords(peer)}${own === '' ? '' : `: ${own}`}${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** The error of undici or the system, without the response and the socket that it may refer to. */
+/** Copies an error of undici or the system without the response and the socket that it may refer to. */
 function causeOf(call: FailedCall, error: Error | undefined): Error | undefined {
   if (error === undefined) return undefined;
   return Object.assign(new Error(oneLine(error.message, 200, call.redact)), { code: errorCode(error) });
@@ -179,7 +179,7 @@ function requestWords(requestId: string | undefined): string | undefined {
   return requestId === undefined ? undefined : `request id ${requestId}`;
 }
 
-function inBrackets(notes: readonly (string | undefined)[]): string {
+function inParentheses(notes: readonly (string | undefined)[]): string {
   const present = notes.filter((note) => note !== undefined);
   return present.length === 0 ? '' : ` (${present.join(', ')})`;
 }

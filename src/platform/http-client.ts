@@ -1,9 +1,8 @@
 import type { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
-import type { AnswerMemory } from './answer-memory.ts';
 import type { IdentifiedRecord, PlatformClient, RecordCollection, Schema } from './client.ts';
 import { type Query, queryText } from './connection.ts';
-import { heldList, PER_PAGE, pages, passingList, type RecordPage } from './pages.ts';
+import { PER_PAGE, pages, type RecordPage, storedList, streamedList } from './pages.ts';
 import { PlatformError } from './platform-error.ts';
 import {
   isOpenPage,
@@ -15,7 +14,8 @@ import {
   refuseEmpty,
   refuseOther,
   type UnexpectedFields,
-} from './read-answer.ts';
+} from './read-response.ts';
+import type { RecordCache } from './record-cache.ts';
 import { agentRecord, versionSummary } from './records/agent-records.ts';
 import { type CallFilter, callRecord } from './records/call-records.ts';
 import { numberRecord } from './records/number-records.ts';
@@ -24,22 +24,22 @@ import { apiKeyRecord, invoiceRecord, knowledgeBaseRecord } from './records/work
 import type { Transport } from './transport.ts';
 import { WorkspaceCheck } from './workspace-check.ts';
 
-type Sending = Pick<Transport, 'atOnce' | 'send' | 'close'>;
+type RequestSender = Pick<Transport, 'atOnce' | 'send' | 'close'>;
 
 interface ClientOptions {
-  readonly transport: Sending;
+  readonly transport: RequestSender;
   readonly workspaceId: string;
-  /** Default: `hidden`, because code that uses a record needs the documented types. */
+  /** The default is `hidden`, because code that uses a record expects the documented types. */
   readonly unexpectedFields?: UnexpectedFields | undefined;
-  /** For a caller that reads the same records repeatedly. */
-  readonly memory?: AnswerMemory | undefined;
+  /** A cache for a caller that reads the same records repeatedly. */
+  readonly cache?: RecordCache | undefined;
 }
 
-/** The platform's API over HTTP. Its methods throw `UserError` for an id that cannot be part of a path. */
+/** Creates a client of the platform's API over HTTP. Its methods throw `UserError` for an id that cannot be part of a path. */
 export function createClient(options: ClientOptions): PlatformClient {
-  const { transport, workspaceId, unexpectedFields = 'hidden', memory } = options;
+  const { transport, workspaceId, unexpectedFields = 'hidden', cache } = options;
   const workspaceCheck = new WorkspaceCheck(workspaceId);
-  const requests = requestsOver(transport, { unexpectedFields, workspaceCheck, memory });
+  const requests = requestsOver(transport, { unexpectedFields, workspaceCheck, cache });
   const { get, write, list } = requests;
   const collection = <T extends IdentifiedRecord>(name: string, record: Schema<T>): RecordCollection<T> => {
     const path = `/api/v1/${name}`;
@@ -79,7 +79,7 @@ export function createClient(options: ClientOptions): PlatformClient {
     writingUntil: (cancelWrites, permission) =>
       createClient({
         workspaceId,
-        memory,
+        cache,
         transport: {
           atOnce: () => transport.atOnce(),
           send: (request) =>
@@ -96,98 +96,98 @@ function byId({ id }: { readonly id: string | number }): string | number {
   return id;
 }
 
-/** The statuses of servers that do not accept a GET with a body. */
-const REFUSES_BODY: ReadonlySet<number> = new Set([400, 403, 405, 411, 413, 415, 501]);
+/** The statuses with which a server may refuse a GET with a body. */
+const BODY_REFUSED: ReadonlySet<number> = new Set([400, 403, 405, 411, 413, 415, 501]);
 
 type CallRange = Omit<CallFilter, 'per_page' | 'cursor'>;
 
 interface ParseOptions {
   readonly unexpectedFields: UnexpectedFields;
   readonly workspaceCheck: WorkspaceCheck;
-  readonly memory: AnswerMemory | undefined;
+  readonly cache: RecordCache | undefined;
 }
 
-function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, memory }: ParseOptions) {
-  const ask = async (path: string, query?: Query, body?: unknown): Promise<Received> => {
+function requestsOver(transport: RequestSender, { unexpectedFields, workspaceCheck, cache }: ParseOptions) {
+  const fetchPage = async (path: string, query?: Query, body?: unknown): Promise<Received> => {
     const request: RequestLine = { method: 'GET', path: path + queryText(query) };
-    return { request, answer: await transport.send({ ...request, body }), unexpectedFields };
+    return { request, response: await transport.send({ ...request, body }), unexpectedFields };
   };
-  /** Sends `size` as long as the platform accepts it. The API document does not list it for these endpoints. */
+  /** Sends `size` until the platform refuses it. The API document does not list this parameter for these endpoints. */
   const requestSized = (path: string, size: Query) => {
-    let isTaken = true;
+    let sendsSize = true;
     return async (query: Query): Promise<Received> => {
-      if (isTaken) {
+      if (sendsSize) {
         try {
-          return await ask(path, { ...size, ...query });
+          return await fetchPage(path, { ...size, ...query });
         } catch (error) {
-          // The refusal may concern only `size`.
+          // The platform may have refused only `size`.
           const isInvalid = error instanceof PlatformError && (error.status === 400 || error.status === 422);
           if (!isInvalid) throw error;
         }
       }
-      const page = await ask(path, query);
-      isTaken = false;
+      const page = await fetchPage(path, query);
+      sendsSize = false;
       return page;
     };
   };
-  /** The records of a list without those of other workspaces. */
+  /** Yields the records of a list without those of other workspaces. */
   async function* own<T extends object>(records: AsyncIterable<T>): AsyncGenerator<T> {
     for await (const record of records) if (workspaceCheck.admits(record)) yield record;
   }
   return {
-    /** @param id of the record. A response with another record must not lead to an update of that one. */
+    /** @param id the expected id. A response with another record must not cause an update of that record. */
     async get<T extends IdentifiedRecord>(schema: z.ZodType<T>, path: string, id?: string): Promise<T> {
       const request: RequestLine = { method: 'GET', path };
-      const known = memory?.get(path);
-      const answer = await transport.send({ ...request, lastDigest: memory && (known?.digest ?? '') });
-      const received = { request, answer, unexpectedFields };
-      const { digest } = answer;
-      // The platform may report a missing version in this way too.
+      const cached = cache?.get(path);
+      const response = await transport.send({ ...request, lastDigest: cache && (cached?.digest ?? '') });
+      const received = { request, response, unexpectedFields };
+      const { digest } = response;
+      // The platform may report a missing version by a success with empty data.
       if (id === undefined) refuseEmpty(received);
-      const isKnown = known !== undefined && digest === known.digest;
-      const record = isKnown ? (known.record as T) : readRecord(schema, received);
+      const isUnchanged = cached !== undefined && digest === cached.digest;
+      const record = isUnchanged ? (cached.record as T) : readRecord(schema, received);
       if (id !== undefined) refuseOther(record, id, received);
-      if (digest !== undefined && !isKnown) memory?.set(path, { digest, record });
+      if (digest !== undefined && !isUnchanged) cache?.set(path, { digest, record });
       workspaceCheck.admits(record);
       return record;
     },
     async write<T>(schema: z.ZodType<T>, request: RequestLine, body: unknown): Promise<T> {
-      return readRecord(schema, { request, answer: await transport.send({ ...request, body }), unexpectedFields });
+      return readRecord(schema, { request, response: await transport.send({ ...request, body }), unexpectedFields });
     },
     list<T extends object>(schema: z.ZodType<T>, path: string, keyOf: (item: T) => string | number) {
-      const read = async (cursor?: string) => readPage(schema, await ask(path, { per_page: PER_PAGE, cursor }));
-      return own(pages(read, keyOf, heldList));
+      const read = async (cursor?: string) => readPage(schema, await fetchPage(path, { per_page: PER_PAGE, cursor }));
+      return own(pages(read, keyOf, storedList));
     },
     /**
      * The API document shows a `meta` without paging for users, so the list may or may not be paged. A full page without a cursor is the
-     * whole list if a request without a size returns no more.
+     * complete list if a request without a size returns no more records.
      */
     users(path: string) {
       const page = requestSized(path, { per_page: PER_PAGE });
       const read = async (cursor?: string) => {
         const received = await page({ cursor });
         if (cursor === undefined && isOpenPage(received)) {
-          const bare = readPage(userRecord(), await ask(path), (count) => count >= PER_PAGE);
-          if (bare.next !== undefined || bare.items.length >= PER_PAGE) return bare;
+          const unsized = readPage(userRecord(), await fetchPage(path), (count) => count >= PER_PAGE);
+          if (unsized.next !== undefined || unsized.items.length >= PER_PAGE) return unsized;
         }
         return readPage(userRecord(), received, (count) => count !== PER_PAGE);
       };
-      return own(pages(read, byId, { ...heldList, mayIgnoreCursor: true }));
+      return own(pages(read, byId, { ...storedList, mayIgnoreCursor: true }));
     },
     /**
-     * The filters are in the body. A page whose cursor points to itself shows that the platform ignores the cursor in the body. The list is
-     * then read again with the filters in the query as well, from the start, because a cursor may refer to the list without filters. A body
-     * that is refused is omitted.
+     * The filters are in the body. If the cursor of a page points to the page itself, the platform ignores the cursor in the body. The list
+     * is then read again from the start with the filters also in the query, because a cursor may refer to the list without filters. If the
+     * platform refuses the body, it is omitted.
      */
     calls(filter: CallRange) {
-      let carriers: 'body' | 'both' | 'query' = 'body';
+      let filtersIn: 'body' | 'both' | 'query' = 'body';
       const read = async (cursor?: string) => {
         const all = { ...filter, per_page: PER_PAGE, cursor };
         const query = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Query;
-        const inQuery = carriers === 'body' ? {} : query;
+        const inQuery = filtersIn === 'body' ? {} : query;
         return readPage(
           callRecord(),
-          await ask('/api/v1/call-histories', inQuery, carriers === 'query' ? undefined : all),
+          await fetchPage('/api/v1/call-histories', inQuery, filtersIn === 'query' ? undefined : all),
         );
       };
       const first = async () => {
@@ -195,9 +195,9 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
           return await read();
         } catch (error) {
           const status = error instanceof PlatformError ? error.status : undefined;
-          if (status === undefined || !REFUSES_BODY.has(status)) throw error;
-          carriers = 'query';
-          // The request fails without the body too, so the body was not the reason.
+          if (status === undefined || !BODY_REFUSED.has(status)) throw error;
+          filtersIn = 'query';
+          // If the request also fails without the body, the body was not the reason.
           return await read().catch((again) => {
             throw again instanceof PlatformError && again.status === status ? error : again;
           });
@@ -207,15 +207,15 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
         if (cursor === undefined) return first();
         const page = await read(cursor);
         if (page.next !== cursor) return page;
-        if (carriers !== 'body') throw ignoredCursor(page);
-        carriers = 'both';
+        if (filtersIn !== 'body') throw ignoredCursor(page);
+        filtersIn = 'both';
         return { ...(await read()), isRestarted: true };
       };
-      return own(pages(next, byId, passingList));
+      return own(pages(next, byId, streamedList));
     },
     /**
-     * The cursor is the id of the last invoice. The platform does not mark the last page and may return short pages, so only an empty page
-     * ends the list.
+     * The cursor is the id of the last invoice of a page. The platform does not mark the last page and may return short pages, so the list
+     * ends only with an empty page.
      */
     invoices(path: string) {
       const page = requestSized(path, { limit: PER_PAGE });
@@ -224,7 +224,7 @@ function requestsOver(transport: Sending, { unexpectedFields, workspaceCheck, me
         const items = readItems(invoiceRecord(), received);
         return { items, next: items.at(-1)?.id, path: received.request.path };
       };
-      return pages(read, byId, heldList);
+      return pages(read, byId, storedList);
     },
   };
 }
@@ -237,7 +237,7 @@ function ignoredCursor({ path, items: { length } }: RecordPage<unknown>): Platfo
   );
 }
 
-/** A path segment. Throws `UserError` for a text that would change the path. */
+/** Encodes a path segment. Throws `UserError` for a text that would change the path. */
 function segment(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new UserError(`"${text}" is not a valid record id`);
   return encodeURIComponent(text.toWellFormed());

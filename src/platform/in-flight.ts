@@ -1,6 +1,7 @@
 export interface Flight {
+  /** When the request began. */
   readonly since: number;
-  /** Sum of the durations of all requests until then, in milliseconds. */
+  /** The total duration of all requests until then, in milliseconds. */
   readonly before: number;
 }
 
@@ -8,7 +9,7 @@ export interface Flight {
 export class InFlight {
   readonly #now: () => number;
   #count = 0;
-  /** Sum of the durations of all requests until `#at`, in milliseconds. */
+  /** The total duration of all requests until `#at`, in milliseconds. */
   #sum = 0;
   #at = 0;
 
@@ -22,7 +23,7 @@ export class InFlight {
     return { since: this.#at, before: this.#sum };
   }
 
-  /** The mean number of requests in flight since this one began, including itself. Must be called exactly once. */
+  /** Returns the mean number of requests in flight since this one began, including itself. Must be called once per request. */
   end({ since, before }: Flight): number {
     this.#advance();
     const mean = this.#at > since ? (this.#sum - before) / (this.#at - since) : this.#count;

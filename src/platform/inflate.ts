@@ -1,43 +1,44 @@
 import type { Readable } from 'node:stream';
-import { type AttemptResult, isSuccess, REFUSAL_BYTES } from './exchange.ts';
+import { type AttemptResult, isSuccess, MAX_ERROR_BYTES } from './exchange.ts';
 
-type Answer = AttemptResult & { readonly type: 'answer' };
+type HttpResponse = AttemptResult & { readonly type: 'response' };
 
 /** The maximum number of nested encodings. Each is subject to the same size limit. */
 const MAX_ENCODINGS = 3;
 
 /**
- * The response with a decompressed body. Servers may compress unasked. undici's own interceptor is experimental and prints a warning.
+ * Decompresses the body of a response. Servers may compress without a request to do so. undici's own interceptor is experimental and prints
+ * a warning.
  * @returns a failure if the body is damaged, incomplete, larger than `maxBodyBytes` when decompressed, or has an unknown encoding. An error
  * response keeps its status and the readable part of its body.
  */
-export async function inflated(result: AttemptResult, maxBodyBytes: number): Promise<AttemptResult> {
-  if (result.type !== 'answer' || result.body.length === 0) return result;
+export async function decompress(result: AttemptResult, maxBodyBytes: number): Promise<AttemptResult> {
+  if (result.type !== 'response' || result.body.length === 0) return result;
   const header = result.headers['content-encoding'];
   if (header === undefined) return result;
   const encodings = String(header)
     .toLowerCase()
     .split(',')
     .map((text) => text.trim());
-  const isRefusal = !isSuccess(result.status);
-  const most = isRefusal ? REFUSAL_BYTES : maxBodyBytes;
+  const isError = !isSuccess(result.status);
+  const maxBytes = isError ? MAX_ERROR_BYTES : maxBodyBytes;
   let body = result.body;
   for (const encoding of encodings.filter((each) => each !== '' && each !== 'identity').reverse()) {
     const stream = encodings.length > MAX_ENCODINGS ? undefined : await decoderOf(encoding, body);
-    if (stream === undefined) return isRefusal ? { ...result, body: EMPTY } : damaged(result, encoding);
-    const { bytes, end } = await readUpTo(most, stream);
-    if (end === 'too-large' && !isRefusal) return { ...failure(result), reason: 'too-large' };
-    if (end === 'damaged' && !isRefusal) return damaged(result, encoding);
+    if (stream === undefined) return isError ? { ...result, body: EMPTY } : damagedResponse(result, encoding);
+    const { bytes, end } = await readUpTo(maxBytes, stream);
+    if (end === 'too-large' && !isError) return { ...failure(result), reason: 'too-large' };
+    if (end === 'damagedResponse' && !isError) return damagedResponse(result, encoding);
     body = bytes;
   }
   return { ...result, body };
 }
 
 const EMPTY = Buffer.alloc(0);
-/** RFC 8878 requires decoders to support windows of 8 MB; larger ones are for files. */
+/** RFC 8878 requires decoders to support windows of 8 MB. Larger windows are for files. */
 const ZSTD_WINDOW_LOG = 23;
 
-/** Loads zlib only for a compressed response. */
+/** Returns a decoder for the body. zlib is loaded only for a compressed response. */
 async function decoderOf(encoding: string, body: Buffer): Promise<Readable | undefined> {
   const zlib = await import('node:zlib');
   const decoder = () => {
@@ -63,37 +64,37 @@ async function decoderOf(encoding: string, body: Buffer): Promise<Readable | und
   return stream;
 }
 
-type End = 'whole' | 'too-large' | 'damaged';
+type End = 'complete' | 'too-large' | 'damagedResponse';
 
-/** The bytes of a stream up to a limit, which protects against decompression bombs. */
-async function readUpTo(most: number, stream: Readable): Promise<{ readonly bytes: Buffer; readonly end: End }> {
+/** Reads a stream up to a limit, which protects against decompression bombs. */
+async function readUpTo(maxBytes: number, stream: Readable): Promise<{ readonly bytes: Buffer; readonly end: End }> {
   const chunks: Buffer[] = [];
   let size = 0;
-  let end: End = 'whole';
+  let end: End = 'complete';
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       size += chunk.length;
-      if (size > most) {
+      if (size > maxBytes) {
         end = 'too-large';
         break;
       }
       chunks.push(chunk);
     }
   } catch {
-    end = 'damaged';
+    end = 'damagedResponse';
   }
   return { bytes: Buffer.concat(chunks), end };
 }
 
 type FailedAttempt = AttemptResult & { readonly type: 'failure' };
 
-function failure({ status }: Answer): Omit<FailedAttempt, 'reason'> {
+function failure({ status }: HttpResponse): Omit<FailedAttempt, 'reason'> {
   return { type: 'failure', sent: true, status, error: undefined };
 }
 
-function damaged(answer: Answer, encoding: string): FailedAttempt {
+function damagedResponse(response: HttpResponse, encoding: string): FailedAttempt {
   const error = Object.assign(new Error(`content-encoding ${encoding}`), { code: DAMAGED });
-  return { ...failure(answer), reason: 'network', error };
+  return { ...failure(response), reason: 'network', error };
 }
 
 /** The error code of a response that cannot be decompressed. */

@@ -2,17 +2,17 @@ import type { Dispatcher } from 'undici';
 import { type ConnectOptions, Pools, poolFor } from './connection.ts';
 import type { Method } from './retry.ts';
 
-/** A limit of concurrent requests, and connections, that several clients share. With several platforms, none gets more than half. */
+/** A limit of concurrent requests, and connections, that several clients share. If there are several platforms, each gets at most half. */
 export class JointLimit {
-  readonly #most: number;
+  readonly #max: number;
   readonly #held = new Map<string, number>();
   readonly #waiting: { readonly origin: string; grant(): void }[] = [];
   readonly #pools = new Pools();
   #inFlight = 0;
   #isMixed = false;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(max: number) {
+    this.#max = max;
   }
 
   /** True if the clients use platforms on several origins. */
@@ -23,13 +23,13 @@ export class JointLimit {
 
   /** The maximum number of slots for one platform. */
   get maxPerPlatform(): number {
-    return this.#isMixed ? Math.max(1, Math.floor(this.#most / 2)) : this.#most;
+    return this.#isMixed ? Math.max(1, Math.floor(this.#max / 2)) : this.#max;
   }
 
   /**
    * Waits for a slot. Release it exactly once.
-   * @param origin of the platform.
-   * @throws the reason of a signal that aborts first: then there is no slot to release.
+   * @param origin the origin of the platform.
+   * @throws the reason of a signal that aborts first. In this case, there is no slot to release.
    */
   async take(origin: string, signals: readonly AbortSignal[]): Promise<void> {
     if (this.#isFree(origin)) return this.#grant(origin);
@@ -37,31 +37,31 @@ export class JointLimit {
     const waiting = { origin, grant: resolve };
     this.#waiting.push(waiting);
     const signal = AbortSignal.any([...signals]);
-    const leave = (): void => {
-      const place = this.#waiting.indexOf(waiting);
-      if (place !== -1) this.#waiting.splice(place, 1);
+    const stopWaiting = (): void => {
+      const index = this.#waiting.indexOf(waiting);
+      if (index !== -1) this.#waiting.splice(index, 1);
       reject(signal.reason);
     };
-    signal.addEventListener('abort', leave, { once: true });
-    if (signal.aborted) leave();
-    await promise.finally(() => signal.removeEventListener('abort', leave));
+    signal.addEventListener('abort', stopWaiting, { once: true });
+    if (signal.aborted) stopWaiting();
+    await promise.finally(() => signal.removeEventListener('abort', stopWaiting));
   }
 
   release(origin: string): void {
     this.#inFlight--;
-    const left = (this.#held.get(origin) ?? 0) - 1;
-    if (left > 0) this.#held.set(origin, left);
+    const remaining = (this.#held.get(origin) ?? 0) - 1;
+    if (remaining > 0) this.#held.set(origin, remaining);
     else this.#held.delete(origin);
     this.#grantSlots();
   }
 
   /**
-   * Connections for reads, shared by successive clients. Writes do not use them: if the server closed an idle connection, it would be
-   * unknown whether a write was executed.
+   * Returns connections for reads, which successive clients share. Writes do not use them: if the server had closed an idle connection, it
+   * would be unknown whether a write was executed.
    * @internal
    */
   reads(origin: string, connecting: Omit<ConnectOptions, 'connections'>): Promise<Dispatcher> {
-    return this.#pools.to(origin, { ...connecting, connections: this.#most });
+    return this.#pools.to(origin, { ...connecting, connections: this.#max });
   }
 
   async close(): Promise<void> {
@@ -69,7 +69,7 @@ export class JointLimit {
   }
 
   #isFree(origin: string): boolean {
-    return this.#inFlight < this.#most && (this.#held.get(origin) ?? 0) < this.maxPerPlatform;
+    return this.#inFlight < this.#max && (this.#held.get(origin) ?? 0) < this.maxPerPlatform;
   }
 
   #grant(origin: string): void {
@@ -77,11 +77,11 @@ export class JointLimit {
     this.#held.set(origin, (this.#held.get(origin) ?? 0) + 1);
   }
 
-  /** Gives free slots to the first eligible waiters. */
+  /** Grants free slots to the first waiting requests that may use them. */
   #grantSlots(): void {
     for (;;) {
-      const place = this.#waiting.findIndex(({ origin }) => this.#isFree(origin));
-      const [next] = place === -1 ? [] : this.#waiting.splice(place, 1);
+      const index = this.#waiting.findIndex(({ origin }) => this.#isFree(origin));
+      const [next] = index === -1 ? [] : this.#waiting.splice(index, 1);
       if (next === undefined) return;
       this.#grant(next.origin);
       next.grant();
@@ -91,19 +91,19 @@ export class JointLimit {
 
 /** The connections of one client. Those for reads may be shared with other clients. */
 export class Connections {
-  readonly #begin: () => Promise<Dispatcher>;
+  readonly #open: () => Promise<Dispatcher>;
   readonly #shared: Promise<Dispatcher> | undefined;
   #own: Promise<Dispatcher> | undefined;
 
   constructor(origin: string, connecting: ConnectOptions, shared: JointLimit | undefined) {
-    this.#begin = () => poolFor(origin, connecting);
+    this.#open = () => poolFor(origin, connecting);
     this.#shared = shared?.reads(origin, connecting);
-    if (shared === undefined) this.#own = this.#begin();
+    if (shared === undefined) this.#own = this.#open();
   }
 
   for(method: Method): Promise<Dispatcher> {
     if (method === 'GET' && this.#shared !== undefined) return this.#shared;
-    this.#own ??= this.#begin();
+    this.#own ??= this.#open();
     return this.#own;
   }
 

@@ -17,7 +17,7 @@ const NETWORK_WORDS: Readonly<Record<string, string>> = {
   UND_ERR_DESTROYED: 'was disconnected',
 };
 
-/** The failure as a phrase that follows the name of the host; undefined for an unknown code. */
+/** Describes a failure as a phrase that follows the name of the host. Returns undefined for an unknown code. */
 export function networkReason(code: string | undefined): string | undefined {
   return code === undefined ? undefined : NETWORK_WORDS[code];
 }
@@ -28,13 +28,13 @@ interface ConnectRefusal {
   readonly target: string;
 }
 
-/** `Not Found`. */
+/** Returns the name of a status, such as `Not Found`. */
 export function nameOfStatus(status: number): string | undefined {
-  // Loads a dozen modules of Node, so only for a failure.
+  // This loads a dozen modules of Node, so it happens only for a failure.
   return process.getBuiltinModule('node:http').STATUS_CODES[status];
 }
 
-/** The message for a proxy that refused to connect. */
+/** Returns the message for a proxy that refused to connect. */
 export function proxyRefusal(
   { shown, credentials, variable }: ProxySettings,
   { status, target }: ConnectRefusal,

@@ -1,19 +1,19 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * The platform's text on one line, safe for a terminal: without escape sequences, control and direction characters, with blanks collapsed
- * and secrets replaced, at most `length` characters.
+ * Returns a text of the platform on one line, safe for a terminal and truncated to `length` characters. Removes escape sequences, control
+ * and direction characters, collapses white space and replaces secrets.
  */
 export function oneLine(text: string, length: number, redact: (text: string) => string): string {
-  // Redact before folding, for secrets with line breaks, and after it, for secrets that were split by removed characters.
+  // Redact before this, for secrets with line breaks, and after it, for secrets that removed characters had split.
   const clean = stripVTControlCharacters(redact(text))
     .replace(/[\s\u0085]+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Co}]/gu, '')
     .trim();
-  return shortened(redact(clean), length);
+  return truncated(redact(clean), length);
 }
 
-function shortened(text: string, length: number): string {
+function truncated(text: string, length: number): string {
   if (text.length <= length) return text;
   return `${text
     .slice(0, length - 1)
@@ -22,12 +22,12 @@ function shortened(text: string, length: number): string {
     .trimEnd()}…`;
 }
 
-/** Only the beginning of a page is searched. */
-const LONGEST_MARKUP = 8192;
+/** The number of characters of a page that are searched. */
+const MAX_MARKUP_LENGTH = 8192;
 
-/** The title of an HTML or XML page, else its first heading, else its text. */
+/** Returns the title of an HTML or XML page, or else its first heading, or else its text. */
 export function textOfMarkup(page: string): string {
-  const markup = page.slice(0, LONGEST_MARKUP);
+  const markup = page.slice(0, MAX_MARKUP_LENGTH);
   for (const element of ['title', 'h1', 'h2', 'message']) {
     const found = new RegExp(`<${element}\\b[^>]*>([\\s\\S]*?)</${element}\\s*>`, 'i').exec(markup)?.[1];
     const text = found === undefined ? '' : withoutTags(found);

@@ -1,8 +1,8 @@
 import { errorMessage } from '../problems/error-code.ts';
 
 /**
- * The outcome of a failed request. `not-done`: certainly not executed, because it was never sent or was refused. `lost`: unknown, it may
- * have been executed.
+ * The outcome of a failed request. `not-done`: it was certainly not executed, because it was never sent or was refused. `lost`: it may have
+ * been executed.
  */
 export type RequestOutcome = 'not-done' | 'lost';
 
@@ -14,14 +14,14 @@ export interface ExchangeFacts {
   readonly status?: number | undefined;
   /** The platform's error code, if the body has one. */
   readonly code?: string | undefined;
-  /** The platform's message, shortened and redacted. */
+  /** The platform's message, truncated and redacted. */
   readonly detail?: string | undefined;
   /** The request field that the platform rejects, if the body names one. */
   readonly field?: string | undefined;
   /** The part of `field` that consists of known request fields. */
   readonly knownField?: string | undefined;
   readonly requestId?: string | undefined;
-  /** A local host and port without a listener. */
+  /** The local host and port, if nothing listens there. */
   readonly closedLocalPort?: string | undefined;
   /** True if the response could not be decompressed. */
   readonly undecodable?: boolean | undefined;
@@ -31,7 +31,7 @@ export interface ExchangeFacts {
   readonly atProxy?: boolean | undefined;
 }
 
-/** The error message for a history, without the platform's text, even if another error quotes it. */
+/** Returns an error message for the history: without the platform's text, even if another error quotes it. */
 export function recordedMessage(error: unknown): string {
   if (error instanceof PlatformError) return error.recorded;
   const message = errorMessage(error);
@@ -51,7 +51,7 @@ export class PlatformError extends Error {
     this.facts = facts;
   }
 
-  /** The same error with a note at the end of its message. */
+  /** Returns the same error with a note at the end of its message. */
   withNote(note: string): PlatformError {
     return new PlatformError(this.reason, this.facts, `${this.message}; ${note}`, this.cause);
   }
@@ -93,17 +93,17 @@ export class PlatformError extends Error {
 export type PlatformErrorReason =
   /** A response with a status other than 2xx. */
   | 'status'
-  /** A 403, 404 or 410 of a server other than the platform: a gateway, a load balancer, a web site. */
+  /** A 403, 404 or 410 from another server than the platform, such as a gateway, a load balancer or a website. */
   | 'gateway'
   /** No connection, or the connection broke. */
   | 'network'
   | 'timeout'
   | 'aborted'
-  /** Not sent: the run was stopped, or lost the permission to write. */
+  /** The request was not sent because the run was stopped or lost the permission to write. */
   | 'held-back'
   /** A response that does not match the API document: not JSON, no `data`, a record without id. */
   | 'malformed'
-  /** A success whose `data` is null, from a path that may have nothing. */
+  /** A success whose `data` is null, from a path that may be empty. */
   | 'empty'
   /** A response above the size limit. */
   | 'too-large'

@@ -6,19 +6,20 @@ import { isLoopback } from '../values/loopback.ts';
 import { Secret } from '../values/value.ts';
 
 export interface ProxySettings {
-  /** `http://proxy.example.com:3128`, without credentials. */
+  /** The URL without credentials, such as `http://proxy.example.com:3128`. */
   readonly origin: string;
   /** Host and port, for messages. */
   readonly shown: string;
-  /** `user:password`, if the proxy needs them. */
+  /** The user name and password as `user:password`, if the proxy needs them. */
   readonly credentials: Secret | undefined;
+  /** The environment variable that names the proxy. */
   readonly variable: string;
 }
 
 /**
- * The proxy of an address by the environment: `HTTPS_PROXY` or `HTTP_PROXY`, except for loopback addresses and those in `NO_PROXY`.
- * Lower-case names take precedence, as in curl.
- * @throws UserError, which does not show the value, for an invalid address.
+ * Returns the proxy for a URL from `HTTPS_PROXY` or `HTTP_PROXY`, except for loopback addresses and hosts in `NO_PROXY`. Lower-case names
+ * take precedence, as in curl.
+ * @throws UserError, without the value, for an invalid URL.
  */
 export function proxyFor(target: URL, env: ProcessEnvironment): ProxySettings | undefined {
   const [variable, text] = setting(env, target.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY');
@@ -43,13 +44,13 @@ export function proxyFor(target: URL, env: ProcessEnvironment): ProxySettings | 
 }
 
 function setting(env: ProcessEnvironment, name: string): readonly [variable: string, text: string] {
-  const spelt = [name.toLowerCase(), name, ...Object.keys(env)].find(
+  const found = [name.toLowerCase(), name, ...Object.keys(env)].find(
     (each) => each.toUpperCase() === name && env[each] !== undefined,
   );
-  return [spelt ?? name, (spelt === undefined ? '' : (env[spelt] ?? '')).trim()];
+  return [found ?? name, (found === undefined ? '' : (env[found] ?? '')).trim()];
 }
 
-/** Entries are hosts with their subdomains, `*.` for subdomains alone, `*`, IP addresses and ranges, each with or without a port. */
+/** Entries are hosts with their subdomains, `*.HOST` for subdomains alone, `*`, IP addresses or ranges, with or without a port. */
 function isExempt(target: URL, list: string): boolean {
   const host = target.hostname
     .replace(/^\[(.+)\]$/, '$1')
@@ -57,9 +58,9 @@ function isExempt(target: URL, list: string): boolean {
     .toLowerCase();
   const port = target.port || (target.protocol === 'https:' ? '443' : '80');
   return list.split(/[\s,]+/).some((entry) => {
-    const [, bracketed, plain = entry, of] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
+    const [, bracketed, plain = entry, entryPort] = /^(?:\[(.+)\]|([^:]+))(?::(\d+))?$/.exec(entry) ?? [];
     const name = (bracketed ?? plain).replace(/\.$/, '').toLowerCase();
-    if (name === '' || (of !== undefined && of !== port)) return false;
+    if (name === '' || (entryPort !== undefined && entryPort !== port)) return false;
     if (name === '*' || name === host || isInRange(host, name)) return true;
     return (isIP(host) === 0 && host.endsWith(`.${name.replace(/^\*?\./, '')}`)) || name === `.${host}`;
   });
@@ -74,11 +75,11 @@ function isInRange(host: string, range: string): boolean {
   return list.check(host, family === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** The parts of a proxy's settings that no output may show. */
+/** Returns the parts of a proxy's settings that must not appear in any output. */
 export function secretsOf(proxy: ProxySettings | undefined): readonly string[] {
-  const both = proxy?.credentials?.reveal() ?? '';
-  const password = both.slice(both.indexOf(':') + 1);
-  return [both, password].filter((text) => text !== '');
+  const credentials = proxy?.credentials?.reveal() ?? '';
+  const password = credentials.slice(credentials.indexOf(':') + 1);
+  return [credentials, password].filter((text) => text !== '');
 }
 
 export function proxyAuthorization({ credentials }: ProxySettings): Record<string, string> {
@@ -86,10 +87,10 @@ export function proxyAuthorization({ credentials }: ProxySettings): Record<strin
   return { 'proxy-authorization': `Basic ${Buffer.from(credentials.reveal()).toString('base64')}` };
 }
 
-/** The proxy opened no tunnel, so nothing was sent. The message names the proxy, without credentials. */
+/** The error for a proxy that opened no tunnel, so nothing was sent. The message names the proxy, without credentials. */
 export class ProxyFailure extends Error {
   override readonly name = 'ProxyFailure';
-  /** A retry would get `PROXY_REFUSED` again. */
+  /** A retry is pointless for `PROXY_REFUSED`. */
   readonly code: 'PROXY_REFUSED' | 'PROXY_FAILED';
 
   constructor(code: ProxyFailure['code'], message: string) {

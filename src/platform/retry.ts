@@ -7,30 +7,30 @@ import type { AttemptResult } from './exchange.ts';
 export type Method = 'GET' | 'POST' | 'PUT';
 
 export const MAX_TRIES = 5;
-/** The maximum after a 429, which guarantees that nothing happened. The longest pause usually ends it sooner. */
+/** The maximum number of tries after a 429, which guarantees that nothing was executed. The maximum pause usually ends them sooner. */
 export const MAX_TRIES_THROTTLED = 20;
 
-/** Milliseconds. */
+/** The first and the maximum backoff in milliseconds. */
 interface BackoffRange {
   readonly first: number;
-  readonly longest: number;
+  readonly max: number;
 }
 
-const BACKOFF: BackoffRange = { first: 500, longest: 30_000 };
+const BACKOFF: BackoffRange = { first: 500, max: 30_000 };
 
 interface RetryPolicy {
-  /** True if another attempt may succeed and is safe. */
+  /** Returns true if another attempt may succeed and is safe. */
   mayRetry(result: AttemptResult, attempts: number): boolean;
-  /** Milliseconds that the server asks for, if any. */
+  /** Returns the pause in milliseconds that the server asks for, if any. */
   requestedPause(result: AttemptResult): number | undefined;
-  /** Milliseconds for all requested pauses together. Requests may share it. */
-  readonly budget: { left: number };
-  /** Waits. Rejects to end all attempts. */
+  /** The remaining milliseconds for all requested pauses. Several requests may share it. */
+  readonly budget: { remaining: number };
+  /** Waits before the next attempt. Rejects to stop the attempts. */
   wait(pause: RetryPause): Promise<void>;
 }
 
 interface RetryPause {
-  /** Undefined for a backoff. */
+  /** The pause in milliseconds that the server asks for. Undefined for a backoff. */
   readonly requested: number | undefined;
   readonly result: AttemptResult;
   readonly attempts: number;
@@ -39,11 +39,11 @@ interface RetryPause {
 interface LastAttempt {
   readonly result: AttemptResult;
   readonly attempts: number;
-  /** Milliseconds that the server asked for, if that exceeds the budget. */
+  /** The pause in milliseconds that the server asked for, if it exceeds the budget. */
   readonly tooLong?: number;
 }
 
-/** Sends a request until it succeeds or the policy ends it. All HTTP clients of voxform retry here. */
+/** Sends a request until it succeeds or the policy stops it. All HTTP clients of voxform use this loop. */
 export async function sendWithRetries(
   send: (attempt: number) => Promise<AttemptResult>,
   { mayRetry, requestedPause, budget, wait }: RetryPolicy,
@@ -52,64 +52,64 @@ export async function sendWithRetries(
     const result = await send(attempts);
     if (!mayRetry(result, attempts)) return { result, attempts };
     const requested = requestedPause(result);
-    if (requested !== undefined && requested > budget.left) return { result, attempts, tooLong: requested };
-    budget.left -= requested ?? 0;
+    if (requested !== undefined && requested > budget.remaining) return { result, attempts, tooLong: requested };
+    budget.remaining -= requested ?? 0;
     await wait({ requested, result, attempts });
   }
 }
 
-/** True if the platform may have executed the request of this attempt. A read changes nothing. */
+/** Returns true if the platform may have executed the write of this attempt. */
 export function mayHaveTakenEffect(method: Method, result: AttemptResult): boolean {
   if (method === 'GET') return false;
   if (result.type === 'failure') return result.sent;
-  // The conflict may be with an earlier copy of this request, which a proxy sent twice.
+  // The conflict may be with a copy of this request, if a proxy sent it twice.
   if (result.status === 409) return method === 'POST';
-  const isRefused = result.status >= 400 && result.status < 500 && !GAVE_UP.has(result.status);
-  return !DECLINES.has(result.status) && !isRefused;
+  const isRefused = result.status >= 400 && result.status < 500 && !GATEWAY_TIMEOUTS.has(result.status);
+  return !NOT_EXECUTED_REDIRECTS.has(result.status) && !isRefused;
 }
 
 /**
- * A gateway stopped waiting: 408, and the codes of load balancers for a client that disconnected (460, 499). The platform may have executed
- * the request.
+ * The statuses of a gateway that stopped waiting: 408, and those of load balancers for a client that disconnected (460, 499). The platform
+ * may have executed the request.
  */
-const GAVE_UP: ReadonlySet<number> = new Set([408, 460, 499]);
+const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([408, 460, 499]);
 
-/** Redirects that ask to repeat the request elsewhere. Some servers answer a completed request with the others (302, 303). */
-const DECLINES: ReadonlySet<number> = new Set([301, 307, 308]);
+/** Redirects that ask to repeat the request at another URL. Some servers answer a completed request with the others (302, 303). */
+const NOT_EXECUTED_REDIRECTS: ReadonlySet<number> = new Set([301, 307, 308]);
 
-/** True for the response of an overloaded or unavailable platform. */
+/** Returns true for the status of an overloaded or unavailable platform. */
 export function isRefusal(status: number): boolean {
   return status === 408 || status === 429 || status >= 500;
 }
 
 /**
- * True if a gateway or a proxy, not the platform, has answered that the path does not exist or access is denied. The platform's own errors
- * are JSON or empty.
+ * Returns true if a gateway or a proxy, not the platform, reports that the path does not exist or access is denied. The platform's own
+ * errors are JSON or empty.
  */
 export function isGatewayResponse(result: AttemptResult): boolean {
-  if (result.type !== 'answer' || ![403, 404, 410].includes(result.status)) return false;
+  if (result.type !== 'response' || ![403, 404, 410].includes(result.status)) return false;
   const text = result.body
     .toString('utf8')
     .replace(/^\ufeff/, '')
     .trim();
   if (text === '') return false;
   const value = parsedJson(text);
-  // A plain text such as `404` is valid JSON by accident.
+  // A plain text such as `404` happens to be valid JSON.
   const isAccident = typeof value !== 'object' || value === null;
   const isJson = value !== undefined && /json/i.test(single(result.headers['content-type']) ?? '');
   return isAccident && !isJson;
 }
 
 /**
- * Whether to retry. Reads and PUTs are retried after any temporary failure; a POST only if it certainly did not happen, because the platform
- * would create a second record.
+ * Returns true if the request must be retried. Reads and PUTs are retried after any temporary failure. A POST is retried only if it was
+ * certainly not executed, because the platform would create a second record.
  */
 export function isRetried(method: Method, result: AttemptResult, tries: number): boolean {
-  if (result.type === 'answer' && result.status === 429) return tries < MAX_TRIES_THROTTLED;
+  if (result.type === 'response' && result.status === 429) return tries < MAX_TRIES_THROTTLED;
   if (tries >= MAX_TRIES) return false;
-  if (result.type === 'answer') {
+  if (result.type === 'response') {
     const { status } = result;
-    // 501: not implemented. 403: the refusal is permanent.
+    // 501 means not implemented, and 403 is permanent.
     if (status === 501 || status === 403) return false;
     return method !== 'POST' && (isRefusal(status) || isGatewayResponse(result));
   }
@@ -117,25 +117,25 @@ export function isRetried(method: Method, result: AttemptResult, tries: number):
   return method !== 'POST' || !result.sent;
 }
 
-/** The backoff in milliseconds: it doubles with each attempt, and half of it is random, so that clients spread. */
-export function backoff(attempts: number, random: () => number, { first, longest } = BACKOFF): number {
-  const full = Math.min(longest, first * 2 ** (attempts - 1));
+/** Returns the backoff in milliseconds. It doubles with each attempt, and half of it is random, so that clients do not retry in step. */
+export function backoff(attempts: number, random: () => number, { first, max } = BACKOFF): number {
+  const full = Math.min(max, first * 2 ** (attempts - 1));
   return full / 2 + (random() * full) / 2;
 }
 
-/** Milliseconds that the refusal of an overloaded server asks for. */
+/** Returns the pause in milliseconds that an overloaded server asks for, if any. */
 export function pauseOfRefusal(result: AttemptResult, now: number): number | undefined {
-  return result.type === 'answer' && isRefusal(result.status) ? retryAfter(result.headers, now) : undefined;
+  return result.type === 'response' && isRefusal(result.status) ? retryAfter(result.headers, now) : undefined;
 }
 
-/** Milliseconds until `Retry-After`, given in seconds or as a date; undefined if it is absent, past or unreadable. */
+/** Returns `Retry-After` in milliseconds. The header has seconds or a date. Returns undefined if it is absent, past or invalid. */
 export function retryAfter(headers: IncomingHttpHeaders, now: number): number | undefined {
   const text = single(headers['retry-after'])?.trim();
   if (text === undefined || text === '') return undefined;
   if (/^\d+(\.\d+)?$/.test(text)) return positive(Number(text) * 1000);
   const date = Date.parse(text);
   if (Number.isNaN(date) || !/[a-z]/i.test(text)) return undefined;
-  // Relative to the platform's clock if it sends its time: ours may differ.
+  // Use the platform's clock if the response has a date, because the local clock may differ.
   const sentAt = Date.parse(single(headers.date) ?? '');
   return positive(date - (Number.isNaN(sentAt) ? now : sentAt));
 }
@@ -148,7 +148,7 @@ function single(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** True for failures that every retry would repeat: certificates, a port without TLS, a proxy that refuses. */
+/** Returns true for failures that every retry would repeat: invalid certificates, a port without TLS, or a proxy that refuses. */
 export function isLasting(error: Error | undefined): boolean {
   const code = errorCode(error);
   return (
@@ -158,8 +158,8 @@ export function isLasting(error: Error | undefined): boolean {
 }
 
 /**
- * True if nothing listens at a local address, where a retry is pointless. Another host that refuses connections may be a load balancer that
- * switches servers.
+ * Returns true if nothing listens at a local address, where a retry is pointless. Another host that refuses connections may be a load
+ * balancer that is switching servers.
  */
 export function isClosedLocalPort(host: string, result: AttemptResult): boolean {
   return result.type === 'failure' && errorCode(result.error) === 'ECONNREFUSED' && isLoopback(host);

@@ -1,29 +1,29 @@
-import type { AnswerTime, ConcurrencyLimit } from './concurrency-limit.ts';
+import type { ConcurrencyLimit, ResponseTime } from './concurrency-limit.ts';
 import type { AttemptResult } from './exchange.ts';
 import { backoff, isRefusal, pauseOfRefusal } from './retry.ts';
 
-/** Waits; rejects as soon as the signal aborts. */
+/** Waits for a time. Rejects as soon as the signal aborts. */
 export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 interface ThrottleOptions {
   readonly limit: ConcurrencyLimit;
-  /** Null for no limit. */
+  /** The maximum rate, or null for no limit. */
   readonly requestsPerSecond: number | null;
-  /** The maximum pause in milliseconds. */
-  readonly longestPause: number;
+  /** The maximum length of a pause. */
+  readonly maxPauseMs: number;
   readonly signal: AbortSignal;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   now(): number;
   readonly wait: Wait;
-  /** Between 0 and 1: the spread of pauses. */
+  /** Returns a random number between 0 and 1, which varies the pauses. */
   readonly random: () => number;
   /** Called with one line when a pause of more than a minute begins. */
   readonly onNotice?: ((text: string) => void) | undefined;
 }
 
-const ANNOUNCED_PAUSE = 60_000;
+const MIN_ANNOUNCED_PAUSE_MS = 60_000;
 
-/** The platform asks for a longer pause than the limit. */
+/** The error if the platform asks for a longer pause than the maximum. */
 export class PauseTooLong extends Error {
   readonly milliseconds: number;
   /** The status of the response that asked for the pause. */
@@ -36,11 +36,11 @@ export class PauseTooLong extends Error {
   }
 }
 
-/** Permission to send one request, with counters that place its response in time. */
+/** The permission to send one request. Its counters tell what happened between the request and its response. */
 export interface Permit {
-  /** Bursts of 429 before it: only the first of a burst counts. */
+  /** The number of bursts of 429 before the request. Only the first 429 of a burst counts. */
   readonly burst: number;
-  /** Bursts of timeouts before it. */
+  /** The number of bursts of timeouts before the request. */
   readonly timeoutBurst: number;
   /** The stamp of the limit. */
   readonly stamp: number;
@@ -51,21 +51,21 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Issues permits within the concurrency limit and the rate, and none during a pause. Both follow the load that responses show. */
+/** Issues permits within the concurrency limit and the rate, and none during a pause. The limit and the pauses depend on the responses. */
 export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #interval: number;
-  readonly #fresh: Waiter[] = [];
-  readonly #again: Waiter[] = [];
+  readonly #firstAttempts: Waiter[] = [];
+  readonly #retries: Waiter[] = [];
   #running = 0;
   #burst = 0;
-  #lapse = 0;
+  #timeoutBurst = 0;
   #pausedUntil = 0;
   #pausedBy = 429;
   #announcedUntil = Number.NEGATIVE_INFINITY;
   #nextStart = 0;
   #sleeping = false;
-  /** The time since which the platform refuses all requests, if it does. */
+  /** When the platform began to refuse all requests, if it refuses them. */
   #refusingSince: number | undefined;
   /** The number of bursts of 429 since the last success, which determines the backoff. */
   #refusals = 0;
@@ -83,32 +83,32 @@ export class Throttle {
   }
 
   /**
-   * A permit, as soon as one is free. Retries come before first attempts. Rejects with `PauseTooLong`, or with any error
-   * when the signal of the throttle or of this permit aborts.
+   * Returns a permit as soon as one is free. Retries have precedence over first attempts. Rejects with `PauseTooLong`, or with any error when
+   * the signal of the throttle or of this permit aborts.
    */
-  take(again: boolean, signal?: AbortSignal): Permit | Promise<Permit> {
-    if (this.#running < this.#options.limit.now && this.#isIdle() && this.#delay() <= 0) return this.#start();
-    const left = this.#remainingPause();
-    if (left > 0) return Promise.reject(new PauseTooLong(left, this.#pausedBy));
+  take(isRetry: boolean, signal?: AbortSignal): Permit | Promise<Permit> {
+    if (this.#running < this.#options.limit.now && this.#isQueueEmpty() && this.#delay() <= 0) return this.#start();
+    const remaining = this.#remainingPause();
+    if (remaining > 0) return Promise.reject(new PauseTooLong(remaining, this.#pausedBy));
     const { promise, resolve, reject } = Promise.withResolvers<Permit>();
     const waiter: Waiter = { resolve, reject };
-    (again ? this.#again : this.#fresh).push(waiter);
-    const leave = (): void => this.#remove(waiter);
-    signal?.addEventListener('abort', leave, { once: true });
-    this.#hand();
-    return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', leave));
+    (isRetry ? this.#retries : this.#firstAttempts).push(waiter);
+    const stopWaiting = (): void => this.#remove(waiter);
+    signal?.addEventListener('abort', stopWaiting, { once: true });
+    this.#issuePermits();
+    return signal === undefined ? promise : promise.finally(() => signal.removeEventListener('abort', stopWaiting));
   }
 
-  /** Returns the permit. Must be called exactly once per permit, after the response was reported. */
+  /** Gives a permit back. Must be called exactly once per permit, after the result was reported. */
   release(): void {
     this.#running--;
-    if (!this.#isIdle()) this.#hand();
+    if (!this.#isQueueEmpty()) this.#issuePermits();
   }
 
   /** Reports the result of a request. Must be called before its permit is released. */
-  observe(result: AttemptResult, permit: Permit, time: AnswerTime): void {
+  observe(result: AttemptResult, permit: Permit, time: ResponseTime): void {
     const { limit, now, random } = this.#options;
-    if (result.type !== 'answer') {
+    if (result.type !== 'response') {
       if (result.reason === 'timeout') this.#timedOut(permit);
       return;
     }
@@ -126,7 +126,7 @@ export class Throttle {
     } else if (isFirstOfBurst) this.#pause(backoff(this.#refusals, random), result.status);
   }
 
-  /** Handles a 429. True for the first of its burst, which alone counts. */
+  /** Handles a 429. Returns true for the first of a burst. Only this one counts. */
   #refused({ burst }: Permit): boolean {
     if (burst !== this.#burst) return false;
     this.#burst++;
@@ -137,46 +137,46 @@ export class Throttle {
   }
 
   #timedOut({ timeoutBurst }: Permit): void {
-    if (timeoutBurst !== this.#lapse) return;
-    this.#lapse++;
+    if (timeoutBurst !== this.#timeoutBurst) return;
+    this.#timeoutBurst++;
     this.#options.limit.timedOut();
   }
 
   #announce(status: number, milliseconds: number): void {
-    const { longestPause, now, onNotice } = this.#options;
-    if (milliseconds <= ANNOUNCED_PAUSE || milliseconds > longestPause) return;
+    const { maxPauseMs, now, onNotice } = this.#options;
+    if (milliseconds <= MIN_ANNOUNCED_PAUSE_MS || milliseconds > maxPauseMs) return;
     const until = now() + milliseconds;
-    // Requests in flight at the same time get the same response, a moment apart.
-    if (until <= this.#announcedUntil + ANNOUNCED_PAUSE) return;
+    // Requests that are in flight at the same time get the same response a moment later.
+    if (until <= this.#announcedUntil + MIN_ANNOUNCED_PAUSE_MS) return;
     this.#announcedUntil = until;
     onNotice?.(`the platform asks for a pause of ${Math.ceil(milliseconds / 1000)} s (status ${status}); waiting`);
   }
 
   /**
-   * Issues no permits for a time. If the pause, or the time since the platform began to refuse all requests, exceeds the longest pause, all
-   * waiting and new requests are rejected until the pause ends.
+   * Issues no permits for this time. If the pause, or the time since the platform began to refuse all requests, exceeds the maximum pause,
+   * rejects all waiting and new requests until the pause ends.
    */
   #pause(milliseconds: number, status: number): void {
     const until = this.#options.now() + milliseconds;
     if (until <= this.#pausedUntil) return;
     this.#pausedUntil = until;
     this.#pausedBy = status;
-    const left = this.#remainingPause();
-    if (left > 0) this.#rejectAll(new PauseTooLong(left, this.#pausedBy));
+    const remaining = this.#remainingPause();
+    if (remaining > 0) this.#rejectAll(new PauseTooLong(remaining, this.#pausedBy));
   }
 
-  /** The rest, in milliseconds, of a pause that is too long to wait for; 0 for none. */
+  /** Returns the remaining milliseconds of a pause that is too long to wait for, or 0. */
   #remainingPause(): number {
     if (this.#pausedUntil === 0) return 0;
-    const { longestPause } = this.#options;
+    const { maxPauseMs } = this.#options;
     const now = this.#options.now();
-    const left = this.#pausedUntil - now;
-    const refusing = this.#pausedUntil - (this.#refusingSince ?? now);
-    return left > longestPause || (left > 0 && refusing > longestPause) ? left : 0;
+    const remaining = this.#pausedUntil - now;
+    const refusalMs = this.#pausedUntil - (this.#refusingSince ?? now);
+    return remaining > maxPauseMs || (remaining > 0 && refusalMs > maxPauseMs) ? remaining : 0;
   }
 
-  #isIdle(): boolean {
-    return this.#again.length === 0 && this.#fresh.length === 0;
+  #isQueueEmpty(): boolean {
+    return this.#retries.length === 0 && this.#firstAttempts.length === 0;
   }
 
   #delay(): number {
@@ -190,27 +190,27 @@ export class Throttle {
     if (this.#interval > 0) this.#nextStart = this.#options.now() + this.#interval;
     return {
       burst: this.#burst,
-      timeoutBurst: this.#lapse,
+      timeoutBurst: this.#timeoutBurst,
       stamp: this.#options.limit.stamp(this.#options.now()),
     };
   }
 
-  #hand(): void {
-    while (this.#running < this.#options.limit.now && !this.#isIdle()) {
+  #issuePermits(): void {
+    while (this.#running < this.#options.limit.now && !this.#isQueueEmpty()) {
       const delay = this.#delay();
       if (delay > 0) {
         this.#sleep(delay);
         return;
       }
-      const next = this.#again.shift() ?? this.#fresh.shift();
+      const next = this.#retries.shift() ?? this.#firstAttempts.shift();
       next?.resolve(this.#start());
     }
   }
 
   #remove(waiter: Waiter): void {
-    for (const queue of [this.#again, this.#fresh]) {
-      const place = queue.indexOf(waiter);
-      if (place !== -1) queue.splice(place, 1);
+    for (const queue of [this.#retries, this.#firstAttempts]) {
+      const index = queue.indexOf(waiter);
+      if (index !== -1) queue.splice(index, 1);
     }
     waiter.reject(new Error('aborted'));
   }
@@ -225,7 +225,7 @@ export class Throttle {
         // The wait is over, even if the clock was set back meanwhile.
         if (this.#pausedUntil <= target) this.#pausedUntil = 0;
         if (this.#nextStart <= target) this.#nextStart = 0;
-        this.#hand();
+        this.#issuePermits();
       },
       (error: unknown) => {
         this.#sleeping = false;
@@ -235,6 +235,6 @@ export class Throttle {
   }
 
   #rejectAll(error: Error): void {
-    for (const waiter of [...this.#again.splice(0), ...this.#fresh.splice(0)]) waiter.reject(error);
+    for (const waiter of [...this.#retries.splice(0), ...this.#firstAttempts.splice(0)]) waiter.reject(error);
   }
 }

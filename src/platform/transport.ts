@@ -7,7 +7,7 @@ import type { Secret } from '../values/value.ts';
 import { VERSION } from '../version.ts';
 import { limitFor } from './choose-limit.ts';
 import type { WritePermission } from './client.ts';
-import { type Concurrency, mostAtOnce } from './concurrency-limit.ts';
+import { type Concurrency, maxConcurrency } from './concurrency-limit.ts';
 import { bearer, parseBaseUrl } from './connection.ts';
 import { decodeJson } from './decode-json.ts';
 import { type AttemptResult, Exchange, isSuccess } from './exchange.ts';
@@ -21,7 +21,7 @@ import {
   requestIdOf,
 } from './failure.ts';
 import { InFlight } from './in-flight.ts';
-import { inflated } from './inflate.ts';
+import { decompress } from './inflate.ts';
 import { Connections, type JointLimit } from './joint-limit.ts';
 import { oneLine } from './plain-text.ts';
 import type { RequestOutcome } from './platform-error.ts';
@@ -38,11 +38,11 @@ import {
 import { PauseTooLong, type Permit, Throttle, type Wait } from './throttle.ts';
 
 export interface TransportOptions {
-  /** http or https; may have a path. */
+  /** The http or https URL of the platform. It may have a path. */
   readonly baseUrl: string;
   readonly apiKey: Secret;
   readonly proxy?: ProxySettings | undefined;
-  /** PEM certificates that are trusted besides Node's own. */
+  /** PEM certificates that are trusted in addition to Node's own. */
   readonly ca?: string | undefined;
   /** The number of concurrent requests, each on its own connection. */
   readonly concurrency: Concurrency;
@@ -51,9 +51,9 @@ export interface TransportOptions {
   readonly requestsPerSecond: number | null;
   /** The timeout of one attempt, from connecting to the last byte of the response. */
   readonly timeoutSeconds: number;
-  /** The longest pause that the platform may ask for; 300 by default. */
+  /** The maximum pause that the platform may ask for. The default is 300. */
   readonly maxWaitSeconds?: number | undefined;
-  /** The maximum size of a response; 64 MiB by default. */
+  /** The maximum size of a response. The default is 64 MiB. */
   readonly maxBodyBytes?: number | undefined;
   /** Aborts everything, including requests in flight. */
   readonly signal?: AbortSignal | undefined;
@@ -63,9 +63,9 @@ export interface TransportOptions {
   readonly onRequest?: ((event: RequestEvent) => void) | undefined;
   /** Called with one line when a pause of more than a minute begins. */
   readonly onNotice?: ((text: string) => void) | undefined;
-  /** Between 0 and 1: the spread of pauses. */
+  /** Returns a random number between 0 and 1, which varies the pauses. */
   readonly random?: (() => number) | undefined;
-  /** Milliseconds since 1970. */
+  /** Returns the time in milliseconds since 1970. */
   readonly now?: (() => number) | undefined;
   readonly wait?: Wait | undefined;
 }
@@ -75,27 +75,27 @@ export interface RequestEvent {
   /** Path and query, without the path of the base URL. */
   readonly path: string;
   readonly status?: number | undefined;
-  /** Starts at 1. */
+  /** The number of the attempt, starting at 1. */
   readonly attempt: number;
   readonly milliseconds: number;
-  /** Why the response is incomplete: a reason of `PlatformError`. */
+  /** The reason why there is no complete response, as in `PlatformError`. */
   readonly error?: string | undefined;
 }
 
 export interface TransportRequest {
   readonly method: Method;
-  /** Begins with `/api/v1`; percent-encoded, including the query. */
+  /** The path and query. It begins with `/api/v1` and is percent-encoded. */
   readonly path: string;
   readonly body?: unknown;
   /** After it aborts, the request is no longer sent, unless an earlier attempt may have succeeded. */
   readonly cancelWrites?: AbortSignal | undefined;
-  /** Checked right before the first byte is sent. */
+  /** The permission, which is checked right before the first byte is sent. */
   readonly permission?: WritePermission | undefined;
-  /** Digest of the last response; empty for none. If it is given, the answer has a digest, and no body if the digest is unchanged. */
+  /** The digest of the last response, or an empty string. If given, the result has a digest, and no body if the digest is unchanged. */
   readonly lastDigest?: string | undefined;
 }
 
-export interface TransportAnswer {
+export interface TransportResponse {
   readonly status: number;
   readonly body: unknown;
   readonly requestId: string | undefined;
@@ -125,8 +125,8 @@ export class Transport {
   readonly #maxWaitSeconds: number;
   #hasAnswered = false;
   readonly #stop = new AbortController();
-  /** Not a set: its freed entries would keep old responses in memory. */
-  readonly #underWay: (Exchange | undefined)[] = [];
+  /** This is not a set, because the freed entries of a set would keep old responses in memory. */
+  readonly #exchanges: (Exchange | undefined)[] = [];
   readonly #inFlight: InFlight;
   readonly #now: () => number;
   readonly #random: () => number;
@@ -154,7 +154,7 @@ export class Transport {
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
     };
     this.#maxWaitSeconds = options.maxWaitSeconds ?? 300;
-    // Monotonic, unlike Date.now: setting the clock must not stretch a pause.
+    // Unlike Date.now, this is monotonic: a change of the clock must not extend a pause.
     this.#now = options.now ?? (() => performance.timeOrigin + performance.now());
     this.#inFlight = new InFlight(this.#now);
     this.#random = options.random ?? Math.random;
@@ -163,7 +163,7 @@ export class Transport {
     this.#throttle = new Throttle({
       limit: limitFor(options.concurrency),
       requestsPerSecond: options.requestsPerSecond,
-      longestPause: this.#maxWaitSeconds * 1000,
+      maxPauseMs: this.#maxWaitSeconds * 1000,
       signal: this.#stop.signal,
       now: this.#now,
       wait: this.#wait,
@@ -172,14 +172,14 @@ export class Transport {
     });
     const { concurrency, proxy, ca, shared } = options;
     const connectMilliseconds = this.#limits.timeoutMilliseconds;
-    const connecting = { connections: mostAtOnce(concurrency), connectMilliseconds, proxy, ca };
+    const connecting = { connections: maxConcurrency(concurrency), connectMilliseconds, proxy, ca };
     this.#connections = new Connections(base.origin, connecting, shared);
     if (options.signal?.aborted === true) this.#abort();
     else options.signal?.addEventListener('abort', this.#abort, { once: true });
   }
 
-  /** The parsed JSON of a 2xx response. Throws `PlatformError` for everything else. */
-  async send(request: TransportRequest): Promise<TransportAnswer> {
+  /** Sends a request and returns the parsed JSON of a 2xx response. Throws `PlatformError` for any other result. */
+  async send(request: TransportRequest): Promise<TransportResponse> {
     const call: OpenCall = {
       method: request.method,
       path: request.path,
@@ -196,14 +196,14 @@ export class Transport {
       });
       const result = await this.#attempt(call, attempt, permit);
       if (mayHaveTakenEffect(call.method, result)) outcome = 'lost';
-      this.#hasAnswered ||= result.type === 'answer';
+      this.#hasAnswered ||= result.type === 'response';
       return result;
     };
     const { result, attempts, tooLong } = await sendWithRetries(send, {
       mayRetry: (result, attempts) =>
         (this.#hasAnswered || !isClosedLocalPort(this.#host, result)) && isRetried(call.method, result, attempts),
       requestedPause: (result) => pauseOfRefusal(result, this.#now()),
-      budget: { left: this.#maxWaitSeconds * 1000 },
+      budget: { remaining: this.#maxWaitSeconds * 1000 },
       // During a pause, the throttle delays all requests. After any other failure, only this request waits.
       wait: async ({ requested, result, attempts }) => {
         if (requested === undefined && result.status !== 429)
@@ -211,12 +211,12 @@ export class Transport {
       },
     });
     const failed = (): FailedCall => this.#failed(call, outcome, attempts);
-    if (result.type === 'answer' && isSuccess(result.status)) return this.#succeed(request, result, failed);
+    if (result.type === 'response' && isSuccess(result.status)) return this.#succeed(request, result, failed);
     if (tooLong !== undefined) throw pauseTooLongError(failed(), tooLong, result.status ?? 429);
     throw failureOf(failed(), result);
   }
 
-  /** The current limit of concurrent requests, from the responses so far, the rate and the shared limit. */
+  /** Returns the current limit of concurrent requests. It depends on the responses so far, the rate and the shared limit. */
   atOnce(): number {
     return Math.min(this.#throttle.atOnce, this.#options.shared?.maxPerPlatform ?? Number.POSITIVE_INFINITY);
   }
@@ -230,7 +230,7 @@ export class Transport {
 
   readonly #abort = (): void => {
     this.#stop.abort();
-    for (const exchange of this.#underWay) exchange?.abort();
+    for (const exchange of this.#exchanges) exchange?.abort();
   };
 
   async #backOff(tries: number, failed: () => FailedCall): Promise<void> {
@@ -287,9 +287,9 @@ export class Transport {
   async #attempt(call: OpenCall, attempt: number, permit: Permit): Promise<AttemptResult> {
     const startedAt = this.#now();
     const exchange = new Exchange({ ...this.#limits, permission: call.permission });
-    const free = this.#underWay.indexOf(undefined);
-    const place = free === -1 ? this.#underWay.length : free;
-    this.#underWay[place] = exchange;
+    const free = this.#exchanges.indexOf(undefined);
+    const index = free === -1 ? this.#exchanges.length : free;
+    this.#exchanges[index] = exchange;
     try {
       // The signal may have aborted since the permit was issued.
       if (this.#stop.signal.aborted) exchange.abort();
@@ -297,10 +297,10 @@ export class Transport {
       const flight = this.#inFlight.begin();
       const raw = await exchange.result;
       const inFlight = this.#inFlight.end(flight);
-      const result = await inflated(raw, this.#limits.maxBodyBytes);
+      const result = await decompress(raw, this.#limits.maxBodyBytes);
       const { milliseconds } = exchange;
       this.#throttle.observe(result, permit, {
-        sort: sortOf(call),
+        type: requestType(call),
         milliseconds,
         at: this.#now(),
         inFlight,
@@ -315,7 +315,7 @@ export class Transport {
       });
       return result;
     } finally {
-      this.#underWay[place] = undefined;
+      this.#exchanges[index] = undefined;
       this.#releasePermit();
     }
   }
@@ -335,9 +335,9 @@ export class Transport {
 
   #succeed(
     request: TransportRequest,
-    result: AttemptResult & { type: 'answer' },
+    result: AttemptResult & { type: 'response' },
     failed: () => FailedCall,
-  ): TransportAnswer {
+  ): TransportResponse {
     const { status } = result;
     const requestId = requestIdOf(result.headers, this.#redact);
     const digest = request.lastDigest === undefined ? undefined : hash('sha256', result.body);
@@ -366,7 +366,7 @@ export class Transport {
   }
 }
 
-/** The path without its query and its ids, which contain at least one digit. */
-function sortOf({ method, path }: OpenCall): string {
+/** Returns the method and the path without its query and ids. An id contains at least one digit. */
+function requestType({ method, path }: OpenCall): string {
   return `${method} ${path.replace(/\?.*|[^/?]*\d[^/?]*/g, '')}`;
 }

@@ -13,7 +13,7 @@ interface TunnelOptions {
   readonly secureContext: SecureContext | undefined;
 }
 
-/** Connects to TLS servers through a proxy. undici owns a connection once its tunnel is open. */
+/** Connects to TLS servers through a proxy. undici owns a connection as soon as its tunnel is open. */
 export function tunnelConnector(options: TunnelOptions): buildConnector.connector {
   const { connectMilliseconds: timeout, secureContext } = options;
   const secure = buildConnector({ timeout, allowH2: false, ...(secureContext && { secureContext }) });
@@ -37,7 +37,7 @@ function openTunnel(target: string, { proxy, connectMilliseconds, secureContext 
     timeout: connectMilliseconds,
     ...(secureContext && { secureContext }),
   });
-  // The caller has a timeout. A finished run does not wait for a proxy.
+  // The caller has a timeout. The process must not wait for a proxy at its end.
   connectRequest.once('socket', (socket) => socket.unref());
   connectRequest.once('connect', ({ statusCode = 0 }, socket: Socket) => {
     if (statusCode >= 200 && statusCode < 300) {
@@ -46,9 +46,9 @@ function openTunnel(target: string, { proxy, connectMilliseconds, secureContext 
       return;
     }
     socket.on('error', () => undefined).destroy();
-    const isPassing = statusCode === 408 || statusCode === 429 || statusCode >= 500;
+    const isTemporary = statusCode === 408 || statusCode === 429 || statusCode >= 500;
     const words = proxyRefusal(proxy, { status: statusCode, target });
-    reject(new ProxyFailure(isPassing ? 'PROXY_FAILED' : 'PROXY_REFUSED', words));
+    reject(new ProxyFailure(isTemporary ? 'PROXY_FAILED' : 'PROXY_REFUSED', words));
   });
   connectRequest.once('timeout', () => connectRequest.destroy(Object.assign(new Error(), { code: 'ETIMEDOUT' })));
   connectRequest.once('error', (error) => {

@@ -2,12 +2,12 @@ import type { Dispatcher } from 'undici';
 import { VERSION } from '../version.ts';
 import { Pools } from './connection.ts';
 import { type AttemptResult, Exchange } from './exchange.ts';
-import { inflated } from './inflate.ts';
+import { decompress } from './inflate.ts';
 import type { ProxySettings } from './proxy.ts';
 
 export interface Network {
   readonly proxy?: ProxySettings | undefined;
-  /** PEM certificates that are trusted besides Node's own. */
+  /** PEM certificates that are trusted in addition to Node's own. */
   readonly ca?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export class WebClient {
     this.#options = options;
   }
 
-  /** Makes one attempt. Follows no redirect and never rejects: a failure is in the result. */
+  /** Makes one attempt. Follows no redirects and never rejects: a failure is part of the result. */
   async send({ method, url, network, headers, body, signal }: WebRequest): Promise<AttemptResult> {
     const { connections, timeoutMilliseconds: connectMilliseconds, maxBodyBytes } = this.#options;
     const exchange = new Exchange(this.#options);
@@ -64,7 +64,7 @@ export class WebClient {
           exchange,
         );
       }
-      return await inflated(await exchange.result, maxBodyBytes);
+      return await decompress(await exchange.result, maxBodyBytes);
     } finally {
       signal.removeEventListener('abort', abort);
     }

@@ -1,6 +1,6 @@
 import { UserError } from '../problems/user-error.ts';
 
-/** The API key is for another workspace than the project: nothing more may be written. */
+/** The error for an API key of another workspace than that of the project. Nothing more may be written. */
 export class ForeignRecord extends UserError {
   override readonly name = 'ForeignRecord';
 
@@ -11,12 +11,12 @@ export class ForeignRecord extends UserError {
   }
 }
 
-/** The error for a record that was requested by id. */
+/** Returns the error for a record of another workspace that was requested by id. */
 export function foreignRecord(
-  what: string,
+  record: string,
   { actual, workspaceId }: { readonly actual: string; readonly workspaceId: string },
 ): ForeignRecord {
-  return new ForeignRecord(`the ${what} belongs to workspace ${actual}, but this run is for ${workspaceId}`);
+  return new ForeignRecord(`the ${record} belongs to workspace ${actual}, but this run is for ${workspaceId}`);
 }
 
 /** A record that may contain its workspace id. */
@@ -33,7 +33,7 @@ export class WorkspaceCheck {
   readonly workspaceId: string;
   #own = 0;
   #foreign = 0;
-  /** By id: the workspaces of foreign records, which are not checked again elsewhere. */
+  /** The workspaces of foreign records, by record id. */
   readonly #workspaces = new Map<string, string>();
 
   constructor(workspaceId: string) {
@@ -45,7 +45,7 @@ export class WorkspaceCheck {
     return this.#foreign;
   }
 
-  /** Counts a record. True if it belongs to the workspace, or contains no workspace id. */
+  /** Counts a record. Returns true if it belongs to the workspace or contains no workspace id. */
   admits(record: object): boolean {
     const { id, workspace_id: actual } = record as Partial<WithWorkspaceId>;
     if (typeof actual !== 'string') return true;
@@ -59,12 +59,12 @@ export class WorkspaceCheck {
   }
 
   /** The first record of another workspace. */
-  get elsewhere(): { readonly id: string; readonly workspaceId: string } | undefined {
+  get firstForeign(): { readonly id: string; readonly workspaceId: string } | undefined {
     const [first] = this.#workspaces;
     return first === undefined ? undefined : { id: first[0], workspaceId: first[1] };
   }
 
-  /** The other workspace that a record belongs to. */
+  /** Returns the workspace of a foreign record. */
   workspaceOf(id: string): string | undefined {
     return this.#workspaces.get(id);
   }
@@ -74,14 +74,14 @@ export class WorkspaceCheck {
    * @throws ForeignRecord if all records with a workspace id belong to other workspaces.
    */
   refuseWrongWorkspace(): void {
-    if (this.#own > 0 || this.elsewhere === undefined) return;
-    const { id, workspaceId: actual } = this.elsewhere;
-    const which = this.#foreign === 1 ? id : `each of the ${this.#foreign} records read, such as ${id},`;
+    if (this.#own > 0 || this.firstForeign === undefined) return;
+    const { id, workspaceId: actual } = this.firstForeign;
+    const records = this.#foreign === 1 ? id : `each of the ${this.#foreign} records read, such as ${id},`;
     throw new ForeignRecord(
-      `${which} belongs to workspace ${actual}, but this run is for ${this.workspaceId}; nothing was written`,
+      `${records} belongs to workspace ${actual}, but this run is for ${this.workspaceId}; nothing was written`,
     );
   }
 }
 
-/** The maximum size of a list in memory; streamed calls may be millions. */
+/** The maximum number of foreign records that are remembered. Streamed calls may be millions. */
 const MAX_REMEMBERED = 500_000;

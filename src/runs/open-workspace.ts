@@ -4,9 +4,9 @@ import { removeDrafts } from '../files/replace-file.ts';
 import { kinds, lookups } from '../kinds/index.ts';
 import { isSecretName } from '../manifests/value-forms.ts';
 import type { PlatformClient } from '../platform/client.ts';
-import { mostAtOnce } from '../platform/concurrency-limit.ts';
+import { maxConcurrency } from '../platform/concurrency-limit.ts';
 import { createClient } from '../platform/http-client.ts';
-import type { UnexpectedFields } from '../platform/read-answer.ts';
+import type { UnexpectedFields } from '../platform/read-response.ts';
 import { Transport } from '../platform/transport.ts';
 import { loadRules, NO_RULES, projectDiagnostics } from '../policies/load-rules.ts';
 import type { RuleSet } from '../policies/rule.ts';
@@ -122,7 +122,7 @@ export class OpenWorkspace extends StateAccess {
 
   /** Returns the number of requests to prepare at once. The client may send fewer. */
   concurrency(options: PlatformOptions): number {
-    return mostAtOnce(options.concurrency ?? this.project.limits.concurrency);
+    return maxConcurrency(options.concurrency ?? this.project.limits.concurrency);
   }
 
   /**
@@ -159,7 +159,7 @@ export class OpenWorkspace extends StateAccess {
       transport,
       workspaceId: this.workspace.workspaceId,
       unexpectedFields,
-      memory: answers,
+      cache: answers,
     });
     const close = async (): Promise<void> => {
       const { foreign } = client.workspaceCheck;

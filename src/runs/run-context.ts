@@ -1,8 +1,8 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
-import type { AnswerMemory } from '../platform/answer-memory.ts';
 import type { WritePermission } from '../platform/client.ts';
 import type { Concurrency } from '../platform/concurrency-limit.ts';
 import type { JointLimit } from '../platform/joint-limit.ts';
+import type { RecordCache } from '../platform/record-cache.ts';
 import type { RequestEvent } from '../platform/transport.ts';
 import type { ExternalPolicies } from '../policies/rule.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
@@ -73,7 +73,7 @@ export interface RunContext {
   readonly memory?: {
     readonly parseState: StoreUser['parse'];
     readonly comparedDrafts: ComparedDrafts;
-    readonly answers: AnswerMemory;
+    readonly answers: RecordCache;
   };
   /** Lets a test kill the run at this point. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;

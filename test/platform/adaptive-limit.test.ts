@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { AdaptiveLimit } from '../../src/platform/adaptive-limit.ts';
-import { MAX_AT_ONCE } from '../../src/platform/concurrency-limit.ts';
+import { MAX_AUTO_CONCURRENCY } from '../../src/platform/concurrency-limit.ts';
 import { type Answer, type SimulatedServer, simulate } from './simulated-server.ts';
 
 const idle = () => 0;
@@ -43,9 +43,9 @@ describe('a limit that finds itself', () => {
   it('starts at 16 and goes to 64 on a server that keeps up, and no further', () => {
     const answers = run({ latency: twenty, noise: 0.1 }, 10_000);
     expect(answers[0]?.limit).toBe(16);
-    expect(answers.slice(0, 1000).at(-1)?.limit).toBe(MAX_AT_ONCE);
-    expect(highest(answers)).toBe(MAX_AT_ONCE);
-    expect(timeOf(answers)).toBeLessThan(1.15 * best(10_000, 20, MAX_AT_ONCE));
+    expect(answers.slice(0, 1000).at(-1)?.limit).toBe(MAX_AUTO_CONCURRENCY);
+    expect(highest(answers)).toBe(MAX_AUTO_CONCURRENCY);
+    expect(timeOf(answers)).toBeLessThan(1.15 * best(10_000, 20, MAX_AUTO_CONCURRENCY));
   });
 
   it.each([0, 0.01])('counts waves in full: 300 creates at 150 ms reach 64, noise %d', (noise) => {
@@ -53,7 +53,7 @@ describe('a limit that finds itself', () => {
     const sent = { requests: 300, every: 7 };
     for (const seed of [1, 2, 3]) {
       const answers = simulate(new AdaptiveLimit(idle), server, { ...sent, seed });
-      expect(highest(answers), String(seed)).toBe(MAX_AT_ONCE);
+      expect(highest(answers), String(seed)).toBe(MAX_AUTO_CONCURRENCY);
       const few = simulate(new AdaptiveLimit(idle), { ...server, worksAt: () => 16 }, { ...sent, seed });
       expect(highest(few)).toBeLessThanOrEqual(24);
     }
@@ -71,7 +71,7 @@ describe('a limit that finds itself', () => {
     const answers = settled(run(server, 8000, k));
     expect(worstShare(answers)).toBeLessThanOrEqual(0.05);
     const mean = answers.reduce((sum, { limit }) => sum + limit, 0) / answers.length;
-    expect(mean).toBeGreaterThan(0.7 * Math.min(k, MAX_AT_ONCE));
+    expect(mean).toBeGreaterThan(0.7 * Math.min(k, MAX_AUTO_CONCURRENCY));
   });
 
   const slowing = [2, 3, 4, 8, 11, 12, 16, 20, 30, 40].flatMap((k) => [0, 0.2, 0.4].map((noise) => ({ k, noise })));
@@ -205,7 +205,7 @@ describe('a server that keeps up, but', () => {
 });
 
 describe('what an answer shows', () => {
-  it('is compared with its own sort: slow lists beside quick reads hold nothing back', () => {
+  it('is compared with its own type: slow lists beside quick reads hold nothing back', () => {
     const answers = run({ latency: twenty, noise: 0.2, slowSort: 20 }, 8000);
     expect(settled(answers).filter(({ limit }) => limit >= 51).length).toBeGreaterThan(3900);
   });
@@ -224,7 +224,7 @@ describe('what an answer shows', () => {
   it('counts only where the request filled the limit', () => {
     const limit = new AdaptiveLimit(idle);
     for (let count = 0; count < 5000; count++) {
-      limit.answered(limit.stamp(0), { sort: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 13) });
+      limit.answered(limit.stamp(0), { type: 'GET', milliseconds: 20, at: 20, inFlight: 1 + (count % 13) });
     }
     expect(limit.now).toBe(16);
   });

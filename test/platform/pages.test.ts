@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { heldList, pages, passingList, type RecordPage } from '../../src/platform/pages.ts';
+import { pages, type RecordPage, storedList, streamedList } from '../../src/platform/pages.ts';
 import { collect } from './collect.ts';
 
 function reading(list: readonly RecordPage<number>[]) {
@@ -26,7 +26,7 @@ describe('a list', () => {
         const { read, asked } = reading(
           cut.map((items, index) => page(items, index + 1 < cut.length ? String(index + 1) : undefined)),
         );
-        expect(await collect(pages(read, itself, heldList))).toEqual([...new Set(cut.flat())]);
+        expect(await collect(pages(read, itself, storedList))).toEqual([...new Set(cut.flat())]);
         expect(asked).toHaveLength(cut.length);
       }),
     );
@@ -34,7 +34,7 @@ describe('a list', () => {
 
   it('that is left early asks for no further page', async () => {
     const { read, asked } = reading([page([1, 2], '1'), page([3])]);
-    for await (const item of pages(read, itself, heldList)) if (item === 2) break;
+    for await (const item of pages(read, itself, storedList)) if (item === 2) break;
     expect(asked).toEqual([undefined]);
   });
 
@@ -42,7 +42,7 @@ describe('a list', () => {
     { reason: 'at once', list: [page([1], '1'), page([2], '1')] },
     { reason: 'after a round', list: [page([1], '1'), page([2], '2'), page([3], '1')] },
   ])('whose cursor repeats $reason is an error, not a loop', async ({ list }) => {
-    await expect(collect(pages(reading(list).read, itself, heldList))).rejects.toMatchObject({
+    await expect(collect(pages(reading(list).read, itself, storedList))).rejects.toMatchObject({
       reason: 'cursor-loop',
       outcome: 'not-done',
       message: 'GET /list: the platform returned the same cursor twice, so the list would never end',
@@ -54,7 +54,7 @@ describe('a list', () => {
     { reason: 'on a later page', list: [page([1, 2], '1'), page([3], '2'), page([1, 2])] },
     { reason: 'on the same page', list: [page([1, 1, 2, 3])] },
   ])('gives a record that comes again $reason once', async ({ list }) => {
-    expect(await collect(pages(reading(list).read, itself, heldList))).toEqual([1, 2, 3]);
+    expect(await collect(pages(reading(list).read, itself, storedList))).toEqual([1, 2, 3]);
   });
 
   it('keeps what a record was when it came first', async () => {
@@ -64,12 +64,12 @@ describe('a list', () => {
     ];
     const read = async (cursor: string | undefined) =>
       list[Number(cursor ?? 0)] as RecordPage<{ id: string; at: number }>;
-    expect(await collect(pages(read, byId, passingList))).toEqual([{ id: 'a', at: 1 }]);
+    expect(await collect(pages(read, byId, streamedList))).toEqual([{ id: 'a', at: 1 }]);
   });
 
   it.each([
-    { reason: 'that passes by', bounds: passingList, most: 100_000 },
-    { reason: 'that is held', bounds: heldList, most: 5_000 },
+    { reason: 'that passes by', bounds: streamedList, most: 100_000 },
+    { reason: 'that is held', bounds: storedList, most: 5_000 },
   ])('$reason ends at a bound, however many new cursors and records there are', async ({ bounds, most }) => {
     let asked = 0;
     const read = async (): Promise<RecordPage<{ id: string }>> => {
@@ -93,13 +93,13 @@ describe('a list', () => {
     { reason: 'empty, at every cursor', list: [page([], '1'), page([], '1')], all: [] },
     { reason: 'in pages, some of them empty', list: [page([], '1'), page([], '2'), page([1])], all: [1] },
   ])('that may ignore cursors is read once: $reason', async ({ list, all }) => {
-    const bounds = { ...heldList, mayIgnoreCursor: true };
+    const bounds = { ...storedList, mayIgnoreCursor: true };
     expect(await collect(pages(reading(list).read, itself, bounds))).toEqual(all);
   });
 
   it('remembers no more than it is told to', async () => {
     const list = [page([1], '1'), page([2], '2'), page([3], '3'), page([3, 1])];
-    const two = { ...heldList, remembers: 2 };
+    const two = { ...storedList, maxRecent: 2 };
     expect(await collect(pages(reading(list).read, itself, two))).toEqual([1, 2, 3, 1]);
   });
 });

@@ -39,7 +39,7 @@ interface Running {
   readonly stamp: number;
   readonly flight: Flight;
   readonly burst: number;
-  readonly sort: string;
+  readonly type: string;
   readonly isRefused: boolean;
   readonly lapse: number;
   readonly hangs: boolean;
@@ -91,7 +91,7 @@ export function simulate(
     const end = isRefused ? time + server.latency(time) / 4 : answered;
     const stamp = limit.stamp(time);
     const flight = inFlight.begin();
-    running.push({ start: time, end, stamp, flight, burst, sort: isSlow ? 'slow' : 'quick', isRefused, lapse, hangs });
+    running.push({ start: time, end, stamp, flight, burst, type: isSlow ? 'slow' : 'quick', isRefused, lapse, hangs });
   };
 
   while (left > 0 || running.length > 0) {
@@ -119,7 +119,7 @@ export function simulate(
     }
     if (!next.isRefused) {
       refusals = 0;
-      limit.answered(next.stamp, { sort: next.sort, milliseconds: time - next.start, at: time, inFlight: mean });
+      limit.answered(next.stamp, { type: next.type, milliseconds: time - next.start, at: time, inFlight: mean });
       continue;
     }
     left++;

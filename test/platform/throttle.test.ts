@@ -5,10 +5,10 @@ import type { Concurrency } from '../../src/platform/concurrency-limit.ts';
 import { PauseTooLong, Throttle } from '../../src/platform/throttle.ts';
 import { TestClock } from './clock.ts';
 
-const GOOD = { type: 'answer', status: 200, headers: {}, body: Buffer.alloc(0) } as const;
+const GOOD = { type: 'response', status: 200, headers: {}, body: Buffer.alloc(0) } as const;
 const REFUSED = { ...GOOD, status: 429 } as const;
 const TIMED_OUT = { type: 'failure', reason: 'timeout', sent: true, status: undefined, error: undefined } as const;
-const TIME = { sort: 'GET', milliseconds: 20, at: 20, inFlight: 16 };
+const TIME = { type: 'GET', milliseconds: 20, at: 20, inFlight: 16 };
 
 function throttle(concurrency: Concurrency, requestsPerSecond: number | null = null) {
   const clock = new TestClock();
@@ -18,7 +18,7 @@ function throttle(concurrency: Concurrency, requestsPerSecond: number | null = n
   const permits = new Throttle({
     limit,
     requestsPerSecond,
-    longestPause: 300_000,
+    maxPauseMs: 300_000,
     signal: controller.signal,
     now: clock.now,
     wait: clock.wait,

@@ -58,7 +58,7 @@ export async function get(context: Context, options: GetFlags): Promise<number> 
   const { expiresWithin } = options;
   const records = expiresWithin === undefined ? found.records : expiring(found.records, expiresWithin, context);
   const count = await print(context, { ...found, records }, { recordType: shown, options, state });
-  const elsewhere = id === undefined ? undefined : client.workspaceCheck.elsewhere;
+  const elsewhere = id === undefined ? undefined : client.workspaceCheck.firstForeign;
   if (elsewhere !== undefined) {
     log.warn(`${elsewhere.id} belongs to workspace ${elsewhere.workspaceId}, not to ${opened.workspace.workspaceId}.`);
   }

@@ -41,7 +41,7 @@ const REPORTED_TRIES = 5;
 const LIMITS = { connections: 1, timeoutMilliseconds: 10_000, maxBodyBytes: 1024 * 1024 };
 
 /** Milliseconds. */
-const BACKOFF = { first: 1000, longest: 300_000 };
+const BACKOFF = { first: 1000, max: 300_000 };
 /** The maximum pause that a receiver may request. */
 const LONGEST_ASKED = 3_600_000;
 
@@ -117,7 +117,7 @@ export class Deliveries {
           const requested = pauseOfRefusal(result, Date.now());
           return requested === undefined ? undefined : Math.min(requested, LONGEST_ASKED);
         },
-        budget: { left: Number.POSITIVE_INFINITY },
+        budget: { remaining: Number.POSITIVE_INFINITY },
         wait: ({ requested = 0, result, attempts }) => {
           const problem = problemOf(result, delivery) ?? '';
           if (attempts === REPORTED_TRIES) delivery.onResult('delayed', `${problem} (after ${attempts} attempts)`);
@@ -145,7 +145,7 @@ export class Deliveries {
 
 function problemOf(result: AttemptResult, { url, network }: Delivery): string | undefined {
   if (result.status !== undefined) return isSuccess(result.status) ? undefined : `status ${result.status}`;
-  if (result.type === 'answer') return undefined;
+  if (result.type === 'response') return undefined;
   const { host } = new URL(url.reveal());
   const { timeoutMilliseconds, maxBodyBytes } = LIMITS;
   const peer = { host, proxy: network.proxy, timeoutSeconds: timeoutMilliseconds / 1000, maxBodyBytes };

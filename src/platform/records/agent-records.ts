@@ -6,12 +6,12 @@ import {
   anyText,
   anything,
   anyValue,
+  convertValues,
   decimal,
   flag,
   integer,
   numberFields,
   presumably,
-  shownValues,
   text,
   timestamp,
   url,
@@ -113,7 +113,7 @@ export const agentConfigs = lazily(() => ({
 }));
 
 /**
- * Body of both the create and the update of an agent. The API does not document which fields a create requires, so none is required here.
+ * The body of both the create and the update of an agent. The API does not document which fields a create requires, so none is required here.
  */
 export const agentRequest = lazily(() =>
   z
@@ -124,7 +124,7 @@ export const agentRequest = lazily(() =>
     .partial(),
 );
 
-/** The platform may render it as text. */
+/** The platform may return the version as a string. */
 const versionNumber = lazily(() =>
   z.union([
     z.int(),
@@ -143,7 +143,7 @@ const configObject = (config: z.ZodObject) => {
   return z
     .record(z.string(), z.unknown())
     .nullish()
-    .transform((shown) => shown && shownValues(shown, fields));
+    .transform((shown) => shown && convertValues(shown, fields));
 };
 
 export const agentRecord = lazyLooseObject(() => ({
@@ -163,7 +163,7 @@ export const agentRecord = lazyLooseObject(() => ({
   published_at: timestamp(),
 }));
 
-/** Documented with version and time only; some platforms include the whole agent. */
+/** Only version and time are documented. Some platforms include the complete agent. */
 export const versionSummary = lazyLooseObject(() => ({
   version: versionNumber(),
   published_at: timestamp(),

@@ -7,7 +7,7 @@ import { anyText, anything, timestamp } from './record-fields.ts';
 const anyDate = () =>
   z.string().refine((value) => !Number.isNaN(Date.parse(value)), { error: 'expected a date or a date-time' });
 
-/** Filters of call histories, sent in the body of a GET. */
+/** Filters of call histories. They are sent in the body of a GET. */
 export const callFilter = lazily(() =>
   z
     .strictObject({
@@ -26,10 +26,10 @@ export const callRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
   start_time: timestamp(),
   end_time: timestamp(),
-  /** `HH:MM:SS` */
+  /** Formatted as `HH:MM:SS`. */
   duration: anything(),
   channel_type: anyText(),
-  /** A decimal, possibly as text. */
+  /** A decimal number, possibly in a string. */
   cost: anything(),
   session_id: anyText(),
   end_reason: anyText(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
 import { lazily } from '../../values/lazily.ts';
-import { anyText, anything, naming, timestamp } from './record-fields.ts';
+import { anyText, anything, nameField, timestamp } from './record-fields.ts';
 
 export const phoneNumberText = lazily(() =>
   z
@@ -24,8 +24,8 @@ export const numberRequest = lazyStrictObject(() => ({
 
 export const numberRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  /** The platform may return it as a JSON number without the plus. It is kept as received, so that the loss is detectable. */
-  number: naming(z.union([z.string(), z.number()])),
+  /** The platform may return a JSON number without the plus. It is kept as received, so that the loss can be detected. */
+  number: nameField(z.union([z.string(), z.number()])),
   nickname: anything(),
   inbound_agent_id: anyText(),
   outbound_agent_id: anyText(),

@@ -8,7 +8,7 @@ import { lazily } from '../../values/lazily.ts';
  * manage accepts any value, because only the comparison judges it.
  */
 
-/** As `meta`, without a copy of the schema. */
+/** Does the same as `meta` without a copy of the schema. */
 function withMeta<T extends z.ZodType>(schema: T, description: string, example: string | number | boolean): T {
   z.globalRegistry.add(schema, about(description, example));
   return schema;
@@ -29,48 +29,48 @@ export const presumably = (meaning: string): string => `Presumably ${meaning}.`;
 export const anyValue = (what: string): string => `${what} (values not documented).`;
 export const anyRange = (what: string): string => `${what} (range not documented).`;
 
-/** ISO 8601 in UTC, with `+00:00` or with microseconds and `Z`; kept as received. */
+/** A time in ISO 8601 and UTC, with `+00:00` or with microseconds and `Z`. It is kept as received. */
 export const timestamp = lazily(() => z.string().nullish());
-/** Optional text. */
+/** An optional string. */
 export const anyText = timestamp;
-/** Optional, of any type. */
+/** An optional value of any type. */
 export const anything = lazily(() => z.unknown().optional());
 
-/** The field that identifies a record in a list. Null counts as absent, so that the record matches nothing. */
-export function naming<T extends z.ZodType>(name: T) {
+/** The schema of the field that identifies a record in a list. Null counts as absent: such a record matches nothing. */
+export function nameField<T extends z.ZodType>(name: T) {
   return name.nullish().transform((value) => value ?? undefined);
 }
 
-/** The numeric fields of a request. */
+/** Returns the names of the numeric fields of a request. */
 export function numberFields({ shape }: z.ZodObject): readonly string[] {
   return Object.keys(shape).filter((key) => z.safeParse(shape[key] ?? z.never(), 1).success);
 }
 
 const NUMBER_IN_TEXT = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
-/** Converts a number in text to a number; leaves other values unchanged. */
-function asNumber(shown: unknown): unknown {
-  return typeof shown === 'string' && NUMBER_IN_TEXT.test(shown) ? Number(shown) : shown;
+/** Converts a string with a number to that number. Returns other values unchanged. */
+function asNumber(observed: unknown): unknown {
+  return typeof observed === 'string' && NUMBER_IN_TEXT.test(observed) ? Number(observed) : observed;
 }
 
-/** Optional, of any type; a number in text becomes a number. */
+/** An optional value of any type. A string with a number becomes that number. */
 export const anyNumber = lazily(() => z.unknown().optional().transform(asNumber));
 
-/** The placeholder for a secret that the platform shows although it should not; null stays null. */
-function conceal(shown: unknown): unknown {
-  return (shown ?? null) === null ? shown : '(secret)';
+/** Returns a placeholder for a secret that the platform returns although it should not. Null stays null. */
+function conceal(observed: unknown): unknown {
+  return (observed ?? null) === null ? observed : '(secret)';
 }
 
 /** A field that the API document calls secret. Its value is never exposed. */
 export const concealed = lazily(() => z.unknown().optional().transform(conceal));
 
-/** The observed values with `asNumber` applied to some fields, and others concealed. */
-export function shownValues(
-  shown: Readonly<Record<string, unknown>>,
+/** Converts some fields of observed values to numbers, and conceals secret ones. */
+export function convertValues(
+  observed: Readonly<Record<string, unknown>>,
   { numbers, secrets }: { readonly numbers: readonly string[]; readonly secrets: readonly string[] },
 ): Record<string, unknown> {
-  const values = { ...shown };
-  for (const field of numbers) if (Object.hasOwn(shown, field)) values[field] = asNumber(shown[field]);
-  for (const field of secrets) if (Object.hasOwn(shown, field)) values[field] = conceal(shown[field]);
+  const values = { ...observed };
+  for (const field of numbers) if (Object.hasOwn(observed, field)) values[field] = asNumber(observed[field]);
+  for (const field of secrets) if (Object.hasOwn(observed, field)) values[field] = conceal(observed[field]);
   return values;
 }

@@ -5,7 +5,7 @@ import { numberRequest } from './number-records.ts';
 import { userRequest } from './user-records.ts';
 import { webhookRequest } from './webhook-records.ts';
 
-/** The field names of all write requests, at any depth. */
+/** Returns the field names of all write requests, at any depth. */
 const names = lazily(() => {
   const found = new Set<string>();
   for (const request of [agentRequest(), numberRequest(), userRequest(), webhookRequest()]) collect(request, found);
@@ -22,8 +22,8 @@ function collect(schema: unknown, found: Set<string>): void {
 }
 
 /**
- * The longest suffix of a path in an error response that consists of request fields and indexes; undefined if there is none. An error
- * response may contain a value of the request in place of a field.
+ * Returns the longest suffix of a path in an error response that consists of request fields and indices, if any. An error response may
+ * contain a value of the request instead of a field.
  */
 export function knownField(path: string): string | undefined {
   const parts = path.split('.');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
-import { anyText, anything, naming } from './record-fields.ts';
+import { anyText, anything, nameField } from './record-fields.ts';
 
 export const userRoles = ['owner', 'admin', 'developer', 'member'] as const;
 export const userModules = ['agents', 'knowledge_base', 'phone_numbers', 'call_history', 'analytics'] as const;
@@ -24,7 +24,7 @@ export const userRequest = lazyStrictObject(() => ({
 export const userRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
   name: anything(),
-  email: naming(z.string()),
+  email: nameField(z.string()),
   role: anyText(),
   is_owner: z.boolean().nullish(),
   modules: anything(),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
 import { anyNumber, anyText, anything, anyValue, flag, presumably, text, timestamp, url } from './record-fields.ts';
 
-/** Loose: the API document does not exclude other keys in the envelope. */
+/** The schema allows other keys, because the API document does not exclude them. */
 const webhookPayload = () =>
   z.looseObject({
     data: z

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { lazyLooseObject } from '../../values/described.ts';
-import { anyText, concealed, naming, timestamp } from './record-fields.ts';
+import { anyText, concealed, nameField, timestamp } from './record-fields.ts';
 
 export const knowledgeBaseRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  name: naming(z.string()),
+  name: nameField(z.string()),
   created_at: timestamp(),
   updated_at: timestamp(),
   workspace_id: anyText(),
@@ -12,9 +12,9 @@ export const knowledgeBaseRecord = lazyLooseObject(() => ({
 
 export const invoiceRecord = lazyLooseObject(() => ({
   id: z.string().min(1),
-  /** Unix time in seconds, as the bounds of the period. */
+  /** Unix time in seconds, like the bounds of the period. */
   created_at: z.number().nullish(),
-  /** Minor units of the currency, as for all amounts. */
+  /** The amount in minor units of the currency, like all amounts. */
   amount_due: z.number().nullish(),
   amount_paid: z.number().nullish(),
   total: z.number().nullish(),

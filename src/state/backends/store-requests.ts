@@ -30,7 +30,7 @@ interface StoreRequest {
   readonly signal: unknown;
 }
 
-type StoreResponse = AttemptResult & { readonly type: 'answer' };
+type StoreResponse = AttemptResult & { readonly type: 'response' };
 
 /** Sends the requests of a store or its SDK like all others: through the proxy and with the additional certificates. */
 export class StoreRequests {

@@ -17,7 +17,7 @@ const REPORT_MS = 5_000;
 const FAIL_FAST_MS = 1_000;
 
 /** Pauses in milliseconds. */
-const BACKOFF = { first: 100, longest: 5_000 };
+const BACKOFF = { first: 100, max: 5_000 };
 /** The maximum pause that a server may request. */
 const MAX_REQUESTED_PAUSE_MS = 20_000;
 

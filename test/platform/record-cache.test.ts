@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { AnswerMemory } from '../../src/platform/answer-memory.ts';
 import { createClient } from '../../src/platform/http-client.ts';
+import { RecordCache } from '../../src/platform/record-cache.ts';
 import { listenHttp } from './listen.ts';
 import { failureFrom, openTransport } from './open-transport.ts';
 
@@ -8,7 +8,7 @@ const agent = (name: string, more: object = {}) => ({ data: { id: '01A', name, .
 
 /** Reads the same agent in rounds, one for each answer of the server. */
 async function readings(...answers: readonly unknown[]) {
-  const memory = new AnswerMemory();
+  const memory = new RecordCache();
   const { url } = await listenHttp((_request, response, count) => {
     const answer = answers[count - 1];
     response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
@@ -19,7 +19,7 @@ async function readings(...answers: readonly unknown[]) {
     round() {
       memory.beginRound();
       const { transport } = openTransport({ baseUrl: url });
-      return createClient({ transport, workspaceId: 'own', memory });
+      return createClient({ transport, workspaceId: 'own', cache: memory });
     },
   };
 }

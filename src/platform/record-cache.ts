@@ -1,0 +1,29 @@
+/** A record and the SHA-256 of its response. */
+interface CachedRecord {
+  readonly digest: string;
+  readonly record: object;
+}
+
+/**
+ * Caches records by path for repeated reads. A response with the same bytes is neither parsed nor checked again. Records that were not read
+ * during a complete round are removed.
+ */
+export class RecordCache {
+  readonly #known = new Map<string, CachedRecord & { round: number }>();
+  #round = 0;
+
+  beginRound(): void {
+    for (const [path, { round }] of this.#known) if (round < this.#round) this.#known.delete(path);
+    this.#round++;
+  }
+
+  get(path: string): CachedRecord | undefined {
+    const known = this.#known.get(path);
+    if (known !== undefined) known.round = this.#round;
+    return known;
+  }
+
+  set(path: string, known: CachedRecord): void {
+    this.#known.set(path, { ...known, round: this.#round });
+  }
+}
