@@ -5,9 +5,9 @@ import { isInside } from '../manifests/read-file.ts';
 import { EXPECTED_ADDRESS, isGlob, parseAddress } from '../manifests/resource.ts';
 import { type Role, roles } from '../operator/roles.ts';
 import { type Concurrency, isConcurrency, MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
-import { misuse } from '../problems/user-error.ts';
+import { usageError } from '../problems/user-error.ts';
 import type { PlanningOptions, Waiver } from '../runs/run-context.ts';
-import { isObject, parsedJson } from '../values/json.ts';
+import { isObject, tryParseJson } from '../values/json.ts';
 import type { Context } from './context.ts';
 
 export interface WorkspacesFlags {
@@ -208,7 +208,7 @@ function parseLabels(text: string, earlier: Readonly<Record<string, string>> | u
 }
 
 export function parseJsonObject(text: string): Record<string, unknown> {
-  const value = parsedJson(text);
+  const value = tryParseJson(text);
   if (isObject(value)) return { ...value };
   throw new InvalidArgumentError('Expected a JSON object.');
 }
@@ -293,9 +293,9 @@ export function withPolicyFiles<C extends Context>(context: C, { policy = [] }: 
 /** @throws UserError if only one of `--waive` and `--because` is given. */
 export function waiverOf({ waive = [], because }: WaiverFlags): Waiver | undefined {
   if (waive.length > 0 && (because ?? '').trim() === '') {
-    throw misuse('--waive needs --because TEXT', 'The reason is kept in the history.');
+    throw usageError('--waive needs --because TEXT', 'The reason is kept in the history.');
   }
-  if (waive.length === 0 && because !== undefined) throw misuse('--because needs --waive RULE');
+  if (waive.length === 0 && because !== undefined) throw usageError('--because needs --waive RULE');
   return waive.length === 0 ? undefined : { rules: [...new Set(waive)], because: because ?? '' };
 }
 

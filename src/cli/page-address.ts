@@ -1,7 +1,7 @@
 import { parseListen } from '../operator/health/admission.ts';
 import type { AccessOptions } from '../page/access/access.ts';
 import { TrustedProxy } from '../page/access/trusted-proxy.ts';
-import { misuse } from '../problems/user-error.ts';
+import { usageError } from '../problems/user-error.ts';
 import type { Context } from './context.ts';
 import type { PageFlags } from './flags.ts';
 
@@ -22,7 +22,7 @@ export function pageAddress(
   const { listen, listenHost = [], trustProxy = [], trustUserHeader: name, trustedRole: role } = flags;
   if (name !== undefined && trustProxy.length === 0) {
     const hint = 'Everyone could send this header otherwise. Name the network of the proxy, such as 10.0.0.0/8.';
-    throw misuse('--trust-user-header needs --trust-proxy', hint);
+    throw usageError('--trust-user-header needs --trust-proxy', hint);
   }
   const proxy = new TrustedProxy(trustProxy);
   if (listen === undefined) return undefined;

@@ -5,7 +5,7 @@ import { diagnosticsOf, type ErrorContext, errorJson, renderError } from '../out
 import type { ReportFormat } from '../output/formats/format.ts';
 import { reportFormats } from '../output/formats/index.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import { ExitCode, misuse, UserError } from '../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../problems/user-error.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import { Redactor } from '../values/redactor.ts';
 import { cursorIn } from './completion/cursor.ts';
@@ -16,7 +16,7 @@ import { createProgram, type GlobalFlags } from './program.ts';
 import { diagnosticsText, inProject, type ProjectLookup } from './project-context.ts';
 import { Terminal } from './terminal.ts';
 import { tracingFor } from './tracing.ts';
-import { refuseUnknownHelp, usageError } from './usage-errors.ts';
+import { explainUsageError, refuseUnknownHelp } from './usage-errors.ts';
 
 /**
  * Runs a command line and returns its exit code. Never throws.
@@ -67,7 +67,7 @@ export async function run(host: Host, given: Partial<Context> = {}): Promise<num
     return exitCode;
   } catch (thrown) {
     const isParsing = thrown instanceof CommanderError;
-    const error = isParsing ? usageError(thrown, program, { typed: host.args, args }) : thrown;
+    const error = isParsing ? explainUsageError(thrown, program, { typed: host.args, args }) : thrown;
     if (error === undefined) return isParsing && thrown.exitCode === 0 ? ExitCode.ok : ExitCode.usage;
     const { redact } = redactor;
     const { terminal, log } = contextBeforeParsing(typedFlags.get('--log-format') === 'json' ? 'json' : 'text');
@@ -155,7 +155,7 @@ function forOneWorkspace(action: CommandAction): CommandAction {
   return async (context) => {
     const { workspaces } = context;
     if (workspaces.length < 2) return action(context);
-    throw misuse(
+    throw usageError(
       `this command takes one workspace, got ${workspaces.join(' and ')}`,
       'Run it once per workspace. plan, drift, status, validate and diff take several.',
     );

@@ -1,7 +1,7 @@
 import { Argument, type Command, type CommanderError, InvalidArgumentError, type Option } from 'commander';
 import { parseAddress } from '../manifests/resource.ts';
-import { didYouMean, meant, nearest } from '../problems/suggest.ts';
-import { misuse, type UserError } from '../problems/user-error.ts';
+import { didYouMean, didYouMeanOneOf, nearest } from '../problems/suggest.ts';
+import { type UserError, usageError } from '../problems/user-error.ts';
 import { cursorIn } from './completion/cursor.ts';
 import { splitItems } from './flags.ts';
 import { pathOf } from './help.ts';
@@ -11,7 +11,7 @@ import { hintForOtherTool } from './other-tools.ts';
 const CODES_AFTER_PRINTING = new Set(['commander.help', 'commander.helpDisplayed', 'commander.version']);
 
 /** Returns the `UserError` for an error of the parser; undefined if the parser has only printed help or the version. */
-export function usageError(
+export function explainUsageError(
   { code, message }: CommanderError,
   program: Command,
   { typed, args }: { readonly typed: readonly string[]; readonly args: readonly string[] },
@@ -30,7 +30,7 @@ export function usageError(
   const flag = unknown.replace(/=.*/s, '');
   const flags = flagsOf(command);
   const correction = flags.includes(flag) ? `; ${flag} takes no value` : didYouMean(flag, flags);
-  return misuse(`${text}${otherToolHint !== undefined || flag === unknown ? '' : correction}`, hint);
+  return usageError(`${text}${otherToolHint !== undefined || flag === unknown ? '' : correction}`, hint);
 }
 
 function helpOf(command: Command): string {
@@ -86,7 +86,7 @@ export function refuseUnknownHelp(program: Command, args: readonly string[]): vo
 function unknownCommand(command: Command, name: string): UserError {
   const names = command.commands.map((each) => each.name());
   const hint = hintForOtherTool(name, pathOf(command));
-  return misuse(
+  return usageError(
     `unknown command '${name}'${hint === undefined ? didYouMean(name, names) : ''}`,
     hint ?? `${helpOf(command)} to list the commands.`,
   );
@@ -121,6 +121,6 @@ function reworded(message: string): string {
     .replace(/^error: /, '')
     .replace(/^command-argument /, '')
     .replace(/\n\(Did you mean (?:one of )?(.*)\?\)$/s, (_, words: string) =>
-      meant(words.split(', ').map((word) => `"${word}"`)),
+      didYouMeanOneOf(words.split(', ').map((word) => `"${word}"`)),
     );
 }

@@ -7,7 +7,7 @@ import { policyFileSchema } from '../project/policy-schema.ts';
 import { projectJsonSchema } from '../project/project-json-schema.ts';
 import { specInProject } from '../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import type { FileRole } from './snapshot.ts';
 
 /** The kind of the spec that contains a path, and the path inside the spec. */
@@ -136,10 +136,10 @@ function movePart(value: Json, from: DocumentPath, to: DocumentPath): Json {
   return to.slice(0, 2).reduceRight<Json>((inner, key) => ({ [key]: inner }), found);
 }
 
-const projectSchema = lazily(() => projectJsonSchema(kinds.values()));
-const fleetSchema = lazily(fleetJsonSchema);
-const policiesSchema = lazily(() => plainSchema(policyFileSchema()));
-const anyManifest = lazily((): JsonObject => {
+const projectSchema = lazy(() => projectJsonSchema(kinds.values()));
+const fleetSchema = lazy(fleetJsonSchema);
+const policiesSchema = lazy(() => plainSchema(policyFileSchema()));
+const anyManifest = lazy((): JsonObject => {
   const schema = allManifestsJsonSchema(kinds.values());
   return {
     ...schema,

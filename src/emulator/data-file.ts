@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { replaceFile } from '../files/replace-file.ts';
 import { errorCode, errorMessage } from '../problems/error-code.ts';
 import { UserError } from '../problems/user-error.ts';
-import { parsedJson } from '../values/json.ts';
+import { tryParseJson } from '../values/json.ts';
 import { type CollectionName, eachCollection, storedSchemas } from './stored-records.ts';
 import type { World, WorldData } from './world.ts';
 
@@ -30,7 +30,7 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
 export async function loadWorldData(path: string): Promise<WorldData | undefined> {
   const text = await readText(path);
   if (text === undefined) return undefined;
-  const content = parsedJson(text);
+  const content = tryParseJson(text);
   if (content === undefined) throw damaged(path, 'not JSON');
   const checked = dataFile.safeParse(content);
   if (checked.success) return checked.data;

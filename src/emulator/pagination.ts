@@ -1,4 +1,4 @@
-import { parsedJson } from '../values/json.ts';
+import { tryParseJson } from '../values/json.ts';
 import type { EmulatorBehaviour } from './behaviour.ts';
 import type { Emulated } from './emulated.ts';
 import { invalid } from './refusal.ts';
@@ -106,7 +106,7 @@ function previousCursorOf(
 const SIDES: ReadonlySet<unknown> = new Set<PageCursor['side']>(['before', 'after', 'at', 'upTo']);
 
 function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
-  const parts = parsedJson(Buffer.from(text, 'base64url').toString());
+  const parts = tryParseJson(Buffer.from(text, 'base64url').toString());
   if (Array.isArray(parts) && parts.length === 3 && parts[0] === name) {
     const [, side, key] = parts as unknown[];
     if (SIDES.has(side) && (typeof key === 'string' || typeof key === 'number')) {

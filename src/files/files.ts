@@ -40,16 +40,16 @@ export function freeBuffer({ buffer, byteLength }: Uint8Array): void {
 }
 
 /** For `catch`: returns undefined if the file does not exist, and throws any other error again. */
-export function whereMissing(error: unknown): undefined {
+export function ignoreMissing(error: unknown): undefined {
   if (errorCode(error) !== 'ENOENT') throw error;
 }
 
-export async function unlinkIfThere(files: Files, path: string): Promise<void> {
-  await files.unlink(path).catch(whereMissing);
+export async function unlinkIfExists(files: Files, path: string): Promise<void> {
+  await files.unlink(path).catch(ignoreMissing);
 }
 
 /** Repeats the write until all bytes are written, because a single write may write fewer. */
-export async function writeFully(handle: FileHandle, bytes: Buffer): Promise<void> {
+export async function writeAll(handle: FileHandle, bytes: Buffer): Promise<void> {
   let written = 0;
   while (written < bytes.length) {
     const { bytesWritten } = await handle.write(bytes, written, bytes.length - written);
@@ -68,7 +68,7 @@ export async function syncFolderOf(files: Files, path: string): Promise<void> {
 }
 
 /** True if a hard link failed because the file system does not support it, or allows no more for this file. */
-export function hasNoLinks(error: unknown): boolean {
+export function isLinkUnsupported(error: unknown): boolean {
   return ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errorCode(error) ?? '');
 }
 

@@ -17,17 +17,17 @@ import { errorCode } from '../problems/error-code.ts';
 import { fileView } from './file-view.ts';
 
 /*
- * A load reads manifests, settings and secrets only through these functions, so that `SeenFiles` knows all files that the load depends on,
+ * A load reads manifests, settings and secrets only through these functions, so that `FileReads` knows all files that the load depends on,
  * including missing ones.
  */
 
 /** The maximum resolution of a file system's timestamps. Within it, a file can change twice and keep the same timestamp. */
-const LONGEST_TICK = 2000;
+const MAX_TICK_MS = 2000;
 
-const current = new AsyncLocalStorage<SeenFiles>();
+const current = new AsyncLocalStorage<FileReads>();
 
 /** Records the files that some work reads, to determine whether repeating the work would read the same. */
-export class SeenFiles {
+export class FileReads {
   readonly #now: () => number;
   readonly #stamps = new Map<string, string>();
   readonly #paths = new Map<string, string>();
@@ -68,7 +68,7 @@ export class SeenFiles {
     if (typeof seen === 'string') return;
     if (seen.isFile()) this.#bytes += seen.size;
     const newest = seen.ctimeNs > seen.mtimeNs ? seen.ctimeNs : seen.mtimeNs;
-    this.#isCertain &&= newest / 1_000_000n < BigInt(this.#now() - LONGEST_TICK);
+    this.#isCertain &&= newest / 1_000_000n < BigInt(this.#now() - MAX_TICK_MS);
   }
 
   path(file: string, real: string): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { type Files, nodeFiles, syncFolderOf, unlinkIfThere, writeFully } from './files.ts';
+import { type Files, nodeFiles, syncFolderOf, unlinkIfExists, writeAll } from './files.ts';
 import { isAlive } from './process-facts.ts';
 
 /*
@@ -10,7 +10,7 @@ import { isAlive } from './process-facts.ts';
  */
 
 /** An older draft is abandoned, even if its writer is still running: a draft exists only during one write. */
-const LEFT_MILLISECONDS = 60_000;
+const MAX_DRAFT_AGE_MS = 60_000;
 
 /** Draft names contain the pid of the writer. Those of folders also contain `voxform`, because they are removed with their contents. */
 const DRAFTS = {
@@ -18,12 +18,12 @@ const DRAFTS = {
   folder: /^\.(.+)\.voxform-export-([\da-f]{6})[\da-f]{2}$/s,
 } as const;
 
-type Sort = keyof typeof DRAFTS;
+type DraftType = keyof typeof DRAFTS;
 
 /** Returns a path for a replacement, in the folder of its target. `removeDrafts` removes the draft if its writer was killed. */
-export function draftBeside(target: string, sort: Sort = 'file'): string {
+export function draftBeside(target: string, type: DraftType = 'file'): string {
   const unique = (process.pid % 2 ** 24).toString(16).padStart(6, '0') + randomBytes(1).toString('hex');
-  const end = sort === 'file' ? `${unique}.tmp` : `voxform-export-${unique}`;
+  const end = type === 'file' ? `${unique}.tmp` : `voxform-export-${unique}`;
   return path.join(path.dirname(target), `.${path.basename(target)}.${end}`);
 }
 
@@ -65,11 +65,11 @@ export async function writeBeside(
   { mode = 0o600, draft: named, isDurable = true, files = nodeFiles }: DraftOptions = {},
 ): Promise<string> {
   const draft = named ?? draftBeside(file);
-  if (named !== undefined) await unlinkIfThere(files, named);
+  if (named !== undefined) await unlinkIfExists(files, named);
   await using handle = await files.open(draft, 'wx', 0o600);
   try {
     await handle.chmod(mode & 0o7777);
-    for (const piece of typeof content === 'string' ? [Buffer.from(content)] : content) await writeFully(handle, piece);
+    for (const piece of typeof content === 'string' ? [Buffer.from(content)] : content) await writeAll(handle, piece);
     if (isDurable) await handle.sync();
   } catch (error) {
     await files.unlink(draft).catch(() => undefined);
@@ -79,26 +79,26 @@ export async function writeBeside(
 }
 
 /** Removes the drafts that killed processes left for these paths. Ignores errors. */
-export async function removeDrafts(targets: Iterable<string>, sort: Sort = 'file'): Promise<void> {
+export async function removeDrafts(targets: Iterable<string>, type: DraftType = 'file'): Promise<void> {
   for (const [folder, inFolder] of Map.groupBy(targets, (target) => path.dirname(target))) {
     const names = new Set(inFolder.map((target) => path.basename(target)));
     for (const entry of await readdir(folder).catch(() => [])) {
-      const [, name = '', writer = ''] = DRAFTS[sort].exec(entry) ?? [];
+      const [, name = '', writer = ''] = DRAFTS[type].exec(entry) ?? [];
       if (!names.has(name)) continue;
       const draft = path.join(folder, entry);
-      const isStale = await isAbandoned(draft, { sort, writer: Number.parseInt(writer, 16) }).catch(() => false);
-      if (isStale) await rm(draft, { recursive: sort === 'folder', force: true }).catch(() => undefined);
+      const isStale = await isAbandoned(draft, { type, writer: Number.parseInt(writer, 16) }).catch(() => false);
+      if (isStale) await rm(draft, { recursive: type === 'folder', force: true }).catch(() => undefined);
     }
   }
 }
 
-async function isAbandoned(draft: string, { sort, writer }: { sort: Sort; writer: number }): Promise<boolean> {
+async function isAbandoned(draft: string, { type, writer }: { type: DraftType; writer: number }): Promise<boolean> {
   const found = await lstat(draft);
-  const isSort = sort === 'file' ? found.isFile() : found.isDirectory();
-  if (!isSort || (process.getuid !== undefined && found.uid !== process.getuid())) return false;
+  const hasType = type === 'file' ? found.isFile() : found.isDirectory();
+  if (!hasType || (process.getuid !== undefined && found.uid !== process.getuid())) return false;
   // A live pid may belong to another process if the writer ran on another machine or in another container.
   if (!isAlive(writer)) return true;
-  return (await clockOf(path.dirname(draft))) - found.mtimeMs > LEFT_MILLISECONDS;
+  return (await clockOf(path.dirname(draft))) - found.mtimeMs > MAX_DRAFT_AGE_MS;
 }
 
 /** Returns the time of the file system's clock in milliseconds. It may be the clock of another machine. */

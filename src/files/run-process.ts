@@ -18,7 +18,7 @@ export interface ProcessCall {
 export interface ProcessEnd {
   readonly code: number;
   /** The last part of the error output. */
-  readonly complaint: string;
+  readonly errorOutput: string;
 }
 
 export interface StartedProcess {
@@ -28,10 +28,10 @@ export interface StartedProcess {
 }
 
 /** The time for a process to remove its locks and temporary files before it is killed. */
-const KILL_DELAY = 2000;
+const KILL_DELAY_MS = 2000;
 
 /** The maximum number of characters of the error output to keep. */
-const MAX_KEPT = 10_000;
+const MAX_ERROR_OUTPUT_LENGTH = 10_000;
 
 /**
  * Starts a program without a shell in its own session: it has no terminal for prompts and does not receive Ctrl-C.
@@ -54,12 +54,12 @@ export async function startProcess(
       // A process that left the group may still hold the other ends of the pipes.
       child.stdout.destroy();
       child.stderr.destroy();
-    }, KILL_DELAY);
+    }, KILL_DELAY_MS);
   };
   signal.addEventListener('abort', stop, { once: true });
-  let complaint = '';
+  let errorOutput = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint = (complaint + text).slice(-MAX_KEPT);
+    errorOutput = (errorOutput + text).slice(-MAX_ERROR_OUTPUT_LENGTH);
   });
   // The process may exit before it has read all of its input.
   child.stdin.on('error', () => undefined);
@@ -67,7 +67,7 @@ export async function startProcess(
     try {
       const [status] = (await once(child, 'close')) as [number | null];
       signal.throwIfAborted();
-      return { code: status ?? 1, complaint };
+      return { code: status ?? 1, errorOutput };
     } catch (error) {
       // A missing folder and a missing program cause the same error.
       if (errorCode(error) === 'ENOENT' && cwd !== undefined && !existsSync(cwd))

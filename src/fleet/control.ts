@@ -1,7 +1,7 @@
 import { FleetFrozen } from '../operator/messages.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { didYouMean } from '../problems/suggest.ts';
-import { misuse, UserError } from '../problems/user-error.ts';
+import { UserError, usageError } from '../problems/user-error.ts';
 import type { Json } from '../values/json.ts';
 import { matchesAddress } from './addresses.ts';
 import type { FleetDatabase, FleetStatements } from './database/fleet-database.ts';
@@ -102,7 +102,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     const address = await unknownAddress(database, addresses);
     if (address === undefined) return;
     const near = didYouMean(address, await addressesOf(database, 10_000));
-    throw misuse(
+    throw usageError(
       `the fleet has no workspace ${JSON.stringify(address)}${near}`,
       'An address is SOURCE/PROJECT:WORKSPACE; see: voxform fleet status',
     );
@@ -117,7 +117,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     const matches = patterns.flatMap((pattern) => {
       const found = all.filter((address) => matchesAddress(pattern, address));
       if (found.length > 0) return found;
-      throw misuse(
+      throw usageError(
         `no workspace of the fleet matches ${JSON.stringify(pattern)}`,
         'A pattern is an address, SOURCE/PROJECT:WORKSPACE, in which * matches any text; see: voxform fleet status',
       );
@@ -131,7 +131,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   ): Promise<string> => {
     await requireKnown([address]);
     if (plan.length < MIN_PLAN_PREFIX)
-      throw misuse(
+      throw usageError(
         `${JSON.stringify(plan)} is too short for the id of a plan; use at least ${MIN_PLAN_PREFIX} characters`,
       );
     return database.atomically(async (statements) => {

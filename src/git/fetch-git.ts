@@ -35,14 +35,14 @@ export async function fetchGit(args: readonly string[], options: FetchOptions): 
     ...extra,
   ];
   try {
-    const { code, out, complaint } = await runGit(args, {
+    const { code, out, errorOutput } = await runGit(args, {
       env: { ...gitEnvironment(env, settings), ...(index !== undefined && { GIT_INDEX_FILE: index }) },
       signal: end,
       maxFileBytes,
       ...(input !== undefined && { input: [Buffer.from(input)] }),
     });
     if (code === 0) return out.toString(encoding).trim();
-    throw failure(shortError(complaint) || `git exited with ${code}`, redirectHint(complaint));
+    throw failure(shortError(errorOutput) || `git exited with ${code}`, redirectHint(errorOutput));
   } catch (error) {
     if (end.aborted) throw failure(signal.aborted ? 'cancelled' : `timed out after ${timeout / 1000} s`);
     throw errorCode(error) === 'ENOENT' ? failure('git is not installed') : error;

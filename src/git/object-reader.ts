@@ -107,7 +107,7 @@ class CatFile {
       for (const { reject } of this.#pending.splice(0)) reject(error);
     };
     started.ended.then(
-      ({ complaint }) => fail(new UserError(`git cat-file: ${shortError(complaint) || 'ended early'}`)),
+      ({ errorOutput }) => fail(new UserError(`git cat-file: ${shortError(errorOutput) || 'ended early'}`)),
       fail,
     );
     return started;

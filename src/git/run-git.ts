@@ -94,8 +94,8 @@ export const ISOLATION_SETTINGS: readonly GitSetting[] = [
 ];
 
 /** Returns the hint for a server that redirects; undefined for other errors. */
-export function redirectHint(complaint: string): string | undefined {
-  if (!/returned error: 30[12378]/.test(complaint)) return undefined;
+export function redirectHint(errorOutput: string): string | undefined {
+  if (!/returned error: 30[12378]/.test(errorOutput)) return undefined;
   return 'The server redirects. Redirects are not followed, to keep credentials safe: use the final address, often the one that ends in .git.';
 }
 
@@ -103,8 +103,8 @@ export function redirectHint(complaint: string): string | undefined {
 const MAX_ERROR_LENGTH = 500;
 
 /** Returns the error output of git on one line, without the credentials in addresses. */
-export function shortError(complaint: string): string {
-  const lines = complaint
+export function shortError(errorOutput: string): string {
+  const lines = errorOutput
     .split('\n')
     .map((line) => line.replaceAll(/\0|^(fatal|error|remote): /g, '').replace(/[\s.]+$/, ''))
     .filter((line) => line !== '');

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
 import { UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
-import { parsedJson } from '../values/json.ts';
+import { tryParseJson } from '../values/json.ts';
 import { type HostJob, isCommit, type JobHost, noPlan, variable } from './host-job.ts';
 
 /** A job of GitHub Actions. */
@@ -14,7 +14,7 @@ export const githubJob: HostJob = {
     const file = variable(env, 'GITHUB_EVENT_PATH');
     const text = attempt(() => readFileSync(file, 'utf8'));
     if (text === undefined) throw new UserError(`cannot read the event of this job in ${file}`);
-    return eventForm().safeParse(parsedJson(text)).data?.pull_request?.number;
+    return eventForm().safeParse(tryParseJson(text)).data?.pull_request?.number;
   },
   author: (env) => env.VOXFORM_COMMENT_AUTHOR || 'github-actions[bot]',
   commit: (env) => env.VOXFORM_PLAN_COMMIT || env.GITHUB_SHA,

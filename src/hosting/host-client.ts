@@ -6,7 +6,7 @@ import { failureWords } from '../platform/failure.ts';
 import { backoff, isLasting, MAX_TRIES, MAX_TRIES_THROTTLED, retryAfter, sendWithRetries } from '../platform/retry.ts';
 import { type Network, WebClient } from '../platform/web-client.ts';
 import { UserError, type UserErrorOptions } from '../problems/user-error.ts';
-import { parsedJson } from '../values/json.ts';
+import { tryParseJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { Secret } from '../values/value.ts';
 
@@ -264,7 +264,7 @@ export class HostClient {
   }
 
   #read<T>(form: z.ZodType<T>, { status, body }: Answer): T {
-    const parsed = form.safeParse(parsedJson(body.toString('utf8')));
+    const parsed = form.safeParse(tryParseJson(body.toString('utf8')));
     if (parsed.success) return parsed.data;
     const at = parsed.error.issues[0]?.path.join('.') ?? '';
     const where = at === '' ? '' : ` (${at})`;

@@ -1,4 +1,4 @@
-import { meant, NO_HINT, nearest, suggestion, type WordHint } from '../problems/suggest.ts';
+import { didYouMeanOneOf, NO_HINT, nearest, suggestion, type WordHint } from '../problems/suggest.ts';
 import { valueAt } from '../values/path.ts';
 import type { DocumentPath, Finding } from './finding.ts';
 import { idsAndSecrets } from './kind-schema.ts';
@@ -144,7 +144,7 @@ function* namesUsedAsIds(resource: Checked, live: ReadonlyMap<Address, Checked>)
       const address = isAddress ? item : `${refersTo}/${item}`;
       if (!isAddress && !live.has(address)) continue;
       const path = [...field.split('.'), ...(Array.isArray(value) ? [index] : [])];
-      const hint = meant([`{ $ref: ${address} }`]);
+      const hint = didYouMeanOneOf([`{ $ref: ${address} }`]);
       const message = `${JSON.stringify(item)} is the ${isAddress ? 'address' : 'name'} of a resource, not an id${hint}`;
       const fix = { instead: [{ $ref: address }] };
       yield { ...findingInSpec(resource, path, { code: 'name-for-id', message, fix }), severity: 'warning' };

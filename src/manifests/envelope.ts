@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nearest, suggestion } from '../problems/suggest.ts';
-import { about, described } from '../values/described.ts';
+import { about, describedObject } from '../values/described.ts';
 import { isObject, type Json } from '../values/json.ts';
 import { type Problem, quoted } from './finding.ts';
 import { problemsIn } from './issue-messages.ts';
@@ -15,7 +15,7 @@ const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 export const recordId = () => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
 
 /** The part of a manifest that describes the resource. It is never sent to the platform. */
-export const metadataSchema = described('Name and settings of the resource in this project.', {
+export const metadataSchema = describedObject('Name and settings of the resource in this project.', {
   name: resourceName.meta({
     description:
       'Name of the resource in this project, unique in its kind: up to 63 lower-case letters, digits and hyphens.',

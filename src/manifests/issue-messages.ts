@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { meant, NO_HINT, suggestion } from '../problems/suggest.ts';
+import { didYouMeanOneOf, NO_HINT, suggestion } from '../problems/suggest.ts';
 import { isObject } from '../values/json.ts';
 import { type DocumentPath, follow, formatPath, type Problem, quoted } from './finding.ts';
 import { schemaAt, suggestField } from './schema-fields.ts';
@@ -119,13 +119,13 @@ function wrongType({ name, value, schema }: FieldValue): Pick<Problem, 'message'
     return { message, fix: { quotes: 'add' } };
   }
   if (expectsText && typeof value === 'boolean') {
-    const message = `${expected}, is ${value}; put it in quotes if it is meant as text`;
+    const message = `${expected}, is ${value}; put it in quotes if it is didYouMeanOneOf as text`;
     return { message, fix: { quotes: 'add' } };
   }
   const [key = '', ...others] = isObject(value) ? Object.keys(value) : [];
   if (others.length === 0 && Object.hasOwn(EXAMPLES, `$${key}`)) {
     const form = `{ $${key}: ${EXAMPLES[`$${key}`]} }`;
-    return { message: `${expected}, is an object with the key ${quoted(key)}${meant([form])}` };
+    return { message: `${expected}, is an object with the key ${quoted(key)}${didYouMeanOneOf([form])}` };
   }
   const options = schema instanceof z.ZodUnion ? schema.options : [schema];
   const expectsPlain = options.some((each) => each instanceof z.ZodNumber || each instanceof z.ZodBoolean);

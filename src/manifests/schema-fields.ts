@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { meant, nearest, type WordHint } from '../problems/suggest.ts';
+import { didYouMeanOneOf, nearest, type WordHint } from '../problems/suggest.ts';
 import type { LeafPath } from '../values/path.ts';
 import { type DocumentPath, quoted } from './finding.ts';
 
@@ -60,11 +60,11 @@ export function suggestField(root: unknown, place: DocumentPath, key: string): W
   const whole = bare(root);
   const all = whole instanceof z.ZodObject ? schemaPaths(whole) : [];
   const elsewhere = all.filter((path) => lastKey(path) === key);
-  if (elsewhere.length > 0) return { text: meant(elsewhere.map(quoted)) };
+  if (elsewhere.length > 0) return { text: didYouMeanOneOf(elsewhere.map(quoted)) };
   const near = nearest(key, siblings) ?? siblings.find((sibling) => hasNearPart(key, sibling));
-  if (near !== undefined) return { text: meant([quoted(near)]), fix: { instead: [near] } };
+  if (near !== undefined) return { text: didYouMeanOneOf([quoted(near)]), fix: { instead: [near] } };
   const distant = nearest(key, all.map(lastKey));
-  return { text: meant(all.filter((path) => lastKey(path) === distant).map(quoted)) };
+  return { text: didYouMeanOneOf(all.filter((path) => lastKey(path) === distant).map(quoted)) };
 }
 
 function lastKey(path: string): string {

@@ -1,5 +1,5 @@
 import { CST, Lexer, type YAMLError } from 'yaml';
-import { meant } from '../problems/suggest.ts';
+import { didYouMeanOneOf } from '../problems/suggest.ts';
 import { lineAndColumn } from './read-file.ts';
 
 interface SyntaxProblem {
@@ -114,7 +114,7 @@ export class SyntaxProblems {
       const start = this.#text.lastIndexOf('\n', colon) + 1;
       if (start <= at) {
         const form = /^\$\w+: *\S+/.exec(rest)?.[0];
-        const message = `a value that contains ": " must be in quotes${form === undefined ? '' : meant([`{ ${form} }`])}`;
+        const message = `a value that contains ": " must be in quotes${form === undefined ? '' : didYouMeanOneOf([`{ ${form} }`])}`;
         return { message, offset: at };
       }
       const offset = start + (/^[ \t]*/.exec(this.#text.slice(start, colon))?.[0].length ?? 0);

@@ -3,7 +3,7 @@ import { realPathOf } from '../files/input-files.ts';
 import type { Fix } from '../problems/diagnostic.ts';
 import { nearest, suggestion } from '../problems/suggest.ts';
 import type { Json, JsonObject } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import { isSpecial, Join, joined, Reference, Secret, specials, Unset, type Value } from '../values/value.ts';
 import { type Problem, quoted } from './finding.ts';
 import { type LookupNames, nameOnPlatform } from './kind-schema.ts';
@@ -263,7 +263,7 @@ const SECRET_FILE = /(^|\/)\.(env(rc|\.[^/]*)?$|git\/)/i;
 
 /** Returns a predicate for the real paths of files that may hold secrets. `$file` must not read them. */
 export function secretFiles(root: string, readers: readonly SecretReader[]): (real: string) => boolean {
-  const secretPathsOf = lazily(() => new Set(readers.flatMap(({ places }) => places)));
+  const secretPathsOf = lazy(() => new Set(readers.flatMap(({ places }) => places)));
   return (real) => {
     const secretPaths = secretPathsOf();
     return SECRET_FILE.test(pathFrom(root, real)) || secretPaths.has(real) || secretPaths.has(path.dirname(real));

@@ -1,5 +1,5 @@
 import type { ComparedDrafts } from '../engine/observe/plan-publications.ts';
-import { SeenFiles } from '../files/input-files.ts';
+import { FileReads } from '../files/input-files.ts';
 import { type DocumentCache, DocumentMemory } from '../manifests/parse-cache.ts';
 import { RecordCache } from '../platform/record-cache.ts';
 import type { RuleSet } from '../policies/rule.ts';
@@ -33,7 +33,7 @@ export class LastLoad {
   readonly answers = new RecordCache();
   readonly #documents: DocumentCache;
   readonly #now: (() => number) | undefined;
-  #last: { readonly key: string; readonly seen: SeenFiles; readonly load: LoadedFiles } | undefined;
+  #last: { readonly key: string; readonly seen: FileReads; readonly load: LoadedFiles } | undefined;
 
   /** @param now the clock of the file system. */
   constructor({
@@ -61,7 +61,7 @@ export class LastLoad {
     // Changed files are detected, but not changed secrets of commands.
     if (last?.load.workspace.secrets.isLocal && last.seen.isUnchanged()) return last.load;
     this.#last = undefined;
-    const seen = new SeenFiles(this.#now);
+    const seen = new FileReads(this.#now);
     const load = await seen.during(() => read(this.#documents));
     this.#last = { key, seen, load };
     return load;

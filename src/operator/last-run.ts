@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { planDocument } from '../engine/plan/plan-schema.ts';
 import type { Json, JsonObject } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import { nameCounts } from '../values/name-counts.ts';
 import { countsOf, violationsIn } from './health/metrics.ts';
 import { failureMessage, holdMessage, invalidLines, messageOf, planWords } from './messages.ts';
@@ -86,7 +86,7 @@ export function listed<T>(resources: readonly T[]): { readonly resources: T[]; r
 }
 
 /** Parses the results of a run. Results that another version of voxform stored may lack fields. */
-const lastRun = lazily(() =>
+const lastRun = lazy(() =>
   z.object({
     result: z.string().nullable().catch(null),
     error: z.string().nullable().catch(null),

@@ -6,7 +6,7 @@ import { guardText, helpText, withSteps } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
 import { routeRemarks } from '../output/route-words.ts';
 import { PlatformError } from '../platform/platform-error.ts';
-import { placeOf } from '../problems/diagnostic.ts';
+import { positionText } from '../problems/diagnostic.ts';
 import { errorMessage } from '../problems/error-code.ts';
 import { shellWord } from '../problems/shell-word.ts';
 import { UserError } from '../problems/user-error.ts';
@@ -54,7 +54,7 @@ export function missingMessage({ address, id }: MissingResource): string {
 export function invalidLines({ diagnostics, error }: Invalid): string[] {
   const lines = diagnostics
     .filter(({ severity }) => severity === 'error')
-    .map((each) => `${placeOf(each)}  ${escapeControls(each.message)}`);
+    .map((each) => `${positionText(each)}  ${escapeControls(each.message)}`);
   return error === undefined ? lines : [...lines, messageOf(error)];
 }
 

@@ -3,7 +3,7 @@ import { appliedActions, counts, pendingActions } from '../output/action-words.t
 import { withSteps, wordedWarnings } from '../output/next-steps.ts';
 import { plural } from '../output/plural.ts';
 import { needsPerson, requestWords } from '../output/request-text.ts';
-import { placeOf } from '../problems/diagnostic.ts';
+import { positionText } from '../problems/diagnostic.ts';
 import {
   appliedMessage,
   driftMessage,
@@ -88,7 +88,7 @@ export class RunLogger implements RunObserver {
       this.#say('error', `the manifests are invalid: ${inUse}`, fields);
     }
     if (ended > 0 && invalid === undefined) this.#say('info', 'the manifests are valid again', { event: 'valid' });
-    const texts = warnings.map((each) => `${placeOf(each)}  ${each.message}`);
+    const texts = warnings.map((each) => `${positionText(each)}  ${each.message}`);
     this.#sayNew('warning', texts, 'manifest-warning');
   }
 

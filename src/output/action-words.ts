@@ -137,7 +137,7 @@ export function skippedIn(writes: readonly AppliedWrite[]) {
 }
 
 /** Returns the resources with remaining steps for the user, including resources that were written. */
-export function leftIn(report: ApplyReport): PlannedResource[] {
+export function remainingIn(report: ApplyReport): PlannedResource[] {
   const halfDone = appliedIn(report).filter(isHalfDone);
   return [...pendingActions.flatMap(byAction(report.plan.resources)), ...halfDone.map(({ resource }) => resource)];
 }

@@ -1,7 +1,7 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 
 /** The number of addresses to list before the others are only counted. */
-const MOST = 12;
+const MAX_LISTED = 12;
 
 export interface NamedOptions {
   readonly most?: number;
@@ -13,7 +13,7 @@ export interface NamedOptions {
 export function addressList(
   names: readonly string[],
   full = false,
-  { most = MOST, lists = '--full' }: NamedOptions = {},
+  { most = MAX_LISTED, lists = '--full' }: NamedOptions = {},
 ): string {
   const shown = full || names.length <= most + 1 ? names : names.slice(0, most);
   const rest = names.length - shown.length;

@@ -26,13 +26,13 @@ interface CompactOptions {
 }
 
 /** The minimum number of resources for a shared statement. */
-export const FEWEST_SHARING = 3;
+export const MIN_SHARING = 3;
 
 /** Returns the statements about the resources. Shared statements come first, the others in the order of the resources. */
-export function compacted(resources: readonly PlannedResource[], { views, full = false }: CompactOptions): Statement[] {
+export function compact(resources: readonly PlannedResource[], { views, full = false }: CompactOptions): Statement[] {
   const known = new Map<string, FieldView>();
   const alone = resources.map((resource) => statementOf(resource, { ...views, known }));
-  if (full || resources.length < FEWEST_SHARING) return alone;
+  if (full || resources.length < MIN_SHARING) return alone;
   const members = alone.map((said) => ({ said, parts: partsOf(said) }));
   const sharings = sharingsOf(members);
   const taken = new Set(sharings.flat().flatMap(({ parts }) => parts));
@@ -143,7 +143,7 @@ function withLines(field: FieldView, lines: readonly DiffLine[]): FieldView {
 function sharingsOf(members: readonly Sharer[]): Sharer[][] {
   const held = members.flatMap(({ parts }, index) => parts.map(({ key }) => ({ key, index })));
   const many = [...Map.groupBy(held, ({ key }) => key)]
-    .filter(([, holders]) => holders.length >= FEWEST_SHARING)
+    .filter(([, holders]) => holders.length >= MIN_SHARING)
     .map(([key, holders]) => [key, holders.map(({ index }) => index)] as const);
   const shareable = new Set(many.map(([key]) => key));
   return [...Map.groupBy(many, ([, indices]) => indices.join()).values()].flatMap((same) => {

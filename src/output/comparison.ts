@@ -4,10 +4,10 @@ import { nounOf } from '../manifests/resource.ts';
 import type { DiffDocument, FieldDifference, ResourceDifference } from '../runs/diff/document.ts';
 import type { DraftDiffDocument } from '../runs/draft-diff.ts';
 import type { Json } from '../values/json.ts';
-import { compacted, FEWEST_SHARING } from './compact.ts';
+import { compact, MIN_SHARING } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import { createSecretNumbers, type FieldView, type FieldViewOptions, fieldViews } from './field-view.ts';
-import { FEWEST_IN_TABLE } from './grouped-steps.ts';
+import { MIN_IN_TABLE } from './grouped-steps.ts';
 import { MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { plural } from './plural.ts';
 import { timeText } from './records/record-values.ts';
@@ -200,9 +200,9 @@ function linkTables(resources: readonly PlannedResource[], views: FieldViewOptio
       changes.length > 0 && changes.every(({ path }) => kinds.get(kind)?.fields[path]?.refersTo !== undefined),
   );
   const alike = Map.groupBy(linked, ({ kind, changes }) => JSON.stringify([kind, changes]));
-  const single = [...alike.values()].filter((same) => same.length < FEWEST_SHARING).flat();
+  const single = [...alike.values()].filter((same) => same.length < MIN_SHARING).flat();
   return [...Map.groupBy(single, ({ kind }) => kind)].flatMap(([kind, members]) => {
-    if (members.length < FEWEST_IN_TABLE) return [];
+    if (members.length < MIN_IN_TABLE) return [];
     const paths = [...new Set(members.flatMap(({ changes }) => changes.map(({ path }) => path)))].sort();
     const rows = members.map((member) => {
       const cells = paths.map((path) => {
@@ -311,7 +311,7 @@ export function comparisonMarkdown(
   const blocks = groups.flatMap(({ heading, symbol, resources, views }) => {
     const words = { symbol, action: markdownText(heading.toLowerCase()) };
     const left = resources.filter((resource) => !inTables.has(resource));
-    return compacted(left, { views, full }).map((said) => ({ said, words }));
+    return compact(left, { views, full }).map((said) => ({ said, words }));
   });
   const rows = blocks.map(({ said, words }) => tableRow(said.resources, words));
   page.addList('| | Resource | Difference | Source |\n| --- | --- | --- | --- |', rows, {

@@ -1,4 +1,4 @@
-import { type Diagnostic, placeOf } from '../problems/diagnostic.ts';
+import { type Diagnostic, positionText } from '../problems/diagnostic.ts';
 import { escapeControls } from './escape-controls.ts';
 import { type Html, html, joined } from './html/html.ts';
 import { plural } from './plural.ts';
@@ -15,7 +15,7 @@ export function renderDiagnostics(diagnostics: readonly Diagnostic[], style: Sty
   const lines = byCause(diagnostics).map(([diagnostic, ...alike]) => {
     const warns = diagnostic.severity === 'warning';
     const color = warns ? style.warn : style.error;
-    const place = escapeControls(placeOf(diagnostic));
+    const place = escapeControls(positionText(diagnostic));
     const elsewhere = alike.length === 0 ? '' : ` (and in ${plural(alike.length, 'other place')})`;
     const message = `${warns ? 'warning: ' : ''}${escapeControls(diagnostic.message)}${elsewhere}`;
     const [first = '', ...more] = excerpt === undefined ? [message] : wrapped(place, message, style);
@@ -104,7 +104,7 @@ ${failure}${output}    </testcase>
 }
 
 function textOf(diagnostics: readonly Diagnostic[]): Html {
-  const lines = diagnostics.map((each) => `${placeOf(each)}  ${each.message}`);
+  const lines = diagnostics.map((each) => `${positionText(each)}  ${each.message}`);
   return joined(lines, '\n');
 }
 

@@ -22,8 +22,8 @@ interface ExportReport {
 export function exportText(report: ExportReport, style: Style): string {
   const { folder, drafts, missed, replaced, left, verbose } = report;
   const listing = (title: string, lines: readonly string[]) => {
-    const more = lines.length - MOST_LISTED;
-    const shown = [...lines.slice(0, MOST_LISTED), `and ${more} more (--verbose lists them)`];
+    const more = lines.length - MAX_LISTED;
+    const shown = [...lines.slice(0, MAX_LISTED), `and ${more} more (--verbose lists them)`];
     return bullets(title, verbose || more <= 0 ? lines : shown, style);
   };
   const counts = kindCounts(drafts.manifests);
@@ -39,7 +39,7 @@ export function exportText(report: ExportReport, style: Style): string {
   ]);
 }
 
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 /** Returns a line for each record that was not found or not readable. */
 export function missedLines(missed: readonly MissedRecord[]): string[] {
@@ -59,12 +59,12 @@ function omittedLines({ manifests }: ManifestDrafts, verbose: boolean): string[]
     const { kind, path, because } = first;
     const isEvery = same.length > 1 && same.length === totals.get(kind)?.length;
     const addresses = same.map(({ address }) => address);
-    const named = verbose ? addresses.join(', ') : listed(addresses, MOST_NAMED);
+    const named = verbose ? addresses.join(', ') : listed(addresses, MAX_NAMED);
     return [`${path} of ${isEvery ? `every ${kind}` : named}: ${because}`];
   });
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 function usedLines(manifests: Parameters<typeof usedSecrets>[0]): string[] {
   return usedSecrets(manifests).map(({ name, places }) => {

@@ -2,7 +2,7 @@ import { recordUrl } from '../engine/plan/dashboard-links.ts';
 import { isUnconfirmed, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
-import { STEPS_OF_UNCONFIRMED } from '../problems/next-step.ts';
+import { UNCONFIRMED_CREATE_STEPS } from '../problems/next-step.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { appliedActions } from './action-words.ts';
 import { addressList } from './address-list.ts';
@@ -41,9 +41,9 @@ export function withLinks<Cell>({ titles, rows, urls }: StepTable, link: (url: s
 }
 
 /** The minimum number of resources for a shared step. */
-export const FEWEST_IN_TABLE = 8;
+export const MIN_IN_TABLE = 8;
 /** The number of addresses to list before the others are only counted. */
-export const MOST_NAMED = 3;
+export const MAX_NAMED = 3;
 
 export interface Formats {
   text?(text: string): string;
@@ -65,7 +65,7 @@ export function sharedStepText(
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
   const lists = applied && { lists: commandFor(`voxform ${command}`, applied.selection) };
-  const said = `${formatted(text)}${end} ${addressList(names, false, { most: MOST_NAMED, ...lists })}`;
+  const said = `${formatted(text)}${end} ${addressList(names, false, { most: MAX_NAMED, ...lists })}`;
   const linked = url === undefined ? said : `${said} ${link(url)}`.trimEnd();
   return after === undefined ? linked : `${linked}. ${formatted(after)}`;
 }
@@ -123,7 +123,7 @@ interface Holder<O extends StepOwner> {
 function unconfirmedOf(resources: readonly PlannedResource[], { selection, dashboard }: StepOptions): SharedStep[] {
   const byKind = Map.groupBy(resources.filter(isUnconfirmed), ({ kind }) => kind);
   return [...byKind].flatMap(([kind, creates]): SharedStep[] =>
-    creates.length < FEWEST_IN_TABLE
+    creates.length < MIN_IN_TABLE
       ? []
       : [
           {
@@ -131,7 +131,7 @@ function unconfirmedOf(resources: readonly PlannedResource[], { selection, dashb
             resources: creates,
             command: 'plan --full',
             url: recordUrl({ dashboard }, { kind, id: null }),
-            after: STEPS_OF_UNCONFIRMED.map((step) => stepText(step, selection)).join('. '),
+            after: UNCONFIRMED_CREATE_STEPS.map((step) => stepText(step, selection)).join('. '),
           },
         ],
   );
@@ -152,7 +152,7 @@ export function stepsOfMany<O extends StepOwner>(
   return [...Map.groupBy(held, keyOf).values()].flatMap((holders) => {
     const owners = new Map(holders.map(({ resource }) => [resource.address, resource]));
     const [first] = holders;
-    if (first === undefined || owners.size < FEWEST_IN_TABLE) return [];
+    if (first === undefined || owners.size < MIN_IN_TABLE) return [];
     const { kind } = first.resource;
     const shared = {
       ...wordsOf(holders, plural(owners.size, nounOf(kind)), selection),

@@ -11,7 +11,7 @@ import { truncate } from './text-width.ts';
 const columns = [...whole('RUN', 'WHEN (UTC)'), 'WHO', 'COMMAND', ...whole('RESULT'), 'CHANGES'];
 
 /** The maximum width of an error in the table. `runText` contains the whole error. */
-const WIDEST_ERROR = 40;
+const MAX_ERROR_WIDTH = 40;
 
 /** Returns the runs as a table. Ids are shortened to prefixes that are unique among `all`. */
 export function historyText(runs: readonly PastRun[], all: readonly PastRun[], style: Style): string {
@@ -72,11 +72,11 @@ export function runText(run: PastRun, style: Style): string {
 /** Returns a text such as `calls-end (voxform.yaml) for Agent/a, Agent/b: a test line`. */
 export function waiverText(waiver: NonNullable<PastRun['waived']>[number]): string {
   const { rule, policy_file: file, because, addresses = [] } = waiver;
-  const what = addresses.length === 0 ? '' : ` for ${listed(addresses, MOST_WAIVED)}`;
+  const what = addresses.length === 0 ? '' : ` for ${listed(addresses, MAX_WAIVED)}`;
   return `${rule}${file === undefined ? '' : ` (${file})`}${what}: ${because}`;
 }
 
-const MOST_WAIVED = 5;
+const MAX_WAIVED = 5;
 
 const resourceColumns = [...whole('ADDRESS', 'ACTION', 'RESULT', 'ID'), { title: 'CHANGED', prose: true }];
 
@@ -89,7 +89,7 @@ export function changesOf({ resources = [], more = 0, error, moved_from, moved_t
     ...(more === 0 ? [] : [`${more} more`]),
   ];
   if (counts.length > 0) return counts.join(', ');
-  return error === undefined ? '-' : truncate(escapeControls(error), WIDEST_ERROR);
+  return error === undefined ? '-' : truncate(escapeControls(error), MAX_ERROR_WIDTH);
 }
 
 /** Returns the length of prefixes that distinguish the ids, at least eight. */

@@ -185,7 +185,7 @@ function signed(value: number, digits?: number): string {
 }
 
 /** The maximum number of values of a field in text and HTML. JSON contains all values. */
-const MOST_VALUES = 8;
+const MAX_VALUES = 8;
 
 /** Returns the most frequent values of a field over all versions, the most frequent first. */
 export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]): string[] {
@@ -194,6 +194,6 @@ export function valuesOf(field: ShareField, versions: readonly ImpactVersion[]):
     for (const [value, { count }] of Object.entries(shares[field])) counts.set(value, (counts.get(value) ?? 0) + count);
   return [...counts]
     .sort(([a, one], [b, other]) => other - one || (a < b ? -1 : 1))
-    .slice(0, MOST_VALUES)
+    .slice(0, MAX_VALUES)
     .map(([value]) => value);
 }

@@ -3,7 +3,7 @@ import { escapeControls } from './escape-controls.ts';
 import { plural } from './plural.ts';
 
 /** GitHub's limit for a comment, in characters. Pages apply it to bytes, which are at least as many. */
-export const MARKDOWN_LIMIT = 65_536;
+export const MAX_COMMENT_LENGTH = 65_536;
 
 /** The number of bytes reserved for the note about omitted parts. */
 const reserve = 400;
@@ -30,7 +30,7 @@ export class MarkdownPage {
   #omitted = 0;
 
   /** @param limit in bytes */
-  constructor(limit = MARKDOWN_LIMIT) {
+  constructor(limit = MAX_COMMENT_LENGTH) {
     this.#limit = limit;
   }
 
@@ -79,7 +79,7 @@ export class MarkdownPage {
 
   /** Returns the page. @param command the command that shows everything */
   text(command: string): string {
-    const note = `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MARKDOWN_LIMIT.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`;
+    const note = `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MAX_COMMENT_LENGTH.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`;
     return `${[...this.#blocks, ...(this.#omitted === 0 ? [] : [note])].join('\n\n')}\n`;
   }
 

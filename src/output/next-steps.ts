@@ -86,13 +86,13 @@ const words = {
 type Import = StepOf<'import'>;
 
 /** The number of fields of a candidate to list before the others are only counted. */
-const MOST_LISTED = 3;
+const MAX_LISTED = 3;
 
 const importWords = {
   candidate: ({ id, mentions = [], agrees = [], differs = [] }) => {
     const but =
-      differs.length === 0 ? '' : `; ${listed(differs, MOST_LISTED)} ${differs.length === 1 ? 'differs' : 'differ'}`;
-    return `Possibly ${id}: ${mentions.join(', ')}; ${listed(agrees, MOST_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is`;
+      differs.length === 0 ? '' : `; ${listed(differs, MAX_LISTED)} ${differs.length === 1 ? 'differs' : 'differ'}`;
+    return `Possibly ${id}: ${mentions.join(', ')}; ${listed(agrees, MAX_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is`;
   },
   found: () => 'If you find it in the dashboard',
   not_listed: () => 'The list does not show it yet. If you find it in the dashboard',
@@ -191,11 +191,11 @@ export function wordedWarnings(
 }
 
 /** The maximum number of fields to name. If there are more, only API keys are named, because nobody can restore them. */
-const MOST_ERASED = 1;
+const MAX_ERASED = 1;
 
 function erasingText(fields: readonly string[], lists: string): Omit<WordedWarning, 'address'> {
   const roots = [...new Set(fields.map((path) => path.split('.', 1)[0] ?? path))];
-  const named = fields.length <= MOST_ERASED ? fields : fields.filter((path) => path.endsWith('.api_key'));
+  const named = fields.length <= MAX_ERASED ? fields : fields.filter((path) => path.endsWith('.api_key'));
   const more = fields.length - named.length;
   const counted = `${more} ${named.length > 0 ? 'other ' : ''}field${more === 1 ? '' : 's'}`;
   const who = [...named, ...(more > 0 ? [counted] : [])];

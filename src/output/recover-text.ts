@@ -2,7 +2,7 @@ import { recordUrl } from '../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
-import { STEPS_OF_UNCONFIRMED } from '../problems/next-step.ts';
+import { UNCONFIRMED_CREATE_STEPS } from '../problems/next-step.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { MissedRecord } from '../runs/discover.ts';
 import { keyFieldOf, type Match, type MatchCandidate } from '../runs/recover/matches.ts';
@@ -14,7 +14,7 @@ import { bullets, paragraphs, type Style, section } from './style.ts';
 import { renderTable, whole } from './table.ts';
 
 /** The minimum number of resources for a table. */
-const FEWEST_LISTED = 12;
+const MIN_LISTED = 12;
 
 const CERTAIN = 'Certain: all shown fields match, and no other record or manifest matches';
 
@@ -24,7 +24,7 @@ export function recoverText(matches: readonly Match[], style: Style): string {
   const likely = matches.filter(({ certain: one, candidates }) => one === undefined && candidates.length > 0);
   const titled = (title: string, { length }: readonly Match[]) => style.bold(`${title} (${length}):`);
   return paragraphs([
-    section(titled(CERTAIN, certain), (certain.length < FEWEST_LISTED ? listOf : tablesOf)(certain, style)),
+    section(titled(CERTAIN, certain), (certain.length < MIN_LISTED ? listOf : tablesOf)(certain, style)),
     section(titled('Likely or ambiguous', likely), listOf(likely, style)),
   ]);
 }
@@ -48,7 +48,7 @@ function tablesOf(matches: readonly Match[], style: Style): string[] {
   });
 }
 
-const MOST_NAMED = 4;
+const MAX_NAMED = 4;
 
 /** Returns the evidence, such as `7 of 8 shown fields match; different: name; number +1… is linked to it`. */
 export function evidenceText({ agrees, differs, clauses }: MatchCandidate): string {
@@ -57,8 +57,8 @@ export function evidenceText({ agrees, differs, clauses }: MatchCandidate): stri
     shown === 0
       ? 'the platform shows no field of the manifest'
       : differs.length === 0
-        ? `all shown fields match: ${listed(agrees, MOST_NAMED)}`
-        : `${agrees.length} of ${plural(shown, 'shown field')} match; different: ${listed(differs, MOST_NAMED)}`;
+        ? `all shown fields match: ${listed(agrees, MAX_NAMED)}`
+        : `${agrees.length} of ${plural(shown, 'shown field')} match; different: ${listed(differs, MAX_NAMED)}`;
   return [fields, ...clauses].join('; ');
 }
 
@@ -104,7 +104,7 @@ export function recoveredText(
     `${plural(taken.size, 'record')} imported.${taken.size === 0 ? '' : ' Run plan to see how they differ.'}`,
     offeredText(offered, selection, style),
     bullets('Unresolved', notes, style),
-    bullets('Not found or not readable', hints.slice(0, MOST_HINTS), style),
+    bullets('Not found or not readable', hints.slice(0, MAX_HINTS), style),
   ]);
 }
 
@@ -124,7 +124,7 @@ function offeredText(rows: readonly (readonly string[])[], selection: WorkspaceS
 }
 
 function unansweredNotes(addresses: readonly string[], { selection, dashboard }: Linking): string[] {
-  if (addresses.length < FEWEST_LISTED) {
+  if (addresses.length < MIN_LISTED) {
     return addresses.map((address) => {
       const steps: NextStep[] = [
         { action: 'import', address, id: null, reason: 'found' },
@@ -136,7 +136,7 @@ function unansweredNotes(addresses: readonly string[], { selection, dashboard }:
   return [...Map.groupBy(addresses, kindOf)].map(([, some]) => {
     const url = listUrl(some[0] ?? '', dashboard);
     const said = `${addressList(some, false, { lists: '--output json' })}: unknown creates.`;
-    return withSteps(said, { steps: STEPS_OF_UNCONFIRMED, url }, selection);
+    return withSteps(said, { steps: UNCONFIRMED_CREATE_STEPS, url }, selection);
   });
 }
 
@@ -162,10 +162,10 @@ function lostNotes(addresses: readonly string[], { selection, dashboard }: Linki
 /** Returns a list of addresses. A long one is shortened; the JSON output has all addresses. */
 function namesIn(addresses: readonly string[]): string {
   const names = addressList(addresses, false, { lists: '--output json' });
-  return addresses.length < FEWEST_LISTED ? names : `${addresses.length} not found: ${names}`;
+  return addresses.length < MIN_LISTED ? names : `${addresses.length} not found: ${names}`;
 }
 
-const MOST_HINTS = 20;
+const MAX_HINTS = 20;
 
 export function recoverJson({ taken, matches, unanswered, missed, dashboard }: Recovered): object {
   const resources = matches.map(({ resource: { address, kind }, candidates, certain }) => {

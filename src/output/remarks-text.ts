@@ -1,12 +1,12 @@
 import type { PlanDocument, PlanWarning, Violation } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
 import { denials } from '../policies/waivers.ts';
-import { placeOf } from '../problems/diagnostic.ts';
+import { positionText } from '../problems/diagnostic.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { addressList, type NamedOptions } from './address-list.ts';
 import {
   type Formats,
-  MOST_NAMED,
+  MAX_NAMED,
   type SharedStep,
   type SharedStepOptions,
   type StepOwner,
@@ -104,7 +104,7 @@ export function groupedRemarks(
   return [...Map.groupBy(remarks, ({ message }) => message)].map(([message, sharing]) => {
     const addresses = sharing.flatMap(({ address }) => (address === null ? [] : [code(address)]));
     const who = addressList(addresses, full, {
-      most: MOST_NAMED,
+      most: MAX_NAMED,
       lists: message.includes(lists) ? '' : lists,
     });
     return who === '' ? text(message) : `${who}: ${text(message)}`;
@@ -146,7 +146,7 @@ function statusOf({ severity, waived }: Violation): ViolationGroup['status'] {
 
 /** Returns a position such as `manifests/agents.yaml:12:7`, or an empty string if the resource has no manifest. */
 export function violationPlace({ source }: Violation): string {
-  return source === null ? '' : placeOf(source);
+  return source === null ? '' : positionText(source);
 }
 
 /** Returns a text such as `Agent/a (manifests/agents.yaml:12:7)`. */

@@ -8,10 +8,10 @@ import {
   appliedActions,
   applySummary,
   byAction,
-  leftIn,
   notAppliedIn,
   pendingActions,
   planSummary,
+  remainingIn,
   shownActions,
 } from './action-words.ts';
 import { helpText } from './next-steps.ts';
@@ -162,7 +162,7 @@ export function applyReport(report: ApplyReport): Report {
     what: 'apply',
     document: { ...plan, guards: [], warnings },
     summary: applySummary(report),
-    pending: leftIn(report),
+    pending: remainingIn(report),
     groups: [
       resultGroup('failed', 'Failed', { symbol: 'x', colorOf: 'blocked' }),
       resultGroup('skipped', 'Skipped', { symbol: '-', colorOf: 'update' }),

@@ -4,7 +4,7 @@ import type { RequestResult } from '../runs/drift-request/reconcile-request.ts';
 import type { JsonObject } from '../values/json.ts';
 import { escapeControls } from './escape-controls.ts';
 import { reportMarkdown } from './formats/markdown-format.ts';
-import { MARKDOWN_LIMIT, MarkdownPage, markdownCode, markdownText } from './markdown.ts';
+import { MAX_COMMENT_LENGTH, MarkdownPage, markdownCode, markdownText } from './markdown.ts';
 import { driftReport } from './report.ts';
 
 /** The number of characters reserved for text that people add. */
@@ -17,7 +17,7 @@ export const requestWriter: RequestWriter = { text, ended };
 
 function text(subject: RequestSubject): string {
   const { drift, selection } = subject;
-  const page = new MarkdownPage(MARKDOWN_LIMIT - MARGIN);
+  const page = new MarkdownPage(MAX_COMMENT_LENGTH - MARGIN);
   const workspace = markdownCode(drift.workspace);
   const restore = markdownCode(commandFor('voxform apply', selection));
   page.add(
@@ -26,13 +26,13 @@ function text(subject: RequestSubject): string {
   addSkipped(page, subject);
   const command = commandFor('voxform drift', selection);
   const head = page.text(command);
-  const limit = MARKDOWN_LIMIT - MARGIN - Buffer.byteLength(head);
+  const limit = MAX_COMMENT_LENGTH - MARGIN - Buffer.byteLength(head);
   const report = reportMarkdown(driftReport(drift), { limit, command, selection });
   return withoutCommands(`${head}\n${report}`);
 }
 
 function ended(subject: RequestSubject): string {
-  const page = new MarkdownPage(MARKDOWN_LIMIT - MARGIN);
+  const page = new MarkdownPage(MAX_COMMENT_LENGTH - MARGIN);
   const workspace = markdownCode(subject.drift.workspace);
   page.add(
     subject.refused.length === 0

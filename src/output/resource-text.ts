@@ -1,6 +1,6 @@
 import type { PlannedResource } from '../engine/plan/plan-document.ts';
 import { addressList, mustNameAll } from './address-list.ts';
-import { compacted, type Statement } from './compact.ts';
+import { compact, type Statement } from './compact.ts';
 import { escapeControls } from './escape-controls.ts';
 import type { FieldBody, FieldView, FieldViewOptions } from './field-view.ts';
 import { isTask, stepText } from './next-steps.ts';
@@ -36,9 +36,9 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
   const inTables = new Set(tables.flatMap((table) => table.resources));
   const single = resources.filter((resource) => !inTables.has(resource));
   const listed = isWhole ? [] : single.filter(isListed);
-  const isList = listed.length >= FEWEST_LISTED;
+  const isList = listed.length >= MIN_LISTED;
   const others = isList ? single.filter((resource) => !isListed(resource)) : single;
-  const blocks = compacted(others, { views, full: isWhole }).map((said) =>
+  const blocks = compact(others, { views, full: isWhole }).map((said) =>
     renderSaid(said, group, { style, views, says }),
   );
   // Empty lines separate entries if any has several lines.
@@ -49,7 +49,7 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
 }
 
 /** The minimum number of resources for a table. */
-const FEWEST_LISTED = 12;
+const MIN_LISTED = 12;
 
 /** True for a resource that may be listed in a table: it is created or imported. */
 function isListed({ action, adopted }: PlannedResource): boolean {

@@ -1,4 +1,4 @@
-import { isObject, parsedJson } from '../values/json.ts';
+import { isObject, tryParseJson } from '../values/json.ts';
 import { looksLikeMarkup, oneLine, textOfMarkup } from './plain-text.ts';
 
 /** The content of an error response. The API does not document the format of error responses, so all common formats are accepted. */
@@ -48,7 +48,7 @@ function sentence({ field, text }: Complaint): string {
 function complaintsOf(text: string, redact: (text: string) => string): readonly Complaint[] {
   // Redact first: a secret may contain text that looks like a tag.
   if (looksLikeMarkup(text)) return [plain(textOfMarkup(redact(text)))];
-  const value = parsedJson(text);
+  const value = tryParseJson(text);
   if (value === undefined) return [plain(text)];
   const found = fromJson(value, 0);
   return found.length > 0 ? found : [plain(isEmpty(value) ? '' : text)];

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { errorCode } from '../problems/error-code.ts';
-import { parsedJson } from '../values/json.ts';
+import { tryParseJson } from '../values/json.ts';
 import { isLoopback } from '../values/loopback.ts';
 import type { AttemptResult } from './exchange.ts';
 
@@ -93,7 +93,7 @@ export function isGatewayResponse(result: AttemptResult): boolean {
     .replace(/^\ufeff/, '')
     .trim();
   if (text === '') return false;
-  const value = parsedJson(text);
+  const value = tryParseJson(text);
   // A plain text such as `404` happens to be valid JSON.
   const isAccident = typeof value !== 'object' || value === null;
   const isJson = value !== undefined && /json/i.test(single(result.headers['content-type']) ?? '');

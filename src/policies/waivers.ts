@@ -1,6 +1,6 @@
 import type { Violation } from '../engine/plan/plan-document.ts';
 import { didYouMean } from '../problems/suggest.ts';
-import { misuse } from '../problems/user-error.ts';
+import { usageError } from '../problems/user-error.ts';
 import type { Rule } from './rule.ts';
 
 /** @throws UserError for an unknown rule, or for a rule that cannot be waived. */
@@ -9,12 +9,12 @@ export function refuseInvalidWaivers(names: readonly string[], rules: readonly R
     const named = rules.filter((rule) => rule.name === name);
     const unwaivable = named.find(({ isWaivable }) => !isWaivable);
     if (unwaivable !== undefined) {
-      throw misuse(`--waive: ${name} cannot be waived (waivable: false in ${unwaivable.source.file})`);
+      throw usageError(`--waive: ${name} cannot be waived (waivable: false in ${unwaivable.source.file})`);
     }
     if (named.length > 0) continue;
     const known = rules.map((rule) => rule.name);
     const list = known.length === 0 ? '; there are no policies' : `; policies: ${known.join(', ')}`;
-    throw misuse(`--waive: unknown policy ${JSON.stringify(name)}${didYouMean(name, known) || list}`);
+    throw usageError(`--waive: unknown policy ${JSON.stringify(name)}${didYouMean(name, known) || list}`);
   }
 }
 

@@ -45,6 +45,6 @@ interface Place {
 }
 
 /** Returns a position such as `manifests/agents.yaml:12:7`. Unknown parts are omitted. */
-export function placeOf({ file, line, column }: Place): string {
+export function positionText({ file, line, column }: Place): string {
   return [file, line, line === undefined ? undefined : column].filter((part) => part !== undefined).join(':');
 }

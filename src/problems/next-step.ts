@@ -131,7 +131,7 @@ type FixedFields<T> = T extends object ? { readonly [Key in keyof T]: Fixed<T[Ke
 export type NextStep = FixedFields<z.infer<typeof nextStep>>;
 
 /** The steps for several unknown creates without candidates. */
-export const STEPS_OF_UNCONFIRMED: readonly NextStep[] = [
+export const UNCONFIRMED_CREATE_STEPS: readonly NextStep[] = [
   { action: 'import', address: 'ADDRESS', id: null, reason: 'found' },
   { action: 'resolve_not_created', address: 'all' },
 ];

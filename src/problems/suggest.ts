@@ -29,7 +29,7 @@ export const NO_HINT: WordHint = { text: '' };
 
 export function suggestion(word: string, candidates: Iterable<string>): WordHint {
   const near = nearest(word, candidates);
-  return near === undefined ? NO_HINT : { text: meant([`"${near}"`]), fix: { instead: [near] } };
+  return near === undefined ? NO_HINT : { text: didYouMeanOneOf([`"${near}"`]), fix: { instead: [near] } };
 }
 
 /** Returns `; did you mean "x"?` for the end of a message, or an empty string. */
@@ -38,7 +38,7 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
 }
 
 /** Returns `; did you mean x, y or z?` with the first three candidates, or an empty string. */
-export function meant(shown: readonly string[]): string {
+export function didYouMeanOneOf(shown: readonly string[]): string {
   const words = shown.slice(0, 3);
   const last = words.pop();
   if (last === undefined) return '';

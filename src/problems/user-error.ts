@@ -38,7 +38,7 @@ export const ExitCode = {
 } as const;
 
 /** Returns the error for an invalid command line. */
-export function misuse(message: string, hint?: Advice): UserError {
+export function usageError(message: string, hint?: Advice): UserError {
   return new UserError(message, { ...(hint !== undefined && { hint }), exitCode: ExitCode.usage });
 }
 

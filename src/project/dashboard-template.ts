@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { about } from '../values/described.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import { isTemplate } from './dashboard-address.ts';
 
 /** The schema of a URL with `{id}`. */
-export const dashboardTemplate = lazily(() =>
+export const dashboardTemplate = lazy(() =>
   z
     .string()
     .max(500)

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { didYouMean } from '../problems/suggest.ts';
-import { about, described } from '../values/described.ts';
+import { about, describedObject } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 
 export const notifyEvents = ['changes', 'failure', 'drift'] as const;
 
@@ -55,7 +55,7 @@ export const secretOrEnvForm = () =>
 
 const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: NAME }';
 
-const template = lazily(() =>
+const template = lazy(() =>
   z
     .record(z.string(), z.json())
     .meta({
@@ -71,14 +71,14 @@ const template = lazily(() =>
     }),
 );
 
-const webhookSchema = lazily(() =>
-  described('A webhook that watch calls.', {
+const webhookSchema = lazy(() =>
+  describedObject('A webhook that watch calls.', {
     url: z
       .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm(), secretForm()], {
         error: NOT_A_URL,
       })
       .meta(about('URL to send to. Use { $secret: NAME } for a secret URL.', { $secret: 'CHAT_WEBHOOK' })),
-    secret_header: described('Header that authenticates voxform to the receiver.', {
+    secret_header: describedObject('Header that authenticates voxform to the receiver.', {
       name: z
         .string()
         .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
@@ -97,7 +97,7 @@ const webhookSchema = lazily(() =>
   }),
 );
 
-export const notifySchema = lazily(() => z.array(webhookSchema()).describe('Webhooks that watch notifies.'));
+export const notifySchema = lazy(() => z.array(webhookSchema()).describe('Webhooks that watch notifies.'));
 
 export type Webhook = z.infer<ReturnType<typeof webhookSchema>> & { readonly on: NotifyEvent[] };
 

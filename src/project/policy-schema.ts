@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { described } from '../values/described.ts';
+import { describedObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 
 const condition = (description: string, example: string) =>
   z
@@ -10,7 +10,7 @@ const condition = (description: string, example: string) =>
     .meta({ description, examples: [example] })
     .optional();
 
-const policySchema = lazily(() =>
+const policySchema = lazy(() =>
   z
     .strictObject({
       name: z
@@ -59,7 +59,7 @@ const policySchema = lazily(() =>
 const MAX_POLICIES = 200;
 
 /** The schema of a list of policy rules. */
-export const policiesSchema = lazily(() =>
+export const policiesSchema = lazy(() =>
   z
     .array(policySchema())
     .min(1)
@@ -89,8 +89,8 @@ export const policiesSchema = lazily(() =>
 );
 
 /** The schema of the file of `--policy`. */
-export const policyFileSchema = lazily(() =>
-  described('Rules for manifests and plans, in addition to those of their repository.', {
+export const policyFileSchema = lazy(() =>
+  describedObject('Rules for manifests and plans, in addition to those of their repository.', {
     version: z.literal(1).describe('Format of this file.').optional(),
     policies: policiesSchema(),
   }),

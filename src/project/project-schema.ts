@@ -6,9 +6,9 @@ import { kindOf } from '../manifests/resource.ts';
 import { settingForms } from '../manifests/schema-fields.ts';
 import { MAX_CONCURRENCY } from '../platform/concurrency-limit.ts';
 import { stateSchema } from '../state/state-location.ts';
-import { about, described } from '../values/described.ts';
+import { about, describedObject } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import { dashboardTemplate } from './dashboard-template.ts';
 import { notifySchema } from './notify-schema.ts';
 import { policiesSchema } from './policy-schema.ts';
@@ -16,7 +16,7 @@ import { pullRequestsSchema } from './pull-requests-schema.ts';
 import { secretsSchema } from './secret-settings.ts';
 import { watchSchema } from './watch-schema.ts';
 
-export const baseUrlSchema = lazily(() =>
+export const baseUrlSchema = lazy(() =>
   z
     .url({ protocol: /^https?$/, error: 'expected an http or https URL, such as https://api.example.com' })
     .refine((text) => !URL.canParse(text) || hasNoExtras(new URL(text)), {
@@ -30,7 +30,7 @@ function hasNoExtras(url: URL): boolean {
   return url.username === '' && url.password === '' && url.search === '' && url.hash === '';
 }
 
-export const workspaceIdSchema = lazily(() =>
+export const workspaceIdSchema = lazy(() =>
   z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a workspace' })
@@ -52,7 +52,7 @@ const apiKey = () =>
 const anyObject = () => z.record(z.string(), z.json()).register(settingForms, { forms: ['any'] });
 
 const workspaceSchema = (section: SectionSchema) =>
-  described('One workspace of the platform.', {
+  describedObject('One workspace of the platform.', {
     base_url: baseUrlSchema(),
     workspace_id: workspaceIdSchema(),
     api_key: apiKey(),
@@ -115,7 +115,7 @@ const workspaceSchema = (section: SectionSchema) =>
     state: section('state', stateSchema).optional(),
   });
 
-const limitsSchema = lazily(() =>
+const limitsSchema = lazy(() =>
   z
     .strictObject({
       concurrency: z.union([z.literal('auto'), z.int().min(1).max(MAX_CONCURRENCY)]).meta({
@@ -142,7 +142,7 @@ const limitsSchema = lazily(() =>
     .describe('Limits on requests.'),
 );
 
-const guardsSchema = lazily(() =>
+const guardsSchema = lazy(() =>
   z
     .strictObject({
       max_changed_percent: z
@@ -213,7 +213,7 @@ const schemaOf = (section: SectionSchema) =>
   });
 
 /** The schema of `voxform.yaml` after each value form was replaced by a string. */
-export const projectSchema = lazily(() => schemaOf((_, schema) => schema()));
+export const projectSchema = lazy(() => schemaOf((_, schema) => schema()));
 
 /** Returns the same schema with only the sections that this file has. */
 export function projectSchemaFor(document: unknown): ReturnType<typeof projectSchema> {

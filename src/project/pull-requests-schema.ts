@@ -3,7 +3,7 @@ import { isRefName } from '../git/git-address.ts';
 import { hostNames } from '../hosting/index.ts';
 import { didYouMean } from '../problems/suggest.ts';
 import { about } from '../values/described.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import { secretOrEnvForm } from './notify-schema.ts';
 
 const placeholders = ['workspace', 'project'];
@@ -18,7 +18,7 @@ function checkPlaceholders(text: string, context: z.RefinementCtx): void {
 
 const withExampleNames = (text: string): string => text.replaceAll(/\{(?:workspace|project)\}/g, 'x');
 
-export const pullRequestsSchema = lazily(() =>
+export const pullRequestsSchema = lazy(() =>
   z
     .strictObject({
       host: z.enum(hostNames).meta({

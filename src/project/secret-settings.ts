@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { about } from '../values/described.ts';
 import { isObject } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import { durationSetting } from './duration.ts';
 
 const text = () => z.string().min(1);
@@ -68,7 +68,7 @@ function sourceProblem({ input }: { readonly input?: unknown }): string {
 }
 
 /** The schema of a list of secret sources. */
-export const secretsSchema = lazily(() =>
+export const secretsSchema = lazy(() =>
   z
     .array(
       z.union(

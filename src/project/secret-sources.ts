@@ -218,8 +218,8 @@ class CommandSource implements SecretSource {
       const started = await startProcess(program, args, { env, cwd: root, signal: controller.signal });
       started.child.stdin.end();
       out = await outputOf(started, () => controller.abort(this.#failure(args, 'printed more than 1 MiB')));
-      const { code, complaint } = await started.ended;
-      if (code !== 0) throw this.#failure(args, `failed with exit code ${code}`, this.#safeLines(complaint, out));
+      const { code, errorOutput } = await started.ended;
+      if (code !== 0) throw this.#failure(args, `failed with exit code ${code}`, this.#safeLines(errorOutput, out));
       return out;
     } catch (error) {
       const code = errorCode(error);
@@ -233,13 +233,13 @@ class CommandSource implements SecretSource {
   }
 
   /** Returns the last lines of the error output, redacted: without the output of the command and secrets of the environment. */
-  #safeLines(complaint: string, out: string): string[] {
+  #safeLines(errorOutput: string, out: string): string[] {
     const redactor = new Redactor();
     for (const text of [out.trim(), ...out.split(/\r?\n/)]) redactor.add(text);
     for (const [name, value] of Object.entries(this.options.env))
       if (value !== undefined && /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i.test(name)) redactor.add(value);
     return redactor
-      .redact(complaint)
+      .redact(errorOutput)
       .split(/\r?\n/)
       .map((line) => line.replace(UNSAFE, ' ').trimEnd().slice(0, MAX_LINE_LENGTH))
       .filter((line) => line !== '')

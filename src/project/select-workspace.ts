@@ -1,7 +1,7 @@
 import { type Environment, isPlaceholder } from '../manifests/secret-reader.ts';
 import { normalizedBaseUrl } from '../platform/base-url.ts';
 import { didYouMean } from '../problems/suggest.ts';
-import { misuse, UserError } from '../problems/user-error.ts';
+import { UserError, usageError } from '../problems/user-error.ts';
 import { Secret } from '../values/value.ts';
 import type { ProjectConfig, WorkspaceConfig } from './project.ts';
 import { baseUrlSchema, workspaceIdSchema } from './project-schema.ts';
@@ -126,7 +126,7 @@ export function refuseOverrides(env: Environment): void {
     VOXFORM_API_KEY: apiKey,
   }).flatMap(([variable, value]) => (value === undefined ? [] : [variable]));
   if (set.length === 0) return;
-  throw misuse(
+  throw usageError(
     `${set.join(' and ')} would apply to every selected workspace. Unset ${set.length === 1 ? 'it' : 'them'}.`,
     'Set base_url, workspace_id and api_key for each workspace in voxform.yaml.',
   );

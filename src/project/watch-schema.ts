@@ -2,12 +2,12 @@ import { createRequire } from 'node:module';
 import type { Cron } from 'croner';
 import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
-import { about, described } from '../values/described.ts';
-import { lazily } from '../values/lazily.ts';
+import { about, describedObject } from '../values/described.ts';
+import { lazy } from '../values/lazy.ts';
 import { durationSeconds, durationSetting } from './duration.ts';
 
-const windowSchema = lazily(() =>
-  described('A window in which watch may apply.', {
+const windowSchema = lazy(() =>
+  describedObject('A window in which watch may apply.', {
     cron: z
       .string()
       .meta({
@@ -32,8 +32,8 @@ const windowSchema = lazily(() =>
   }),
 );
 
-export const watchSchema = lazily(() =>
-  described('Settings of watch.', {
+export const watchSchema = lazy(() =>
+  describedObject('Settings of watch.', {
     windows: z
       .array(windowSchema())
       .min(1)

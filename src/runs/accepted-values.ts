@@ -15,7 +15,7 @@ import { planEdits } from '../project/write-back/plan-edits.ts';
 import type { State } from '../state/state.ts';
 import type { Json } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
-import { isTainted, references, revealed, withReferences } from '../values/value.ts';
+import { isTainted, references, revealSecrets, withReferences } from '../values/value.ts';
 import type { OpenWorkspace } from './open-workspace.ts';
 import type { PlanSurroundings } from './planning.ts';
 
@@ -192,7 +192,7 @@ export function valuesOfVersion({
     }
     const desired = withReferences(value, (reference) => records.get(reference.address));
     const isKnown = references(desired).length === 0;
-    if (isKnown && sameValue(rule, revealed(desired), shown)) continue;
+    if (isKnown && sameValue(rule, revealSecrets(desired), shown)) continue;
     if (isTainted(value)) {
       refused.push({ address, path, why: 'its value is a secret' });
     } else wanted.push({ address, path, value: shown as Json });

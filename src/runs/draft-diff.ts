@@ -14,7 +14,7 @@ import { PlatformError } from '../platform/platform-error.ts';
 import { foreignRecord } from '../platform/workspace-check.ts';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
-import { described } from '../values/described.ts';
+import { describedObject } from '../values/described.ts';
 import { type Immutable, type Json, mapParts } from '../values/json.ts';
 import { VERSION } from '../version.ts';
 
@@ -22,7 +22,7 @@ import { VERSION } from '../version.ts';
 
 const DRAFT_DIFF_FORMAT_VERSION = 1;
 
-export const draftDiffDocument = described('What publishing a draft would change', {
+export const draftDiffDocument = describedObject('What publishing a draft would change', {
   format_version: z.literal(DRAFT_DIFF_FORMAT_VERSION),
   voxform_version: z.string(),
   workspace: z.string(),

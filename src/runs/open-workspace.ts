@@ -10,7 +10,7 @@ import type { UnexpectedFields } from '../platform/read-response.ts';
 import { Transport } from '../platform/transport.ts';
 import { loadRules, NO_RULES, projectDiagnostics } from '../policies/load-rules.ts';
 import type { RuleSet } from '../policies/rule.ts';
-import { compareDiagnostics, placeOf } from '../problems/diagnostic.ts';
+import { compareDiagnostics, positionText } from '../problems/diagnostic.ts';
 import { UserError } from '../problems/user-error.ts';
 import { PROJECT_FILES } from '../project/find-project.ts';
 import { InvalidManifests, InvalidProject } from '../project/invalid-project.ts';
@@ -58,7 +58,7 @@ export class OpenWorkspace extends StateAccess {
    */
   async desired(listener?: LoadListener): Promise<Desired> {
     const desired = validOnly(await this.declared('live', listener));
-    for (const warning of desired.diagnostics) this.context.log.warn(`${placeOf(warning)}: ${warning.message}`);
+    for (const warning of desired.diagnostics) this.context.log.warn(`${positionText(warning)}: ${warning.message}`);
     return desired;
   }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { planDocument } from '../engine/plan/plan-schema.ts';
 import type { Diagnostic } from '../problems/diagnostic.ts';
-import { described } from '../values/described.ts';
+import { describedObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
 
 /* The plans of several workspaces, with the errors of workspaces that could not be planned. */
@@ -30,14 +30,14 @@ export const diagnosticSchema = z.strictObject({
     .describe('What to write at the place.'),
 });
 
-const workspaceFailure = described('A workspace that could not be planned.', {
+const workspaceFailure = describedObject('A workspace that could not be planned.', {
   workspace: z.string(),
   message: z.string().describe('Error message.'),
   hint: z.string().optional().describe('Hint for fixing it.'),
   diagnostics: z.array(diagnosticSchema).optional().describe('Diagnostics of invalid manifests.'),
 });
 
-export const plansDocument = described('The plans of several workspaces', {
+export const plansDocument = describedObject('The plans of several workspaces', {
   format_version: z.literal(PLANS_FORMAT_VERSION),
   voxform_version: z.string(),
   plans: z.array(planDocument).describe('One per workspace, in the order of the run.'),

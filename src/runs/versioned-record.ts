@@ -2,7 +2,7 @@ import { kinds } from '../kinds/index.ts';
 import type { Versions } from '../kinds/kind.ts';
 import { EXPECTED_ADDRESS, parseAddress } from '../manifests/resource.ts';
 import { didYouMean } from '../problems/suggest.ts';
-import { advice, command, ExitCode, misuse, UserError } from '../problems/user-error.ts';
+import { advice, command, ExitCode, UserError, usageError } from '../problems/user-error.ts';
 import type { State } from '../state/state.ts';
 import type { ResourceEntry } from '../state/state-document.ts';
 
@@ -18,12 +18,12 @@ export interface VersionedRecord {
 /** @throws UserError if the kind has no versions, or if the state does not have the address. */
 export function versionedRecord(address: string, state: State): VersionedRecord {
   const parsed = parseAddress(address);
-  if (parsed === undefined) throw misuse(EXPECTED_ADDRESS);
+  if (parsed === undefined) throw usageError(EXPECTED_ADDRESS);
   const kind = kinds.get(parsed.kind);
   if (kind === undefined) throw unknownInState(address, state.resources.keys());
   if (kind.versions === undefined) {
     const kindsWithVersions = [...kinds.values()].filter((each) => each.versions !== undefined).map(({ name }) => name);
-    throw misuse(`${address} has no versions: only ${kindsWithVersions.join(', ')} resources do`);
+    throw usageError(`${address} has no versions: only ${kindsWithVersions.join(', ')} resources do`);
   }
   const entry = state.resources.get(address);
   if (entry === undefined) throw unknownInState(address, state.resources.keys());
@@ -41,7 +41,7 @@ export function noSuchVersion(address: string, version: number, cause?: unknown)
 
 /** Returns the error for an address that the state does not have, with the nearest one that it has. */
 export function unknownInState(address: string, known: Iterable<string>): UserError {
-  return misuse(
+  return usageError(
     `the state has no ${address}${didYouMean(address, known)}`,
     advice`Run ${command('state list')} to list its addresses.`,
   );

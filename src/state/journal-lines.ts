@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { shellWord } from '../problems/shell-word.ts';
 import { advice, UserError } from '../problems/user-error.ts';
 import { lazyStrictObject } from '../values/described.ts';
-import { type Immutable, parsedJson } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { type Immutable, tryParseJson } from '../values/json.ts';
+import { lazy } from '../values/lazy.ts';
 import { orphan, pendingCreate, resourceEntry } from './state-document.ts';
 import { LostState, RECOVER } from './state-errors.ts';
 
@@ -83,7 +83,7 @@ function isPartialLine(tail: Buffer): boolean {
 }
 
 function parseEntry(json: string, path: string, line: number): StoredEntry {
-  const parsed = storedEntry().safeParse(parsedJson(json));
+  const parsed = storedEntry().safeParse(tryParseJson(json));
   if (parsed.success) return parsed.data;
   throw new UserError(
     `${path}:${line}  unknown entry in the journal of the state; a newer voxform may have written it`,
@@ -112,7 +112,7 @@ function checksum(json: string | Buffer): string {
  * The events between two writes of the document, one line each. `fold.ts` defines their effects.
  */
 
-const journalEvent = lazily(() =>
+const journalEvent = lazy(() =>
   z.discriminatedUnion('type', [
     /** A create is about to be sent. Without a `saved` or `not-done` after it, it is pending. */
     z.strictObject({ type: z.literal('creating'), address: z.string(), pending: pendingCreate() }),
@@ -145,7 +145,7 @@ const journalEvent = lazily(() =>
 
 export type JournalEvent = Immutable<z.infer<ReturnType<typeof journalEvent>>>;
 
-const position = lazily(() => ({
+const position = lazy(() => ({
   lineage: z.string(),
   /** Serial of the document to which the event applies. */
   serial: z.int(),
@@ -159,7 +159,7 @@ const journalEntry = lazyStrictObject(() => ({ ...position(), event: journalEven
 /** An entry whose event is encrypted. */
 const sealedEntry = lazyStrictObject(() => ({ ...position(), sealed: z.string() }));
 
-const storedEntry = lazily(() => z.union([journalEntry(), sealedEntry()]));
+const storedEntry = lazy(() => z.union([journalEntry(), sealedEntry()]));
 
 export type JournalEntry = Immutable<z.infer<ReturnType<typeof journalEntry>>>;
 /** An entry in its stored form: in plain text or sealed. */

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { UserError } from '../problems/user-error.ts';
 import { lazyObject } from '../values/described.ts';
 import type { Immutable } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 
-export const ciJob = lazily(() => z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.'));
+export const ciJob = lazy(() => z.strictObject({ name: z.string(), url: z.string() }).describe('The CI job.'));
 
 export type CiJob = Immutable<z.infer<ReturnType<typeof ciJob>>>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { lazyObject } from '../values/described.ts';
-import { type Immutable, isObject, parsedJson } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { type Immutable, isObject, tryParseJson } from '../values/json.ts';
+import { lazy } from '../values/lazy.ts';
 import { ciJob, type LockInfo } from './lock-info.ts';
 
 /* Each run that takes the lock writes a line when it starts and one when it ends. No line contains the value of a field. */
@@ -69,7 +69,7 @@ const unlocking = lazyObject(() => ({
 }));
 
 /** A run in the history; without a result, it is in progress or died. */
-export const runRecord = lazily(() =>
+export const runRecord = lazy(() =>
   beginning().extend({
     ...outcome().partial().shape,
     unlocked_by: unlocking().shape.unlocked_by.optional(),
@@ -77,9 +77,9 @@ export const runRecord = lazily(() =>
   }),
 );
 
-const ending = lazily(() => outcome().extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') }));
+const ending = lazy(() => outcome().extend({ run: z.string().min(1), ended: z.string().describe('ISO 8601.') }));
 
-const later = lazily(() => z.union([ending(), unlocking()]));
+const later = lazy(() => z.union([ending(), unlocking()]));
 
 export type RunEnding = Immutable<z.infer<ReturnType<typeof outcome>>>;
 export type RunResources = NonNullable<RunEnding['resources']>;
@@ -155,7 +155,7 @@ function withinBound(resources: RunResources): RunResources {
 
 /** Returns the run id of a line; empty if the line cannot be parsed. */
 export function runIdOf(line: string): string {
-  const value = parsedJson(line);
+  const value = tryParseJson(line);
   return isObject(value) && typeof value.run === 'string' ? value.run : '';
 }
 
@@ -163,7 +163,7 @@ export function runIdOf(line: string): string {
 export function parseRuns(lines: Iterable<string>): RunRecord[] {
   const runs = new Map<string, RunRecord>();
   for (const line of lines) {
-    const value = parsedJson(line);
+    const value = tryParseJson(line);
     const begun = beginning().safeParse(value);
     if (begun.success) runs.set(begun.data.run, begun.data);
     const more = later().safeParse(value);

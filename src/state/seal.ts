@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyOb
 import { z } from 'zod';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import { lazyStrictObject } from '../values/described.ts';
-import { isObject, parsedJson } from '../values/json.ts';
+import { isObject, tryParseJson } from '../values/json.ts';
 import { revealed, secretSetting } from './backends/settings.ts';
 import { MAX_STATE_BYTES, parseState, stateBytes } from './document-text.ts';
 import { type JournalEntry, parseEvent, type StoredEntry } from './journal-lines.ts';
@@ -250,7 +250,7 @@ export async function decryptLines(lines: readonly string[], seal: Seal): Promis
   const opened: string[] = [];
   for (const line of lines) {
     if (line === '') continue;
-    const value = parsedJson(line);
+    const value = tryParseJson(line);
     if (!isObject(value) || typeof value.sealed !== 'string') opened.push(line);
     else {
       try {

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type Address, kindOf } from '../manifests/resource.ts';
-import { described } from '../values/described.ts';
+import { describedObject } from '../values/described.ts';
 import type { Immutable, Json } from '../values/json.ts';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 
 /*
  * The state of one workspace. It contains no secrets: a secret value is stored as `{ "$fingerprint": "…" }`.
@@ -11,10 +11,10 @@ import { lazily } from '../values/lazily.ts';
 export const STATE_FORMAT_VERSION = 2;
 
 /** Values by path. Any value is accepted, because it was parsed from JSON. */
-const leaves = lazily(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
+const leaves = lazy(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
-export const resourceEntry = lazily(() =>
-  described('A managed record.', {
+export const resourceEntry = lazy(() =>
+  describedObject('A managed record.', {
     id: z.string().min(1).describe("The record's id on the platform."),
     adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
     recorded: leaves().describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
@@ -34,8 +34,8 @@ export const resourceEntry = lazily(() =>
   }),
 );
 
-export const pendingCreate = lazily(() =>
-  described('An unknown create: the record may or may not exist.', {
+export const pendingCreate = lazy(() =>
+  describedObject('An unknown create: the record may or may not exist.', {
     since: z.string().describe('When the request was sent, ISO 8601.'),
     natural_key: z.string().optional().describe("The natural key that identifies the record in the platform's lists."),
     recorded: leaves().describe('Values in the request.'),
@@ -45,8 +45,8 @@ export const pendingCreate = lazily(() =>
 
 export const closingReasons = ['deleted', 'handed-over', 'kept'] as const;
 
-export const orphan = lazily(() =>
-  described('A record that voxform no longer manages and that may still exist.', {
+export const orphan = lazy(() =>
+  describedObject('A record that voxform no longer manages and that may still exist.', {
     kind: z.string(),
     id: z.string().min(1),
     address: z.string().describe('The former address.'),
@@ -70,8 +70,8 @@ export const orphan = lazily(() =>
   }),
 );
 
-export const stateDocument = lazily(() =>
-  described('The state of one workspace', {
+export const stateDocument = lazy(() =>
+  describedObject('The state of one workspace', {
     format_version: z.literal(STATE_FORMAT_VERSION),
     voxform_version: z.string().describe('The voxform version that wrote the file.'),
     lineage: z.string().min(1).describe('Unique to this state and its successors.'),
@@ -98,7 +98,7 @@ export const stateDocument = lazily(() =>
 );
 
 /** The format of earlier versions; the next write converts it. */
-const formerDocument = lazily(() =>
+const formerDocument = lazy(() =>
   stateDocument()
     .omit({ write: true, write_digest: true })
     .extend({ format_version: z.literal(1) }),
@@ -110,7 +110,7 @@ const formerDocument = lazily(() =>
 export const SEALED_FORMAT_VERSION = 3;
 
 /** An encrypted state. Fields outside `sealed` stay readable without the private key. */
-const sealedDocument = lazily(() => {
+const sealedDocument = lazy(() => {
   const { voxform_version, lineage, serial, workspace_id, write, write_digest } = stateDocument().shape;
   return z.strictObject({
     format_version: z.literal(SEALED_FORMAT_VERSION),
@@ -125,7 +125,7 @@ const sealedDocument = lazily(() => {
   });
 });
 
-export const writtenDocument = lazily(() =>
+export const writtenDocument = lazy(() =>
   z.discriminatedUnion('format_version', [stateDocument(), formerDocument(), sealedDocument()], {
     error: 'missing, or not a format of a state',
   }),

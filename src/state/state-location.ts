@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lazily } from '../values/lazily.ts';
+import { lazy } from '../values/lazy.ts';
 import type { StateBackend, StateOwner, StoreUser } from './backends/backend.ts';
 import { backends } from './backends/index.ts';
 import { createStateStore } from './backends/object-store/state-store.ts';
@@ -30,7 +30,7 @@ function schemaOf(name: BackendName) {
 }
 
 /** The schema of `state` in the project file. */
-export const stateSchema = lazily(
+export const stateSchema = lazy(
   () =>
     (others.length === 0
       ? schemaOf(first)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from './json.ts';
-import { lazily } from './lazily.ts';
+import { lazy } from './lazy.ts';
 
 export const jsonValue: z.ZodType<Json> = z.json();
 
@@ -11,14 +11,14 @@ export const about = (description: string, ...examples: z.core.util.JSONType[]) 
 });
 
 /** Returns the schema of an object with exactly these fields. */
-export function described<Fields extends z.ZodRawShape>(description: string, fields: Fields) {
+export function describedObject<Fields extends z.ZodRawShape>(description: string, fields: Fields) {
   return z.strictObject(fields).describe(description);
 }
 
 /* Schemas of objects, created on first use. */
 
-export const lazyObject = <Fields extends z.ZodRawShape>(fields: () => Fields) => lazily(() => z.object(fields()));
+export const lazyObject = <Fields extends z.ZodRawShape>(fields: () => Fields) => lazy(() => z.object(fields()));
 export const lazyStrictObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
-  lazily(() => z.strictObject(fields()));
+  lazy(() => z.strictObject(fields()));
 export const lazyLooseObject = <Fields extends z.ZodRawShape>(fields: () => Fields) =>
-  lazily(() => z.looseObject(fields()));
+  lazy(() => z.looseObject(fields()));

@@ -17,7 +17,7 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 }
 
 /** Returns undefined if the text is not valid JSON. */
-export function parsedJson(text: string): unknown {
+export function tryParseJson(text: string): unknown {
   return attempt((): unknown => JSON.parse(text));
 }
 

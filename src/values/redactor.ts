@@ -1,13 +1,13 @@
-import { htmlSpelling } from './html-spelling.ts';
+import { escapeHtml } from './escape-html.ts';
 
 /** Shorter strings are not treated as secrets: replacing them would garble ordinary words. */
-const SHORTEST = 4;
+const MIN_LENGTH = 4;
 
 /** From this length, a single line of a secret (such as a PEM key) is also replaced where it occurs alone. */
-const SHORTEST_LINE = 16;
+const MIN_LINE_LENGTH = 16;
 
 /** The minimum length for the Base64 of a secret within a longer string such as `user:secret`. A shorter one could match by chance. */
-const SHORTEST_INNER_BASE64 = 12;
+const MIN_INNER_BASE64_LENGTH = 12;
 
 /** Replaces known secrets in text with `(secret)`, in every encoding that may occur. */
 export class Redactor {
@@ -50,10 +50,10 @@ export class Redactor {
 
 /** Returns the secret, the secret without surrounding white space, and its longer lines. */
 function partsOf(secret: string): Set<string> {
-  const parts = new Set([secret, secret.trim()].filter((part) => part.length >= SHORTEST));
+  const parts = new Set([secret, secret.trim()].filter((part) => part.length >= MIN_LENGTH));
   const lines = secret.split(/\r?\n/);
   if (lines.length > 1) {
-    for (const line of lines) if (line.trim().length >= SHORTEST_LINE) parts.add(line.trim());
+    for (const line of lines) if (line.trim().length >= MIN_LINE_LENGTH) parts.add(line.trim());
   }
   return parts;
 }
@@ -66,7 +66,7 @@ function* spellings(text: string): Generator<string> {
     yield form.replaceAll("'", "''");
     yield* urlSpellings(form);
     yield* base64Spellings(form);
-    yield htmlSpelling(form);
+    yield escapeHtml(form);
   }
 }
 
@@ -102,7 +102,7 @@ function* base64Spellings(text: string): Generator<string> {
     // The first and last characters also encode bits of the adjacent bytes.
     const first = Math.ceil((offset * 8) / 6);
     const last = Math.floor(((offset + bytes.length) * 8) / 6);
-    if (last - first >= SHORTEST_INNER_BASE64) forms.push(shifted.slice(first, last));
+    if (last - first >= MIN_INNER_BASE64_LENGTH) forms.push(shifted.slice(first, last));
   }
   for (const form of forms) {
     yield form;

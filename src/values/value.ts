@@ -156,7 +156,7 @@ export function withReferences(value: Value, idOf: (reference: Reference) => str
  * Returns a value as the plain JSON of a request. Only this function puts secrets into a value.
  * @throws for an unresolved reference or a secret that is not set, which earlier checks exclude.
  */
-export function revealed(value: Value): Json {
+export function revealSecrets(value: Value): Json {
   return mapSpecials(value, (special) => {
     if (special instanceof Secret) return special.reveal();
     const name = special instanceof Reference ? special.address : special.name;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from 'vitest';
-import { entriesOf, linkTarget, realPathOf, SeenFiles, statusOf, withOpen } from '../../src/files/input-files.ts';
+import { entriesOf, FileReads, linkTarget, realPathOf, statusOf, withOpen } from '../../src/files/input-files.ts';
 import { attempt } from '../../src/problems/attempt.ts';
 
 /** So far ahead that every file has been as it is for long. */
@@ -60,8 +60,8 @@ it.each<{ reason: string; look: (folder: string) => unknown; change: (folder: st
   mkdirSync(path.join(folder, 'folder'));
   symlinkSync('file', path.join(folder, 'link'));
   symlinkSync('nowhere', path.join(folder, 'dangling'));
-  const seen = new SeenFiles(later);
-  const recent = new SeenFiles();
+  const seen = new FileReads(later);
+  const recent = new FileReads();
   await seen.during(async () => look(folder));
   await recent.during(async () => entriesOf(folder));
   expect([seen.isUnchanged(), recent.isUnchanged()]).toEqual([true, false]);
@@ -71,7 +71,7 @@ it.each<{ reason: string; look: (folder: string) => unknown; change: (folder: st
 });
 
 it('notes nothing outside of the work', async () => {
-  const seen = new SeenFiles(later);
+  const seen = new FileReads(later);
   await seen.during(async () => undefined);
   entriesOf(tmpdir());
   expect(seen.isUnchanged()).toBe(true);

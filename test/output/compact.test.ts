@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlannedChange, PlannedResource } from '../../src/engine/plan/plan-document.ts';
-import { compacted } from '../../src/output/compact.ts';
+import { compact } from '../../src/output/compact.ts';
 import { createSecretNumbers, type FieldView } from '../../src/output/field-view.ts';
 import { inDashboard } from '../step-texts.ts';
 import { adoptions, agents, sameChange, shapedAlike, sharedHunk } from './many-resources.ts';
@@ -163,7 +163,7 @@ describe('what is said compactly', () => {
           return { ...rest, changes: made.map(({ path, ...each }): PlannedChange => change(path, each)) };
         });
         const said = (full: boolean) => {
-          const all = compacted(resources, {
+          const all = compact(resources, {
             full,
             views: { secrets: createSecretNumbers(), verbose: false },
           });

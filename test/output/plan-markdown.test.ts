@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MARKDOWN_LIMIT, markdownCode, markdownText } from '../../src/output/markdown.ts';
+import { MAX_COMMENT_LENGTH, markdownCode, markdownText } from '../../src/output/markdown.ts';
 import { inDashboard, stepTexts } from '../step-texts.ts';
 import { hostilePlan } from './hostile-plan.ts';
 import { adoptions, sameChange } from './many-resources.ts';
@@ -134,9 +134,9 @@ describe('a plan as Markdown', () => {
     );
     const warnings = resources.map(({ address }) => ({ address, message: 'w'.repeat(200) }));
     const text = planMarkdown(plan(resources, { warnings }));
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MARKDOWN_LIMIT);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_COMMENT_LENGTH);
     expect(isBalanced(text)).toBe(true);
-    expect(text.length).toBeGreaterThan(MARKDOWN_LIMIT * 0.9);
+    expect(text.length).toBeGreaterThan(MAX_COMMENT_LENGTH * 0.9);
     expect(text).toMatch(/parts left out: .*<code>voxform plan<\/code> to see everything/);
   });
 
@@ -150,7 +150,7 @@ describe('a plan as Markdown', () => {
     expect(text).toMatch(/Agent\/a<\/code>: create, 500 fields<\/summary>[\s\S]*\n# 470 more lines are too long/);
     expect(text).toMatch(/Agent\/b<\/code>: create, 120 fields<\/summary>[\s\S]*\+ f119: /);
     expect(text).toContain('<code>Agent/c</code>: import');
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MARKDOWN_LIMIT);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_COMMENT_LENGTH);
     expect(isBalanced(text)).toBe(true);
   });
 

@@ -4,7 +4,7 @@ import { severalGithub } from '../../src/output/formats/github-format.ts';
 import { severalMarkdown } from '../../src/output/formats/markdown-format.ts';
 import { severalText } from '../../src/output/formats/text-format.ts';
 import { htmlReports } from '../../src/output/html/html-report.ts';
-import { MARKDOWN_LIMIT } from '../../src/output/markdown.ts';
+import { MAX_COMMENT_LENGTH } from '../../src/output/markdown.ts';
 import { driftReport, planReport, type SeveralReports } from '../../src/output/report.ts';
 import type { DiffDocument, FieldDifference } from '../../src/runs/diff/document.ts';
 import { hostilePlan } from './hostile-plan.ts';
@@ -37,8 +37,8 @@ describe('several plans as Markdown', () => {
     },
   ])('are one comment although there are $reason', ({ documents, failures }) => {
     const page = severalMarkdown({ what: 'plan', reports: documents.map(planReport), failures });
-    expect(page.length).toBeLessThanOrEqual(MARKDOWN_LIMIT);
-    expect(page.length).toBeGreaterThan(MARKDOWN_LIMIT / 2);
+    expect(page.length).toBeLessThanOrEqual(MAX_COMMENT_LENGTH);
+    expect(page.length).toBeGreaterThan(MAX_COMMENT_LENGTH / 2);
     for (const { workspace } of documents) {
       expect(page).toContain(`### voxform plan for <code>${workspace}</code>`);
       expect(page).toContain(`voxform plan -w ${workspace}`);

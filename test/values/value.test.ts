@@ -11,7 +11,7 @@ import {
   mapSpecials,
   Reference,
   references,
-  revealed,
+  revealSecrets,
   Secret,
   specials,
   toForms,
@@ -54,14 +54,14 @@ describe('what is sent', () => {
   it('is plain JSON as it is', () => {
     fc.assert(
       fc.property(json, (from) => {
-        deepStrictEqual(revealed(from), from);
+        deepStrictEqual(revealSecrets(from), from);
       }),
     );
   });
 
   it('has its secrets and its joins as text', () => {
     const from = { key: new Secret('KEY', 'k'), prompt: new Join(['a', new Secret('KEY', 'k'), 1], '\n') };
-    expect(revealed(from)).toEqual({ key: 'k', prompt: 'a\nk\n1' });
+    expect(revealSecrets(from)).toEqual({ key: 'k', prompt: 'a\nk\n1' });
   });
 
   it.each([
@@ -69,7 +69,7 @@ describe('what is sent', () => {
     { reason: 'an open reference', from: new Reference('Agent', 'x'), message: 'Agent/x has no value' },
     { reason: 'an unset variable', from: new Unset('NAME'), message: 'NAME has no value' },
   ])('is refused with $reason', ({ from, message }) => {
-    expect(() => revealed({ a: [new Join(['x', from], '')] })).toThrow(message);
+    expect(() => revealSecrets({ a: [new Join(['x', from], '')] })).toThrow(message);
   });
 });
 

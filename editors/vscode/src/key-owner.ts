@@ -1,6 +1,6 @@
 import type { ShownWorkspace } from '../../../src/editor/extension-requests.ts';
 import { isApiKey } from '../../../src/platform/connection.ts';
-import { parsedJson } from '../../../src/values/json.ts';
+import { tryParseJson } from '../../../src/values/json.ts';
 import { withoutLinks } from '../../../src/values/unsafe-text.ts';
 
 /** The destination of an API key. If a project changes any part of it, the stored key is not used. */
@@ -18,7 +18,7 @@ export function keyName({ folder, name, baseUrl, workspaceId, certificates }: Ke
 
 /** True if the name is of a key that was stored for a workspace of this name in this project. */
 export function isForWorkspace(stored: string, { folder, name }: KeyOwner): boolean {
-  const parts = parsedJson(stored);
+  const parts = tryParseJson(stored);
   return Array.isArray(parts) && parts[0] === KIND && parts[1] === folder && parts[2] === name;
 }
 

@@ -1,5 +1,5 @@
 import { startProcess } from '../../../src/files/run-process.ts';
-import { isObject, parsedJson } from '../../../src/values/json.ts';
+import { isObject, tryParseJson } from '../../../src/values/json.ts';
 import { withoutLinks } from '../../../src/values/unsafe-text.ts';
 
 interface Run {
@@ -54,7 +54,7 @@ export async function runVoxform(
 }
 
 function messageIn(line: string): Message {
-  const entry = parsedJson(line);
+  const entry = tryParseJson(line);
   return isObject(entry) && typeof entry.level === 'string' && typeof entry.message === 'string'
     ? { level: entry.level, message: withoutLinks(entry.message) }
     : { level: 'output', message: withoutLinks(line) };

@@ -5,7 +5,7 @@ import { notAppliedAfter } from '../../output/action-words.ts';
 import { reportText } from '../../output/formats/text-format.ts';
 import { applyReport, planReport } from '../../output/report.ts';
 import { refuseInvalidWaivers } from '../../policies/waivers.ts';
-import { advice, command, ExitCode, misuse } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, usageError } from '../../problems/user-error.ts';
 import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import {
   type ApplyPlanInput,
@@ -169,7 +169,7 @@ function refusePlanFlags(options: ApplyFlags): void {
   const { target, selector, allowReplace, allowRecreate, retryIgnored, waive } = options;
   const planFlags = [target, selector, allowReplace, allowRecreate, retryIgnored, waive];
   if (planFlags.every((flag) => flag === undefined)) return;
-  throw misuse(
+  throw usageError(
     'a saved plan does not take --target, --selector, --allow-replace, --allow-recreate, --retry-ignored or --waive',
     advice`Pass them to plan: ${command('plan --target ADDRESS --out FILE')}`,
   );

@@ -8,7 +8,7 @@ import { isCommit, type JobHost, type WantedPlan } from '../../hosting/host-job.
 import { hostKinds } from '../../hosting/index.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { proxyFor, secretsOf } from '../../platform/proxy.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { UserError, usageError } from '../../problems/user-error.ts';
 import { overrides } from '../../project/select-workspace.ts';
 import { Secret } from '../../values/value.ts';
 import type { Context } from '../context.ts';
@@ -60,7 +60,10 @@ export async function fetchReviewedPlan(context: Context, { out, ...wanted }: Re
 function kindOfJob({ env }: Context): HostKind {
   const kind = Object.values<HostKind>(hostKinds).find(({ inJob }) => inJob(env) !== undefined);
   if (kind !== undefined) return kind;
-  throw misuse('this is not a job of GitHub Actions or GitLab CI', 'The command reads the variables of such a job.');
+  throw usageError(
+    'this is not a job of GitHub Actions or GitLab CI',
+    'The command reads the variables of such a job.',
+  );
 }
 
 function openHost({ env, redactor, log, interrupts }: Context, kind: HostKind): JobHost & AsyncDisposable {

@@ -1,7 +1,7 @@
 import { comparisonMarkdown, comparisonText, workspaceComparison } from '../../output/comparison.ts';
 import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { ExitCode, usageError } from '../../problems/user-error.ts';
 import { diffWorkspaces } from '../../runs/diff/diff-workspaces.ts';
 import type { PlatformOptions } from '../../runs/run-context.ts';
 import type { Context } from '../context.ts';
@@ -19,7 +19,7 @@ export async function diff(context: Context, options: DiffOptions): Promise<numb
   const { terminal, log } = context;
   const workspaces = [...new Set([...context.workspaces, ...options.workspaces])];
   if (workspaces.length !== 2) {
-    throw misuse(
+    throw usageError(
       `diff needs two different workspaces, got ${workspaces.length}`,
       'Name both: voxform diff staging production',
     );

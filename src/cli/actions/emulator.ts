@@ -3,7 +3,7 @@ import path from 'node:path';
 import { type BehaviourPatch, emulatorBehaviour } from '../../emulator/behaviour.ts';
 import { type EmulatorOptions, startEmulator } from '../../emulator/start-emulator.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { misuse } from '../../problems/user-error.ts';
+import { usageError } from '../../problems/user-error.ts';
 import type { Context } from '../context.ts';
 
 interface EmulatorFlags extends Pick<EmulatorOptions, 'port' | 'host' | 'seed' | 'apiKey' | 'workspaceId'> {
@@ -39,5 +39,5 @@ function checkedBehaviour(settings: Readonly<Record<string, unknown>>): Behaviou
   const location = ['--behaviour', ...(issue?.path ?? [])].join('.').replace('.', ': ');
   const [key = ''] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
   const problem = key === '' ? issue?.message : `unknown setting ${key}${didYouMean(key, known)}`;
-  throw misuse(`${location}: ${problem}`, `Known behaviours: ${known.join(', ')}.`);
+  throw usageError(`${location}: ${problem}`, `Known behaviours: ${known.join(', ')}.`);
 }

@@ -3,7 +3,7 @@ import { explain, explanationText, topicsText } from '../../output/explain/expla
 import { findTopic, topicsOf } from '../../output/explain/topics.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { misuse } from '../../problems/user-error.ts';
+import { usageError } from '../../problems/user-error.ts';
 import { packageFiles, packageText } from '../../version.ts';
 import type { Context } from '../context.ts';
 import type { JsonFlag } from '../flags.ts';
@@ -21,7 +21,7 @@ export async function explainTopic(
   }
   const found = findTopic(topics, topic);
   if (!('topic' in found)) {
-    throw misuse(`unknown topic ${topic}${found.suggestion}`, 'Run voxform explain to list all topics.');
+    throw usageError(`unknown topic ${topic}${found.suggestion}`, 'Run voxform explain to list all topics.');
   }
   const explanation = explain(found.topic, topics);
   terminal.out(output === 'json' ? jsonText(explanation) : explanationText(explanation, terminal.style));
@@ -36,7 +36,7 @@ export async function schema({ terminal }: Context, { name }: { readonly name: s
     .map((file) => file.slice(0, -SUFFIX.length));
   const found = names.find((each) => normalised(each) === normalised(name));
   if (found === undefined) {
-    throw misuse(`unknown schema ${name}${didYouMean(name, names)}`, `Schemas: ${names.sort().join(', ')}.`);
+    throw usageError(`unknown schema ${name}${didYouMean(name, names)}`, `Schemas: ${names.sort().join(', ')}.`);
   }
   terminal.out(packageText(`schemas/${found}${SUFFIX}`));
 }

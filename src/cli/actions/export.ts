@@ -2,7 +2,7 @@ import path from 'node:path';
 import { kinds } from '../../kinds/index.ts';
 import { exportText } from '../../output/export-text.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { UserError, usageError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { draftWorkspace } from '../../runs/draft-workspace.ts';
 import { namesInManifests } from '../../runs/export/manifest-names.ts';
@@ -36,7 +36,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   const opened = await openWorkspace(context, { requireKey: true });
   const { apiKey } = opened.workspace;
   if (options.apiKeySecret === apiKey.name)
-    throw misuse(`${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`);
+    throw usageError(`${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`);
   const progress = progressFor(context);
   const { drafts, missed } = await draftWorkspace(opened, {
     ...(await manifestFacts(opened)),

@@ -6,7 +6,7 @@ import { formerDatabase, withControl } from '../../fleet/open-fleet.ts';
 import { openSources } from '../../fleet/sources/open-sources.ts';
 import { FleetFrozen, messageOf } from '../../operator/messages.ts';
 import { closing } from '../../problems/closing.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { UserError, usageError } from '../../problems/user-error.ts';
 import { workspaceCommands } from '../../problems/workspace-command.ts';
 import { InvalidProject } from '../../project/invalid-project.ts';
 import { loadProject } from '../../project/load-project.ts';
@@ -96,10 +96,10 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
   const { env, cwd, redactor, interrupts, log } = context;
   const [name = ''] = command;
   if (!workspaceCommands.some((each) => each === name)) {
-    throw misuse(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${workspaceCommands.join(', ')}.`);
+    throw usageError(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${workspaceCommands.join(', ')}.`);
   }
   if (workspace?.length || command.some((word) => /^(-[wC]|--(workspace|chdir)(=|$))/.test(word))) {
-    throw misuse('fleet exec chooses the workspace and the folder itself', 'Leave out -w and -C.');
+    throw usageError('fleet exec chooses the workspace and the folder itself', 'Leave out -w and -C.');
   }
   const fleet = fleetFileOf(context, flags);
   const projectEnv = projectEnvironment(env, fleet);

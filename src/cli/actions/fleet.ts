@@ -13,7 +13,7 @@ import { plural } from '../../output/plural.ts';
 import { planReport } from '../../output/report.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { refuseOverrides } from '../../project/select-workspace.ts';
 import { userName } from '../../runs/local-user.ts';
 import { Secret } from '../../values/value.ts';
@@ -41,7 +41,7 @@ export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE
 export function projectEnvironment(env: Context['env'], fleet: FleetFile): Context['env'] {
   refuseOverrides(env);
   if (env.PGPASSWORD) {
-    throw misuse(
+    throw usageError(
       'PGPASSWORD would be sent to every database that a project names as its state. Unset it.',
       'Put the password into the address of the database in the fleet file: database: { $secret: NAME }.',
     );
@@ -114,9 +114,9 @@ interface AllFlags extends ControlFlags {
 /** @throws UserError unless the command has either addresses or `--all`. */
 function refuseUnclear({ addresses, all }: AllFlags, verb: 'pause' | 'resume'): void {
   if (all && addresses.length > 0)
-    throw misuse(`--all ${verb}s the whole fleet, so it takes no addresses`, 'Leave out --all or the addresses.');
+    throw usageError(`--all ${verb}s the whole fleet, so it takes no addresses`, 'Leave out --all or the addresses.');
   if (!all && addresses.length === 0)
-    throw misuse(`no workspaces to ${verb}`, `Name their addresses, or ${verb} the whole fleet with --all.`);
+    throw usageError(`no workspaces to ${verb}`, `Name their addresses, or ${verb} the whole fleet with --all.`);
 }
 
 /** Pauses workspaces, or freezes the fleet with `--all`. */
@@ -125,7 +125,7 @@ export async function fleetPause(context: Context, flags: AllFlags): Promise<voi
   if (!flags.all) return pauseWorkspaces(context, flags);
   const because = flags.because?.trim() ?? '';
   if (because === '')
-    throw misuse('--all needs a reason', 'Add --because TEXT, which fleet status and the history show.');
+    throw usageError('--all needs a reason', 'Add --because TEXT, which fleet status and the history show.');
   const by = userName(context.env);
   const [isNew, freeze] = await withFleet(context, flags, async (control) => [
     await control.freeze({ by, because }),
@@ -222,7 +222,7 @@ export async function fleetInit(context: Context, flags: FleetFlags & { readonly
   const fleet = fleetFileOf(context, flags);
   if (fleet.database === undefined && flags.sql) {
     const hint = 'Set database in the fleet file to the address of a PostgreSQL.';
-    throw misuse('the embedded database needs no set-up', hint);
+    throw usageError('the embedded database needs no set-up', hint);
   }
   const database = await openFleetDatabase(fleet, cwd, 'command');
   try {

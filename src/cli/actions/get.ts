@@ -7,7 +7,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { isReversed, momentOf } from '../../platform/date-range.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { type Advice, advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { type Advice, advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { type CallCondition, callFields, parseCallCondition } from '../../runs/call-selection.ts';
 import { idsInState, type MissedRecord, mentionedIds, missingReason, readMentioned } from '../../runs/discover.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -101,8 +101,8 @@ async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promis
 function checkVersion({ name }: RecordType, version: string | undefined): void {
   if (version === undefined) return;
   const hint = advice`Example: ${command('get versions Agent/support-line 3')}, or latest`;
-  if (name !== 'versions') throw misuse(`get ${name} takes no version`, hint);
-  if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw misuse(`invalid version ${version}`, hint);
+  if (name !== 'versions') throw usageError(`get ${name} takes no version`, hint);
+  if (version !== 'latest' && !/^\d{1,9}$/.test(version)) throw usageError(`invalid version ${version}`, hint);
 }
 
 /** Prints the records and returns their number. Reads no faster than the output is consumed, and stops when the output is closed. */
@@ -155,29 +155,29 @@ function recordTypeNamed(name: string): RecordType {
   const recordType = recordTypes.get(name);
   if (recordType !== undefined) return recordType;
   const names = [...recordTypes.keys()];
-  throw misuse(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
+  throw usageError(`unknown type ${name}${didYouMean(name, names)}`, `Types: ${names.join(', ')}.`);
 }
 
 function checkFilters({ name }: RecordType, options: GetFlags): CallCondition[] {
   const { from, to, callsFrom, expiresWithin } = options;
   if (from !== undefined && to !== undefined && isReversed(from, to)) {
-    throw misuse(`--to ${to} is before --from ${from}`, 'Swap the two.');
+    throw usageError(`--to ${to} is before --from ${from}`, 'Swap the two.');
   }
   const filters = conditions(options);
   if (callsFrom !== undefined && name !== kindsInCalls(kinds)) {
-    throw misuse(
+    throw usageError(
       `--calls-from applies to ${kindsInCalls(kinds)} only`,
       advice`Example: ${command('get calls --from 2026-01-01')}`,
     );
   }
   if (expiresWithin !== undefined && name !== 'api-keys') {
-    throw misuse(
+    throw usageError(
       '--expires-within applies to api-keys only',
       advice`Example: ${command('get api-keys --expires-within 30d')}`,
     );
   }
   if (name === 'calls' || (filters.length === 0 && from === undefined && to === undefined)) return filters;
-  throw misuse(
+  throw usageError(
     '--from, --to, --agent, --outcome and --where apply to calls only',
     advice`Example: ${command('get calls --from 2026-01-01')}`,
   );
@@ -207,7 +207,10 @@ async function recordsOf(recordType: RecordType, wanted: RecordsWanted): Promise
   const { ofRecord, kind } = recordType;
   if (ofRecord !== undefined && kind !== undefined) {
     if (requested === undefined)
-      throw misuse(`get ${name} needs an id or address`, advice`Example: ${command(`get ${name} ${kind.name}/NAME`)}`);
+      throw usageError(
+        `get ${name} needs an id or address`,
+        advice`Example: ${command(`get ${name} ${kind.name}/NAME`)}`,
+      );
     if (version !== undefined) return { records: only(versionOf(ofRecord, client, { ...requested, version })) };
     return { records: withNamedId(ofRecord.list(client, requested.id), { ...requested, name: kind.table.name }) };
   }
@@ -341,7 +344,7 @@ function conditions({ agent, outcome, where = [] }: GetFlags): CallCondition[] {
   const others = where.map((text) => {
     const condition = parseCallCondition(text);
     if ('problem' in condition) {
-      throw misuse(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
+      throw usageError(`--where ${text}: ${condition.problem}`, `Fields: ${callFields.join(', ')}.`);
     }
     return condition;
   });

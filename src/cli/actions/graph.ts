@@ -1,7 +1,7 @@
 import { refuseUnknown } from '../../engine/decide/scope.ts';
 import { type GroupBy, groupedGraph, labelKeys } from '../../output/graph/grouping.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { misuse } from '../../problems/user-error.ts';
+import { usageError } from '../../problems/user-error.ts';
 import { connectedTo, type ReferenceGraph, referenceGraph } from '../../project/reference-graph.ts';
 import { openWorkspace, validOnly } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
@@ -44,7 +44,7 @@ function checkedGrouping(by: GroupBy | undefined, graph: ReferenceGraph): GroupB
   if (by === undefined || !by.startsWith('label:')) return by;
   const [key, known] = [by.slice('label:'.length), labelKeys(graph)];
   if (known.includes(key)) return by;
-  throw misuse(
+  throw usageError(
     `no resource has a label "${key}"${didYouMean(key, known)}`,
     known.length === 0 ? 'Labels are in metadata.labels.' : `Labels: ${known.join(', ')}`,
   );

@@ -2,7 +2,7 @@ import { impactHtml } from '../../output/html/impact-html.ts';
 import { comparisonOf, impactText } from '../../output/impact-text.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { ExitCode, usageError } from '../../problems/user-error.ts';
 import { type FailCondition, gapsOf, isMet, parseFailCondition, shareIn } from '../../runs/impact/conditions.ts';
 import type { Compared, ImpactDocument } from '../../runs/impact/impact-document.ts';
 import { measureImpact } from '../../runs/impact/measure-impact.ts';
@@ -58,7 +58,7 @@ export async function impact(context: Context, options: ImpactFlags): Promise<nu
 
 function conditionOf(text: string): FailCondition {
   const condition = parseFailCondition(text);
-  if ('problem' in condition) throw misuse(`--fail-if ${text}: ${condition.problem}`);
+  if ('problem' in condition) throw usageError(`--fail-if ${text}: ${condition.problem}`);
   return condition;
 }
 

@@ -1,6 +1,6 @@
 import { claimOf, importById, recordClaims } from '../../engine/apply/import-record.ts';
 import type { Resource } from '../../manifests/resource.ts';
-import { advice, command, misuse } from '../../problems/user-error.ts';
+import { advice, command, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { checkRows, InvalidRows, importableKind, type RowsImport, readRows } from '../../runs/import-rows.ts';
 import { openWorkspace, withSession } from '../../runs/open-workspace.ts';
@@ -19,7 +19,7 @@ export async function importRecords(context: Context, options: ImportOptions): P
   if (from !== undefined && address === undefined) return importFile(context, from, options);
   if (from === undefined && address !== undefined && id !== undefined)
     return importRecord(context, { address, id }, options);
-  throw misuse(
+  throw usageError(
     'import needs ADDRESS and ID, or --from FILE',
     advice`Run ${command('import ADDRESS ID')}, or ${command('import --from FILE')}.`,
   );
@@ -31,7 +31,7 @@ async function importRecord(
   options: ImportOptions,
 ): Promise<void> {
   const kind = importableKind(address);
-  if (typeof kind === 'string') throw misuse(kind);
+  if (typeof kind === 'string') throw usageError(kind);
   const opened = await openWorkspace(context, { requireKey: true });
   const { workspaceId } = opened.workspace;
   // This loads the secrets of the project, so that they are redacted from the platform's data.

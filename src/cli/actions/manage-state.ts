@@ -11,7 +11,7 @@ import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { advice, command, misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { readSettings } from '../../project/workspace-settings.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
@@ -86,9 +86,9 @@ export async function moveInState(
   const opened = await openWithoutKey(context);
   await opened.inSession({ operation: 'state mv', options }, async (session) => {
     requireKnown(from, session.state);
-    if (kindOf(from) !== kindOf(to)) throw misuse(`cannot rename ${from} to ${to}: the kinds differ`);
+    if (kindOf(from) !== kindOf(to)) throw usageError(`cannot rename ${from} to ${to}: the kinds differ`);
     const refusal = undeclarable(to);
-    if (refusal !== undefined) throw misuse(`${to}: ${refusal}`);
+    if (refusal !== undefined) throw usageError(`${to}: ${refusal}`);
     if (from !== to && (session.state.resources.has(to) || session.state.pending.has(to))) {
       throw new UserError(`${to} is already in the state`, {
         hint: advice`Rename it first, or release it: ${command(`state rm ${to}`)}`,
@@ -301,7 +301,7 @@ async function locationFrom(
   const issues = problemsIn(settings.error, { schema: stateSchema(), value: plain.state, name: 'state' });
   const [problem] = [...inText, ...problems, ...issues];
   if (problem !== undefined || documents.length !== 1 || !settings.success) {
-    throw misuse(
+    throw usageError(
       `--from: ${problem?.message ?? 'expected one document'}`,
       "Write settings as in voxform.yaml: '{ backend: local, path: .voxform/old.state.json }'",
     );

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { type Migration, migratedText, migrateJson, migrationText } from '../../output/migrate-text.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
 import { readCredentials } from '../../project/select-workspace.ts';
 import { planInHistory, refuseTrippedGuards } from '../../runs/apply-plan.ts';
@@ -75,8 +75,8 @@ export async function migrate(given: Context, options: MigrateOptions): Promise<
 }
 
 function refuseConflicts({ workspaces }: Context, { batch, maxFailures }: MigrateOptions): void {
-  if (workspaces.length > 0) throw misuse('migrate takes two workspaces: use --from and --to, not -w');
-  if (batch === undefined && maxFailures !== undefined) throw misuse('--max-failures needs --batch');
+  if (workspaces.length > 0) throw usageError('migrate takes two workspaces: use --from and --to, not -w');
+  if (batch === undefined && maxFailures !== undefined) throw usageError('--max-failures needs --batch');
 }
 
 /** Exports the source workspace to manifests. Returns undefined if the migration uses the project's own manifests. */

@@ -4,7 +4,7 @@ import { isGlob } from '../../manifests/resource.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import {
   checkOrphans,
@@ -77,7 +77,7 @@ interface CloseOptions extends LockOptions {
 
 export async function closeOrphans(context: Context, options: CloseOptions): Promise<void> {
   const { ids, all = false, because } = options;
-  if (all === ids.length > 0) throw misuse('orphans close takes ids, addresses or globs, or --all');
+  if (all === ids.length > 0) throw usageError('orphans close takes ids, addresses or globs, or --all');
   const opened = await openWorkspace(context, { requireKey: false });
   const { orphans: listed } = await opened.state();
   const closed = { because, since: context.now().toISOString() };

@@ -7,7 +7,7 @@ import { reasonOf } from '../../manifests/read-file.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { denials } from '../../policies/waivers.ts';
 import { shellWord } from '../../problems/shell-word.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { withViolations } from '../../runs/judged-plan.ts';
 import { changesIn } from '../../runs/planning.ts';
@@ -33,7 +33,7 @@ export async function plan(given: Context, flags: PlanCommandFlags): Promise<num
   const options = { ...flags, waiver: waiverOf(flags) };
   const { out } = options;
   if (out !== undefined && severalNamed(context, options) !== undefined) {
-    throw misuse(
+    throw usageError(
       '--out takes one workspace only',
       'Save one plan per workspace: voxform plan --workspace NAME --out FILE',
     );

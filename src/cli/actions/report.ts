@@ -4,7 +4,7 @@ import { failureOf, isBug, renderError } from '../../output/errors.ts';
 import { type ReportFormatName, reportFormats } from '../../output/formats/index.ts';
 import { createProgress, type Progress } from '../../output/progress.ts';
 import { driftReport, planReport, type Report, type SeveralReports } from '../../output/report.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import type { WorkspaceSelection } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace, openWorkspaces } from '../../runs/open-workspace.ts';
 import { type Planning, type PlanSources, planWorkspace, preparedToPlan } from '../../runs/planning.ts';
@@ -83,7 +83,7 @@ export async function report(
 /** @throws UserError if `--even-if-all` is used without `--allow-recreate all`. */
 export function refuseLooseEvenIfAll({ allowRecreate = [], evenIfAll }: PlanFlags): void {
   if (!evenIfAll || allowRecreate.includes('all')) return;
-  throw misuse('--even-if-all needs --allow-recreate all');
+  throw usageError('--even-if-all needs --allow-recreate all');
 }
 
 /** Returns the exit code of a plan. With `--strict`, anything that voxform cannot apply is an error. */
@@ -100,7 +100,7 @@ export function severalNamed(
 ): readonly string[] | 'all' | undefined {
   if (!allWorkspaces) return workspaces.length > 1 ? workspaces : undefined;
   if (workspaces.length === 0) return 'all';
-  throw misuse('--all-workspaces and --workspace are mutually exclusive', 'Use one of them.');
+  throw usageError('--all-workspaces and --workspace are mutually exclusive', 'Use one of them.');
 }
 
 /**
@@ -114,7 +114,7 @@ export function refuseSeveral(context: Context, flags: WorkspacesFlags): void {
     names === 'all'
       ? 'voxform apply --workspace NAME'
       : names.map((name) => `voxform apply --workspace ${name}`).join(', then ');
-  throw misuse(
+  throw usageError(
     'apply takes one workspace at a time',
     `Review all of them with voxform plan, then apply each: ${commands}`,
   );
@@ -164,7 +164,7 @@ export async function reportEach(
 ): Promise<number> {
   const reportOf = type === 'plan' ? planReport : driftReport;
   const several = severalNamed(context, options);
-  if (several !== undefined && options.apiKeyStdin) throw misuse('--api-key-stdin takes one workspace only');
+  if (several !== undefined && options.apiKeyStdin) throw usageError('--api-key-stdin takes one workspace only');
   if (several === undefined) {
     const apiKey = options.apiKeyStdin ? await keyFromStdin(context) : undefined;
     const opened = await openWorkspace({ ...context, apiKey }, { requireKey: true });
@@ -181,7 +181,10 @@ export async function reportEach(
 async function keyFromStdin({ terminal }: Context): Promise<Secret> {
   const text = await terminal.readInput(10_000);
   if (text === '')
-    throw misuse('--api-key-stdin got no key', 'Write it into stdin: printf %s "$KEY" | voxform plan --api-key-stdin');
+    throw usageError(
+      '--api-key-stdin got no key',
+      'Write it into stdin: printf %s "$KEY" | voxform plan --api-key-stdin',
+    );
   return new Secret('from stdin', text);
 }
 

@@ -1,6 +1,6 @@
 import { isSecretName } from '../../manifests/value-forms.ts';
 import { plural } from '../../output/plural.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { Keychain } from '../../project/secret-sources.ts';
 import { openProject } from '../../runs/open-workspace.ts';
 import type { Context } from '../context.ts';
@@ -52,7 +52,7 @@ export async function removeSecret(context: Context, { name }: SecretName): Prom
 
 function checkName(name: string): void {
   if (isSecretName(name)) return;
-  throw misuse(
+  throw usageError(
     `${JSON.stringify(name)} is not a valid name of a secret`,
     'Use letters, digits, "_", "-" and ".". The value is never an argument.',
   );

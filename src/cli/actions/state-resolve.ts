@@ -4,7 +4,7 @@ import { kindOf } from '../../manifests/resource.ts';
 import { plural } from '../../output/plural.ts';
 import { renderTable, whole } from '../../output/table.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { advice, command, ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { LockOptions } from '../../runs/run-context.ts';
 import type { StateSession } from '../../state/session.ts';
@@ -71,7 +71,7 @@ function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void
           ? 'no address given'
           : undefined;
   if (problem === undefined) return;
-  throw misuse(
+  throw usageError(
     problem,
     advice`${command('state resolve ADDRESS... --not-created')}, or ${command('state resolve --all --not-created --since TIME')}`,
   );

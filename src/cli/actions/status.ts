@@ -5,7 +5,7 @@ import { failureText } from '../../output/errors.ts';
 import { jsonText } from '../../output/json-text.ts';
 import type { Style } from '../../output/style.ts';
 import { renderTable, whole } from '../../output/table.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import { commandFor } from '../../problems/workspace-command.ts';
 import { type OpenWorkspace, openWorkspace } from '../../runs/open-workspace.ts';
 import { type PlanSources, preparedToPlan } from '../../runs/planning.ts';
@@ -62,8 +62,8 @@ export async function status(context: Context, options: StatusOptions): Promise<
 }
 
 function refuseConflicts({ kind = [], only, waitPublished }: StatusOptions): void {
-  for (const each of kind) if (!kinds.has(each)) throw misuse(unknownKind(each, { kinds, lookups }).message);
-  if (only !== undefined && waitPublished) throw misuse('--only and --wait-published are mutually exclusive');
+  for (const each of kind) if (!kinds.has(each)) throw usageError(unknownKind(each, { kinds, lookups }).message);
+  if (only !== undefined && waitPublished) throw usageError('--only and --wait-published are mutually exclusive');
 }
 
 /**

@@ -11,7 +11,7 @@ import type { PlatformClient } from '../../platform/client.ts';
 import { PlatformError } from '../../platform/platform-error.ts';
 import { foreignRecord } from '../../platform/workspace-check.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { command, ExitCode, misuse } from '../../problems/user-error.ts';
+import { command, ExitCode, usageError } from '../../problems/user-error.ts';
 import { referableRecords, valuesOfVersion } from '../../runs/accepted-values.ts';
 import { type DraftDiffDocument, diffDraft } from '../../runs/draft-diff.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
@@ -86,15 +86,15 @@ function versionTable(all: readonly VersionShown[], style: Style): string {
 function refuseConflicts({ address, version, diff, output, detailedExitcode }: VersionsOptions): void {
   if (diff === 'published') {
     if (version === undefined) return;
-    throw misuse(
+    throw usageError(
       '--diff published compares the draft: omit the version',
       command(`versions ${address} --diff published`),
     );
   }
   if (version === undefined && diff !== undefined)
-    throw misuse('--diff needs a version to compare with', command(`versions ${address} VERSION --diff ${diff}`));
+    throw usageError('--diff needs a version to compare with', command(`versions ${address} VERSION --diff ${diff}`));
   const draftOnly = output === 'markdown' ? '--output markdown' : detailedExitcode ? '--detailed-exitcode' : undefined;
-  if (draftOnly !== undefined) throw misuse(`${draftOnly} needs --diff published`);
+  if (draftOnly !== undefined) throw usageError(`${draftOnly} needs --diff published`);
 }
 
 function printDraft(
@@ -143,7 +143,7 @@ export async function rollback(context: Context, options: RollbackOptions): Prom
   return opened.withClient(options, async (client) => {
     const declared = resources.map((each) => each.address);
     const resource = resources.find((each) => each.address === address);
-    if (resource === undefined) throw misuse(`no manifest declares ${address}${didYouMean(address, declared)}`);
+    if (resource === undefined) throw usageError(`no manifest declares ${address}${didYouMean(address, declared)}`);
     const { workspaceId } = opened.workspace;
     const record = versionedRecord(address, state);
     const to = options.to ?? (await defaultVersion(context, options, await publishedOf(record, client)));
@@ -176,11 +176,12 @@ async function defaultVersion(
   all: readonly VersionShown[],
 ): Promise<number> {
   const [latest, previous = latest] = [...all].map(({ version }) => version).sort((a, b) => b - a);
-  if (previous === undefined) throw misuse(`${address} was never published, so there is no version to roll back to`);
+  if (previous === undefined)
+    throw usageError(`${address} was never published, so there is no version to roll back to`);
   if (output === 'text') terminal.out(`${versionTable(all, terminal.tableStyle)}\n`);
   const isReviewed = dryRun || (terminal.canAsk && !autoApprove);
   if (!isReviewed || output !== 'text')
-    throw misuse(
+    throw usageError(
       `rollback needs --to VERSION, one of ${all.map(({ version }) => version).join(', ')}`,
       `The one before the latest: voxform rollback ${address} --to ${previous}`,
     );

@@ -12,7 +12,7 @@ import { type FileWatch, Watch } from '../../operator/workspace-watch.ts';
 import { MAX_CONCURRENCY } from '../../platform/concurrency-limit.ts';
 import { JointLimit } from '../../platform/joint-limit.ts';
 import { closing } from '../../problems/closing.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { ExitCode, usageError } from '../../problems/user-error.ts';
 import type { LocalPaths } from '../../project/local-paths.ts';
 import { openWorkspace } from '../../runs/open-workspace.ts';
 import type { RunContext } from '../../runs/run-context.ts';
@@ -192,13 +192,13 @@ function tracingObserver(tracing: Tracing, redactor: Context['redactor']): RunOb
 
 function refuseContradictions({ mode, autoApprove, interval, git, ...gitFlags }: WatchFlags): void {
   if (mode === 'apply' && autoApprove !== true) {
-    throw misuse('--mode apply needs --auto-approve: watch does not ask', 'Try it with --mode report first.');
+    throw usageError('--mode apply needs --auto-approve: watch does not ask', 'Try it with --mode report first.');
   }
-  if (interval <= 0) throw misuse('--interval must be more than 0');
+  if (interval <= 0) throw usageError('--interval must be more than 0');
   if (git === undefined && (gitFlags.ref ?? gitFlags.path ?? gitFlags.allowDir) !== undefined) {
-    throw misuse('--ref, --path and --allow-dir need --git', 'To watch another folder: voxform watch -C DIR');
+    throw usageError('--ref, --path and --allow-dir need --git', 'To watch another folder: voxform watch -C DIR');
   }
-  if (git === '') throw misuse('--git needs the URL of a repository');
+  if (git === '') throw usageError('--git needs the URL of a repository');
 }
 
 /** Throws if the project or the API key is missing. Ignores invalid files, because an edit can fix them later. */

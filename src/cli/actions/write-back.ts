@@ -4,7 +4,7 @@ import { type AcceptanceWords, acceptanceJson, renderAcceptance } from '../../ou
 import { jsonText } from '../../output/json-text.ts';
 import { plural } from '../../output/plural.ts';
 import { needsPerson, requestJson, requestWords, requestWriter } from '../../output/request-text.ts';
-import { ExitCode, misuse } from '../../problems/user-error.ts';
+import { ExitCode, usageError } from '../../problems/user-error.ts';
 import { writeFiles } from '../../project/write-back/write-files.ts';
 import { acceptanceOf, type DriftFacts, driftValues, type FoundValues } from '../../runs/accepted-values.ts';
 import { executeProposal, proposalOf, proposeDrift } from '../../runs/drift-request/propose-drift.ts';
@@ -26,7 +26,7 @@ interface AcceptOptions extends PlatformOptions, WriteBackOptions {
 export async function accept(context: Context, options: AcceptOptions): Promise<number> {
   const { address: addresses, pullRequest = false } = options;
   if (pullRequest && addresses.length > 0) {
-    throw misuse('--pull-request takes no addresses: it keeps one pull request for all drift of a workspace');
+    throw usageError('--pull-request takes no addresses: it keeps one pull request for all drift of a workspace');
   }
   const opened = await openWorkspace(context, { requireKey: true });
   if (pullRequest) {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { errorJson, renderError } from '../../output/errors.ts';
 import { createStyle } from '../../output/style.ts';
 import { ExitCode } from '../../problems/user-error.ts';
-import { isObject, type Json, type JsonObject, parsedJson } from '../../values/json.ts';
+import { isObject, type Json, type JsonObject, tryParseJson } from '../../values/json.ts';
 import { escapeUnsafe } from '../../values/unsafe-text.ts';
 import { VERSION } from '../../version.ts';
 import type { Context } from '../context.ts';
@@ -159,7 +159,7 @@ async function runTool(tool: Tool, { context, input, serverContext }: ToolCall):
     stderr.end();
   }
   const [printed, logged] = await written;
-  const entries = logged.split('\n').map(parsedJson).filter(isObject);
+  const entries = logged.split('\n').map(tryParseJson).filter(isObject);
   const messagesAt = (level: string) => entries.flatMap((each) => (each.level === level ? [String(each.message)] : []));
   return { stdout: printed, warnings: messagesAt('warning'), errors: messagesAt('error') };
 }
@@ -185,7 +185,7 @@ function resultOf(
   { stdout, warnings, errors }: CommandResult,
   input: Record<string, unknown>,
 ): CallToolResult {
-  const printed = parsedJson(stdout);
+  const printed = tryParseJson(stdout);
   if (isObject(printed) && isObject(printed.error)) return failed(printed as JsonObject);
   if (errors.length > 0) return failed({ error: { message: errors.join('\n') } });
   const result = withVisibleControls(tool.compact(stdout, input));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { actions } from '../../engine/plan/plan-actions.ts';
 import { kinds } from '../../kinds/index.ts';
 import { diffTexts } from '../../output/text-diff.ts';
-import { misuse } from '../../problems/user-error.ts';
+import { usageError } from '../../problems/user-error.ts';
 import { recordTypes } from '../../runs/record-types.ts';
 import { syncStatuses } from '../../runs/sync-status.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
@@ -454,7 +454,7 @@ function partAt(schema: Json, pointer: string): Json {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
   return keys.reduce<Json>((part, key) => {
     if (typeof part !== 'object' || part === null || !Object.hasOwn(part, key))
-      throw misuse(
+      throw usageError(
         `the schema has nothing at ${JSON.stringify(pointer)}`,
         'Call schema without pointer to see its parts.',
       );

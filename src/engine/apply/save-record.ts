@@ -3,7 +3,7 @@ import { ForeignRecord } from '../../platform/workspace-check.ts';
 import { type Orphan, orphanOf, type ResourceEntry } from '../../state/state-document.ts';
 import { jsonEqual } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
-import { isTainted, revealed, type Value } from '../../values/value.ts';
+import { isTainted, revealSecrets, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
 import { recordedKey, ruleOf, shownAt } from '../decide/field-rules.ts';
 import { baselineOf, isKept, recordedOf, stateEntryOf, textsToMask } from '../decide/state-entry.ts';
@@ -123,7 +123,7 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
     if (answered === undefined) return read;
     if (read === undefined) return answered;
     // Either the response is wrong or the read lags behind. The next read decides.
-    const desired = revealed(sent.get(path) ?? null);
+    const desired = revealSecrets(sent.get(path) ?? null);
     const rule = ruleOf(kind, path);
     return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : answered;
   };
@@ -136,7 +136,7 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
       return false;
     const [was, is] = [shownAt(kind, before, path), shown(path)];
     if (is === undefined || was === undefined) return false;
-    return sameValue(rule, is, was) && !sameValue(rule, is, revealed(value));
+    return sameValue(rule, is, was) && !sameValue(rule, is, revealSecrets(value));
   };
   return {
     read: again,

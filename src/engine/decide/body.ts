@@ -4,7 +4,7 @@ import { idKey, namedId } from '../../manifests/resource.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { isObject, type Json, type JsonObject, setOwn } from '../../values/json.ts';
 import { isUnder, type LeafPath, type Leaves, rootOf, unflatten, valueAt } from '../../values/path.ts';
-import { isTainted, revealed } from '../../values/value.ts';
+import { isTainted, revealSecrets } from '../../values/value.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import type { Facts } from './decision.ts';
 import type { Differences } from './differences.ts';
@@ -19,7 +19,7 @@ export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
 }
 
 export function createBody(sent: Leaves): JsonObject {
-  return unflatten([...sent].map(([path, value]) => [path, revealed(value)] as const)) as JsonObject;
+  return unflatten([...sent].map(([path, value]) => [path, revealSecrets(value)] as const)) as JsonObject;
 }
 
 export interface BodyFacts extends ResendInput {
@@ -62,8 +62,8 @@ function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> 
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
     const isShown = [record, published].some((each) => shownAt(kind, each, path) !== undefined);
-    if (!free.has(path)) yield [path, revealed(value)];
-    else if (!isShown) yield [path, plainOf(recordedOf(entry, path)) ?? revealed(value)];
+    if (!free.has(path)) yield [path, revealSecrets(value)];
+    else if (!isShown) yield [path, plainOf(recordedOf(entry, path)) ?? revealSecrets(value)];
   }
 }
 

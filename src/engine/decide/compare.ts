@@ -3,7 +3,7 @@ import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { FieldRule, KindSchema } from '../../manifests/kind-schema.ts';
 import { canonicalJson, isObject, type Json, jsonEqual } from '../../values/json.ts';
 import type { LeafPath, Leaves } from '../../values/path.ts';
-import { hasReference, isTainted, revealed, type Value } from '../../values/value.ts';
+import { hasReference, isTainted, revealSecrets, type Value } from '../../values/value.ts';
 import { ruleOf } from './field-rules.ts';
 
 /** The values of one managed leaf, and the rules for comparing them. */
@@ -82,7 +82,7 @@ function compareHidden(leaf: LeafState): Verdict {
 
 function sameAsShown(leaf: LeafState, shown: unknown): boolean {
   if (!isComplete(leaf.desired)) return false;
-  return sameValue(leaf.rule, revealed(leaf.desired), shown);
+  return sameValue(leaf.rule, revealSecrets(leaf.desired), shown);
 }
 
 function sameAsRecorded(leaf: LeafState, recorded: Json): boolean {

@@ -4,7 +4,7 @@ import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import { managedRecords, type State } from '../../state/state.ts';
 import type { Orphan } from '../../state/state-document.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import type { Bound } from './bind.ts';
 import { keyIn } from './field-rules.ts';
 import type { Observed } from './observed.ts';
@@ -46,7 +46,7 @@ interface RecordSources extends Pick<Bound, 'bindings'> {
 export function knownRecords(input: RecordSources): KnownRecords {
   const { state, bindings } = input;
   const holders = managedRecords(state);
-  const owners = lazily(() => {
+  const owners = lazy(() => {
     const found = new Map(state.orphans.map(({ kind, id, address }) => [idKey(kind, id), address]));
     for (const [key, address] of holders) found.set(key, address);
     for (const [address, { id }] of bindings) {
@@ -54,8 +54,8 @@ export function knownRecords(input: RecordSources): KnownRecords {
     }
     return found;
   });
-  const missing = lazily(() => knownMissing(input, owners()));
-  const seen = lazily(() => seenRecords(input.observed));
+  const missing = lazy(() => knownMissing(input, owners()));
+  const seen = lazy(() => seenRecords(input.observed));
   const closed = state.orphans.filter(({ closed }) => closed !== undefined && closed.because !== 'deleted');
   return {
     holders,

@@ -3,7 +3,7 @@ import { type Address, idKey, kindOf } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import type { Guards } from '../../project/project.ts';
 import type { Orphan, ResourceEntry } from '../../state/state-document.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import { Secret, specials } from '../../values/value.ts';
 import { PLAN_FORMAT_VERSION } from '../plan/plan-actions.ts';
 import { type PlanDocument, type PlannedResource, type PlanWarning, summaryOf } from '../plan/plan-document.ts';
@@ -46,7 +46,7 @@ export function makePlan(input: PlanInput): Plan {
     resources.map((resource) => [resource.address, dependenciesOf(resource, input.declared)]),
   );
   const decisions = decideAll(inDependencyOrder(resources, dependencies), input);
-  const names = lazily(() => namesOf(input.state, input.bindings, input.observed.lookups));
+  const names = lazy(() => namesOf(input.state, input.bindings, input.observed.lookups));
   const planned = [...decisions.values()].map(({ planned }) => ({
     ...planned,
     changes: withNames(planned.changes, kinds.get(planned.kind), names),

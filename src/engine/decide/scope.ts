@@ -1,7 +1,7 @@
 import picomatch from 'picomatch';
 import { type Address, isGlob, type Resource } from '../../manifests/resource.ts';
 import { didYouMean } from '../../problems/suggest.ts';
-import { ExitCode, misuse, UserError } from '../../problems/user-error.ts';
+import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import type { State } from '../../state/state.ts';
 import { dependenciesOf } from './order.ts';
 
@@ -62,7 +62,7 @@ export function matching(glob: string, known: Iterable<Address>, option: string)
   const matches = picomatch(glob, { dot: true });
   const found = [...known].filter((address) => matches(address));
   if (found.length > 0) return found;
-  throw misuse(
+  throw usageError(
     `${option} ${glob} matches no resource`,
     'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',
   );

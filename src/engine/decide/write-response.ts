@@ -1,7 +1,7 @@
 import type { Kind, ShownRecord } from '../../kinds/kind.ts';
 import type { Json } from '../../values/json.ts';
 import { type LeafPath, type Leaves, rootOf } from '../../values/path.ts';
-import { isTainted, revealed } from '../../values/value.ts';
+import { isTainted, revealSecrets } from '../../values/value.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
@@ -31,7 +31,7 @@ export function differencesFromSent(kind: Kind, sent: Leaves, after: ShownAfter)
     const rule = ruleOf(kind, path);
     if (rule.writeOnly || rule.hidden || rule.notAtCreate) continue;
     const shown = after.shown(path);
-    const plain = revealed(value);
+    const plain = revealSecrets(value);
     if (after.notApplied.has(path)) kept.set(path, isTainted(value) ? undefined : (shown as Json));
     else if (shown === undefined) {
       const isInObject = path !== rootOf(path) && after.showsObject(rootOf(path));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { guards, nextStep } from '../../problems/next-step.ts';
 import { dashboardTemplate } from '../../project/dashboard-template.ts';
-import { described, jsonValue } from '../../values/described.ts';
+import { describedObject, jsonValue } from '../../values/described.ts';
 import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 
 /* Only code that validates plans imports values of this file, because building the schemas delays the start. */
@@ -12,7 +12,7 @@ const present = (description: string) => z.literal(true).optional().describe(des
 /** A list of strings that is absent if it would be empty. */
 const texts = (description: string) => z.array(z.string()).optional().describe(description);
 
-export const plannedChange = described('One field that differs.', {
+export const plannedChange = describedObject('One field that differs.', {
   path: z.string().describe('The field, e.g. `prompt_config.prompt`.'),
   before: jsonValue
     .optional()
@@ -38,7 +38,7 @@ export const plannedChange = described('One field that differs.', {
     .describe('Of a sensitive change: equal fingerprints mean equal secrets.'),
 });
 
-export const plannedRoute = described('A record that is linked to another, e.g. a phone number to an agent.', {
+export const plannedRoute = describedObject('A record that is linked to another, e.g. a phone number to an agent.', {
   kind: z.string(),
   id: z.string().nullable().describe('Id of the record that is linked to this one; null before it is created.'),
   address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
@@ -48,7 +48,7 @@ export const plannedRoute = described('A record that is linked to another, e.g. 
   leaving: texts('Links that a manual step in this plan removes.'),
 });
 
-export const plannedResource = described('The planned action of one resource.', {
+export const plannedResource = describedObject('The planned action of one resource.', {
   address: z.string(),
   kind: z.string(),
   action: z.enum(actions),
@@ -106,7 +106,7 @@ const planWarning = z.strictObject({
   ),
 });
 
-export const violation = described('A resource that a policy objects to.', {
+export const violation = describedObject('A resource that a policy objects to.', {
   rule: z.string().describe('Name of the rule.'),
   policy_file: z.string().describe('The file that has the rule.'),
   id: z.string().describe('Equal for the same rule and the same resource: a waiver in a saved plan refers to it.'),
@@ -122,13 +122,13 @@ export const violation = described('A resource that a policy objects to.', {
   waived: z.string().optional().describe('Present if --waive lifts it: the reason given.'),
 });
 
-export const planDocument = described('A voxform plan', {
+export const planDocument = describedObject('A voxform plan', {
   format_version: z.literal(PLAN_FORMAT_VERSION),
   voxform_version: z.string(),
   workspace: z.string(),
   workspace_id: z.string(),
   base_url: z.string(),
-  state: described('The state that the plan was made from.', {
+  state: describedObject('The state that the plan was made from.', {
     lineage: z.string(),
     serial: z.int(),
     salt: z.string().describe('Key of the fingerprints of secret values.'),

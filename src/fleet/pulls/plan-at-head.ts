@@ -5,7 +5,7 @@ import { StateLocked } from '../../operator/messages.ts';
 import { planRun } from '../../operator/plan-run.ts';
 import { plural } from '../../output/plural.ts';
 import { denials } from '../../policies/waivers.ts';
-import { placeOf } from '../../problems/diagnostic.ts';
+import { positionText } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import { changesIn } from '../../runs/planning.ts';
 import type { RunSignals } from '../../runs/run-context.ts';
@@ -77,7 +77,7 @@ export async function planAtHead(options: PlanAtHeadOptions, affected: AffectedW
     if (error !== undefined && !(error instanceof UserError)) throw error;
     const places = diagnostics
       .filter(({ severity }) => severity === 'error')
-      .map((each) => redactor.redact(`${placeOf(each)}  ${each.message}`));
+      .map((each) => redactor.redact(`${positionText(each)}  ${each.message}`));
     const message = redactor.redact(error?.message ?? 'the manifests are not valid');
     return { digest: undefined, plan: undefined, result: 'invalid', notes: [], problem: { message, places } };
   }

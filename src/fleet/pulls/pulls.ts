@@ -7,7 +7,7 @@ import { isExpected, messageOf, StateLocked } from '../../operator/messages.ts';
 import { RepeatFilter, type WatchLog } from '../../operator/watch-log.ts';
 import { plural } from '../../output/plural.ts';
 import { closing } from '../../problems/closing.ts';
-import { placeOf } from '../../problems/diagnostic.ts';
+import { positionText } from '../../problems/diagnostic.ts';
 import { UserError } from '../../problems/user-error.ts';
 import type { FleetDatabase } from '../database/fleet-database.ts';
 import {
@@ -281,7 +281,7 @@ export class Pulls {
     const none = { digest: undefined, plan: undefined, notes: [] };
     if (change === 'removed') return { ...none, result: 'removed' };
     const errors = diagnostics.filter(({ severity }) => severity === 'error');
-    const places = errors.map((each) => `${placeOf(each)}  ${each.message}`);
+    const places = errors.map((each) => `${positionText(each)}  ${each.message}`);
     // Violations of policies do not prevent a plan, which contains them.
     const isValid = errors.every(({ code }) => code === 'policy');
     if (workspace === undefined || !isValid)

@@ -11,7 +11,7 @@ import { CHECKOUTS, type LocalPaths, resolveLinks } from '../../project/local-pa
 import { originOf, type ProjectOrigin } from '../../runs/drift-request/request-target.ts';
 import { requiredText } from '../../state/backends/settings.ts';
 import type { StateLocation } from '../../state/state-location.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import type { Redactor } from '../../values/redactor.ts';
 import { projectAddress } from '../addresses.ts';
 import type { FleetFile, GitSourceSettings, SourceSettings } from '../fleet-file.ts';
@@ -202,7 +202,7 @@ function loginOf(
 ): (() => Promise<GitAddress['credentials']>) | undefined {
   const { pullRequests } = source;
   if (pullRequests === undefined || credentials !== undefined || !/^https?:/.test(url)) return undefined;
-  const access = lazily(() =>
+  const access = lazy(() =>
     hostAccess(
       { ...source, pullRequests },
       {

@@ -1,5 +1,5 @@
 import { type Document, isAlias, isCollection, isNode, isScalar, parseDocument, visit } from 'yaml';
-import { type Json, jsonEqual, parsedJson } from '../../values/json.ts';
+import { type Json, jsonEqual, tryParseJson } from '../../values/json.ts';
 import { type DocumentPath, follow } from '../finding.ts';
 import { parseYaml, yamlOptions } from '../parse-documents.ts';
 import { plainValue } from '../plain-value.ts';
@@ -98,7 +98,7 @@ function plainOf(document: Document.Parsed): Json | undefined {
 }
 
 export function isJson(text: string): boolean {
-  return parsedJson(text) !== undefined;
+  return tryParseJson(text) !== undefined;
 }
 
 /** The maximum number of steps of one edit. No list in a manifest has so many items. */

@@ -6,7 +6,7 @@ import { type FetchOptions, fetchGit } from '../../git/fetch-git.ts';
 import { type GitAddress, isRefName, parseGitAddress } from '../../git/git-address.ts';
 import { ObjectReader } from '../../git/object-reader.ts';
 import { gitEnvironment, ISOLATION_SETTINGS, removeStaleFiles } from '../../git/run-git.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { UserError, usageError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
 import { treeProblem } from '../../project/project-size.ts';
 import type { ProjectOrigin } from '../../runs/drift-request/request-target.ts';
@@ -37,7 +37,8 @@ const TIMEOUT = 120_000;
  */
 export function gitSource(options: GitSourceOptions): ManifestSource {
   const address = parseGitAddress(options.url, { cwd: options.cwd, option: '--git' });
-  if (!isRefName(options.ref)) throw misuse(`--ref: ${JSON.stringify(options.ref)} is not a valid branch or tag name`);
+  if (!isRefName(options.ref))
+    throw usageError(`--ref: ${JSON.stringify(options.ref)} is not a valid branch or tag name`);
   const subfolder = checkSubfolder(options.subfolder);
   for (const secret of secretsOf(address)) options.keepSecret(secret);
   return new GitSource({ ...options, subfolder }, address);
@@ -56,7 +57,7 @@ function checkSubfolder(folder: string): string {
   const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
   const leadsOut = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
   if (!leadsOut && !normal.split('/').includes('.git')) return normal;
-  throw misuse('--path must be a folder inside the repository');
+  throw usageError('--path must be a folder inside the repository');
 }
 
 class GitSource implements ManifestSource {

@@ -2,7 +2,7 @@ import type { Kind, Lookup } from '../../kinds/kind.ts';
 import { metadataSchema } from '../../manifests/envelope.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import { formDefinitions, plainSchema, referenceForm } from '../../manifests/manifest-json-schema.ts';
-import { meant, nearest } from '../../problems/suggest.ts';
+import { didYouMeanOneOf, nearest } from '../../problems/suggest.ts';
 import { projectSchema } from '../../project/project-schema.ts';
 import { isObject, type Json, type JsonObject } from '../../values/json.ts';
 
@@ -129,5 +129,5 @@ function suggestionFor(topics: readonly Topic[], asked: string): string {
   const siblings = paths.filter((path) => path.split('.').length === depth);
   const found = nearest(asked, siblings) ?? nearest(asked, paths);
   const best = near.length > 0 ? near.map(({ path }) => path) : found === undefined ? [] : [found];
-  return meant(best.map((path) => `"${path}"`));
+  return didYouMeanOneOf(best.map((path) => `"${path}"`));
 }

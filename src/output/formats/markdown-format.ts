@@ -1,13 +1,13 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
-import { placeOf } from '../../problems/diagnostic.ts';
+import { positionText } from '../../problems/diagnostic.ts';
 import { commandFor, type WorkspaceSelection } from '../../problems/workspace-command.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { actionWords, appliedIn, earlyEnd, skippedIn } from '../action-words.ts';
 import { addressList } from '../address-list.ts';
-import { compacted, type Statement } from '../compact.ts';
+import { compact, type Statement } from '../compact.ts';
 import { type FieldViewOptions, viewsOf } from '../field-view.ts';
 import { sharedSteps, sharedStepText, withLinks } from '../grouped-steps.ts';
-import { MARKDOWN_LIMIT, MarkdownPage, markdownCode, markdownLink, markdownText, tableLine } from '../markdown.ts';
+import { MAX_COMMENT_LENGTH, MarkdownPage, markdownCode, markdownLink, markdownText, tableLine } from '../markdown.ts';
 import { guardFlags, helpText, isTask, stepText, wordedWarnings } from '../next-steps.ts';
 import { plural } from '../plural.ts';
 import {
@@ -147,7 +147,7 @@ interface TableBlock {
 }
 
 /** The minimum number of imports without changes to list only their names. */
-const FEWEST_ADOPTED = 12;
+const MIN_ADOPTED = 12;
 
 /** Returns the blocks of resources. Resources with the same result can share a block. */
 function blocksOf(
@@ -158,12 +158,12 @@ function blocksOf(
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
   return [...groups.values()].flatMap((group): TableBlock[] => {
     const [{ words } = { words: { symbol: '', action: '' } }] = group;
-    const said = compacted(
+    const said = compact(
       group.map(({ resource }) => resource),
       { views, full },
     );
     const adopted = said.filter(isPlainAdoption).flatMap(({ resources }) => resources);
-    const isList = !full && adopted.length >= FEWEST_ADOPTED;
+    const isList = !full && adopted.length >= MIN_ADOPTED;
     const list = { resources: adopted, words, hasRow: true, forms: () => adoptionList(adopted, words) };
     const others = said.filter((each) => !(isList && isPlainAdoption(each)));
     return [...(isList ? [list] : []), ...others.map((each) => blockOf(each, words))];
@@ -235,7 +235,7 @@ interface SeveralOptions extends Pick<MarkdownOptions, 'full' | 'quiet'> {
 }
 
 /** The minimum size of a part of a report that is worth showing. */
-const SHORTEST_REPORT = 600;
+const MIN_REPORT_LENGTH = 600;
 
 /**
  * Returns one comment for all workspaces: a table, the failures, and as much of each report as fits. It has at most 65,536 characters,
@@ -254,7 +254,7 @@ export function severalMarkdown(
   const heading = `## voxform ${what} for ${plural(rows.length, 'workspace')}`;
   let page = `${heading}\n\n| Workspace | ${what === 'plan' ? 'Plan' : 'Drift'} |\n| --- | --- |\n${rows.join('\n')}\n`;
   for (const [index, failure] of failures.entries()) {
-    const room = (MARKDOWN_LIMIT - page.length) / (failures.length - index + reports.length);
+    const room = (MAX_COMMENT_LENGTH - page.length) / (failures.length - index + reports.length);
     const title = `### ${markdownCode(failure.workspace)} ${wordOf(failure)}`;
     const block = `${title}\n\n${failureMarkdown(failure)}`;
     page += `\n${block.length < room ? block : `${title}\n\n_Too long to be shown here._`}\n`;
@@ -267,9 +267,9 @@ export function severalMarkdown(
           '\n</details>\n',
         ]
       : ['', ''];
-    const share = (MARKDOWN_LIMIT - page.length) / (reports.length - index) - 1;
+    const share = (MAX_COMMENT_LENGTH - page.length) / (reports.length - index) - 1;
     const limit = share - opening.length - closing.length;
-    if (limit < SHORTEST_REPORT)
+    if (limit < MIN_REPORT_LENGTH)
       return `${page}\n_Too long to be shown here: ${plural(reports.length - index, what)}._\n`;
     const selection = selectionFor(report);
     const command = commandFor(`voxform ${what}`, selection);
@@ -283,7 +283,7 @@ function failureMarkdown({ message, hint, diagnostics = [] }: WorkspaceFailure):
   const [first = '', ...lines] = message.split('\n');
   const places = [
     ...lines.map((line) => `- ${markdownText(line)}`),
-    ...diagnostics.map((each) => `- ${markdownCode(placeOf(each))} ${markdownText(each.message)}`),
+    ...diagnostics.map((each) => `- ${markdownCode(positionText(each))} ${markdownText(each.message)}`),
   ];
   const said = [first, hint].filter((text) => text !== undefined).map(markdownText);
   return [...said, ...(places.length === 0 ? [] : [places.join('\n')])].join('\n\n');

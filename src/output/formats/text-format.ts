@@ -7,9 +7,9 @@ import {
   appliedIn,
   applySummary,
   earlyEnd,
-  leftIn,
   notAppliedIn,
   pendingActions,
+  remainingIn,
   skippedIn,
   unrecordedStep,
 } from '../action-words.ts';
@@ -233,7 +233,7 @@ function renderFailed(entry: AppliedWrite, { style, selection }: Wording): strin
 /** Lists the steps that several resources share, then the other steps of each resource. */
 function renderLeft(report: ApplyReport, wording: Wording): string[] {
   const { style, full, selection } = wording;
-  const { shared, resources } = sharedSteps(leftIn(report), { full, selection, dashboard: report.plan.dashboard });
+  const { shared, resources } = sharedSteps(remainingIn(report), { full, selection, dashboard: report.plan.dashboard });
   const isOpen = ({ action, steps = [] }: PlannedResource) =>
     steps.length > 0 || pendingActions.some((each) => each === action);
   return [

@@ -5,11 +5,11 @@ import { htmlPage, timeHtml } from '../html/page.ts';
 import { addressHtml } from '../html/resource-html.ts';
 import { plural } from '../plural.ts';
 import { graphSvg } from './graph-svg.ts';
-import { type GroupedGraph, MOST_GROUPS, type NodeGroup } from './grouping.ts';
+import { type GroupedGraph, MAX_GROUPS, type NodeGroup } from './grouping.ts';
 import { groupPicture, overviewPicture, type Picture } from './pictures.ts';
 
 /** The maximum number of references of a resource to show unfolded. */
-const MOST_LISTED = 12;
+const MAX_LISTED = 12;
 
 /**
  * Returns a page with a picture of the groups, and each group folded with its own picture and resources. The parts have links to each
@@ -35,7 +35,7 @@ export function graphHtml(
   const body = html`<header><h1>${title}</h1><p class="where">${timeHtml(made)}</p><p class="summary">${counted}${grouped}.</p>
 ${nodes.length > 0 && html`<p class="legend">${joined(legendItems(nodes), ' ')}</p>`}
 </header><main>
-${isGrouped && groups.length <= MOST_GROUPS && drawn(overviewPicture(graph), 'Groups and the references between them')}
+${isGrouped && groups.length <= MAX_GROUPS && drawn(overviewPicture(graph), 'Groups and the references between them')}
 <div class="tools" hidden><input type="search" id="search" placeholder="Search" aria-label="Search resources" aria-keyshortcuts="/">${isGrouped && buttons}<span id="count" role="status"></span></div>
 ${groups.map((group) => (isGrouped ? folded(group, content(group)) : content(group)))}
 </main>`;
@@ -72,7 +72,7 @@ function createDetails(
       }),
       ', ',
     );
-    if (same.length <= MOST_LISTED) return html`<p>${heading} ${links}</p>`;
+    if (same.length <= MAX_LISTED) return html`<p>${heading} ${links}</p>`;
     return html`<details class="more"><summary>${heading} ${plural(same.length, 'resource')}</summary><p>${links}</p></details>`;
   };
   return ({ id, labels = {}, file, line }) => {

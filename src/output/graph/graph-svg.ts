@@ -5,7 +5,7 @@ import { colorStyle, kindClass } from '../html/colors.ts';
 import { type Html, html, joined, trusted } from '../html/html.ts';
 import { plural } from '../plural.ts';
 import { displayWidth, truncate } from '../text-width.ts';
-import { type GroupedGraph, MOST_UNGROUPED } from './grouping.ts';
+import { type GroupedGraph, MAX_UNGROUPED } from './grouping.ts';
 import { type Laid, layeredLayout, margin, type Wire } from './layout.ts';
 import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
@@ -23,7 +23,7 @@ interface GraphSvgOptions {
 
 /** Returns the graph as an SVG file. For a large graph, it contains only the number of resources of each kind in each group. */
 export function graphFile(graph: GroupedGraph): string {
-  const isOverview = graph.nodes.length > MOST_UNGROUPED && graph.groups.length > 1;
+  const isOverview = graph.nodes.length > MAX_UNGROUPED && graph.groups.length > 1;
   const picture = isOverview ? overviewPicture(graph) : wholePicture(graph);
   return `${graphSvg(picture, { standalone: true }).text}\n`;
 }

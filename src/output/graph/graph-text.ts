@@ -5,8 +5,8 @@ import type { GroupedGraph } from './grouping.ts';
 import { overviewPicture, type Picture, wholePicture } from './pictures.ts';
 
 /** The default limits of Mermaid, which GitHub and GitLab do not change. */
-const MOST_EDGES = 500;
-const MOST_CHARACTERS = 50_000;
+const MAX_EDGES = 500;
+const MAX_CHARACTERS = 50_000;
 
 /**
  * Returns the graph as a Mermaid flowchart with each group as a subgraph. Above the limits of Mermaid, it contains only the number of
@@ -14,7 +14,7 @@ const MOST_CHARACTERS = 50_000;
  */
 export function graphMermaid(graph: GroupedGraph): string {
   const whole = flowchart(wholePicture(graph));
-  if (graph.edges.length <= MOST_EDGES && whole.length <= MOST_CHARACTERS) return whole;
+  if (graph.edges.length <= MAX_EDGES && whole.length <= MAX_CHARACTERS) return whole;
   return flowchart(overviewPicture(graph));
 }
 

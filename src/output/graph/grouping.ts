@@ -19,9 +19,9 @@ export interface GroupedGraph extends ReferenceGraph {
 }
 
 /** The maximum number of nodes for a readable graph without groups. */
-export const MOST_UNGROUPED = 40;
+export const MAX_UNGROUPED = 40;
 /** The maximum number of groups in a picture. */
-export const MOST_GROUPS = 40;
+export const MAX_GROUPS = 40;
 
 /** Groups the graph. Without a criterion, it uses the first one that divides the graph well. A small graph is not divided. */
 export function groupedGraph(graph: ReferenceGraph, by: GroupBy | undefined): GroupedGraph {
@@ -41,7 +41,7 @@ export function labelKeys({ nodes }: ReferenceGraph): string[] {
 const largestShare = 0.8;
 
 function automatic(graph: ReferenceGraph): GroupBy {
-  if (graph.nodes.length <= MOST_UNGROUPED) return 'none';
+  if (graph.nodes.length <= MAX_UNGROUPED) return 'none';
   const ways: readonly (readonly GroupBy[])[] = [
     labelKeys(graph).map((key): GroupBy => `label:${key}`),
     ['folder'],
@@ -65,7 +65,7 @@ function dividesWell(groups: readonly NodeGroup[], { nodes }: ReferenceGraph, by
   const isOfKinds = by === 'folder' && declared.every((some) => new Set(some.map(({ kind }) => kind)).size === 1);
   return (
     named.length >= 2 &&
-    named.length <= MOST_GROUPS &&
+    named.length <= MAX_GROUPS &&
     inside * 2 >= nodes.length &&
     largest <= nodes.length * largestShare &&
     !isOfKinds

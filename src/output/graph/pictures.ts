@@ -1,7 +1,7 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
 import type { ReferenceEdge, ReferenceGraph, ReferenceNode } from '../../project/reference-graph.ts';
 import { plural } from '../plural.ts';
-import { type GroupedGraph, MOST_GROUPS, MOST_UNGROUPED, type NodeGroup } from './grouping.ts';
+import { type GroupedGraph, MAX_GROUPS, MAX_UNGROUPED, type NodeGroup } from './grouping.ts';
 
 /** The nodes and edges to draw. A node can represent several resources. Frames surround the nodes of a group. */
 export interface Picture extends ReferenceGraph {
@@ -11,13 +11,13 @@ export interface Picture extends ReferenceGraph {
   readonly note?: string;
 }
 
-const MOST_BOXES = 1000;
+const MAX_BOXES = 1000;
 /** The maximum number of nodes of a kind in another group to show individually. */
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /** Returns a picture of all nodes, with groups as frames, or the overview if there are too many nodes. */
 export function wholePicture(graph: GroupedGraph): Picture {
-  if (graph.nodes.length > MOST_BOXES) return overviewPicture(graph);
+  if (graph.nodes.length > MAX_BOXES) return overviewPicture(graph);
   const { nodes, edges, groups } = graph;
   // Nodes without a group have no frame.
   const frames = groups.filter(({ isRest }) => groups.length > 1 && !isRest);
@@ -52,11 +52,11 @@ export function groupPicture({ edges, groups }: GroupedGraph, group: NodeGroup):
   const outside = groups.flatMap((other) => {
     const met = other === group ? [] : other.nodes.filter(({ id }) => ends.has(id));
     return [...Map.groupBy(met, ({ kind }) => kind).values()].flatMap((members) =>
-      members.length <= MOST_NAMED ? members : together(members, { group: other, standsFor, name: other.name }),
+      members.length <= MAX_NAMED ? members : together(members, { group: other, standsFor, name: other.name }),
     );
   });
   const [nodes, joined] = [[...group.nodes, ...outside], joinedEdges(touching, standsFor)];
-  if (nodes.length > MOST_BOXES) return overviewPicture({ nodes, edges: joined, by: 'none', groups: [group] });
+  if (nodes.length > MAX_BOXES) return overviewPicture({ nodes, edges: joined, by: 'none', groups: [group] });
   return { nodes, edges: joined, frames: [], outside: new Set(outside.map(({ id }) => id)) };
 }
 
@@ -75,9 +75,9 @@ function together(
 }
 
 function fewer(groups: readonly NodeGroup[]): NodeGroup[] {
-  if (groups.length <= MOST_GROUPS) return [...groups];
+  if (groups.length <= MAX_GROUPS) return [...groups];
   const bySize = groups.toSorted((a, b) => b.nodes.length - a.nodes.length);
-  const small = new Set(bySize.slice(MOST_GROUPS - 1));
+  const small = new Set(bySize.slice(MAX_GROUPS - 1));
   const nodes = [...small].flatMap((group) => group.nodes);
   const others = { id: 'more-groups', name: `${small.size} more groups`, isRest: true, nodes };
   return [...groups.filter((group) => !small.has(group)), others];
@@ -119,11 +119,11 @@ export function planGraph({ resources }: Pick<PlanDocument, 'resources'>, markOf
 export function planPicture(plan: Pick<PlanDocument, 'resources'>, markOf?: MarkOf): Picture {
   const graph = planGraph(plan, markOf);
   const { nodes, edges } = graph;
-  if (nodes.length <= MOST_UNGROUPED) return { ...graph, frames: [] };
+  if (nodes.length <= MAX_UNGROUPED) return { ...graph, frames: [] };
   const marked = new Set(nodes.filter(({ mark }) => mark !== undefined).map(({ id }) => id));
   const touching = edges.filter(({ from, to }) => marked.has(from) || marked.has(to));
   const shown = new Set([...marked, ...touching.flatMap(({ from, to }) => [from, to])]);
-  if (shown.size > 0 && shown.size <= MOST_UNGROUPED) {
+  if (shown.size > 0 && shown.size <= MAX_UNGROUPED) {
     const kept = nodes.filter(({ id }) => shown.has(id));
     const note = `${plural(nodes.length - kept.length, 'unchanged resource')} not shown`;
     return { nodes: kept, edges: touching, frames: [], note };

@@ -1,9 +1,9 @@
 import type { PlanDocument, PlannedResource } from '../../engine/plan/plan-document.ts';
-import { placeOf } from '../../problems/diagnostic.ts';
+import { positionText } from '../../problems/diagnostic.ts';
 import type { WorkspaceFailure } from '../../runs/plans-document.ts';
 import { earlyEnd } from '../action-words.ts';
 import { mustNameAll } from '../address-list.ts';
-import { compacted, FEWEST_SHARING } from '../compact.ts';
+import { compact, MIN_SHARING } from '../compact.ts';
 import { viewsOf } from '../field-view.ts';
 import { graphSvg } from '../graph/graph-svg.ts';
 import { planPicture } from '../graph/pictures.ts';
@@ -53,7 +53,7 @@ ${referencesHtml(report)}
 }
 
 /** The maximum number of changed resources to show unfolded. */
-export const MOST_UNFOLDED = 20;
+export const MAX_UNFOLDED = 20;
 
 /**
  * Returns the changes and remarks of a plan, for a page with its own head. Reasons to refuse an apply come first. Notes on publication are
@@ -64,7 +64,7 @@ export function changesHtml(plan: PlanDocument, options: PageOptions): Html {
   const report = planReport({ ...plan, resources });
   const groups = changedGroups(report);
   const count = groups.reduce((sum, group) => sum + group.resources.length, 0);
-  const fold = count <= MOST_UNFOLDED ? 'none' : options.fold;
+  const fold = count <= MAX_UNFOLDED ? 'none' : options.fold;
   return html`${refusals(report)}${groupsHtml({ ...report, groups }, { ...options, fold })}${remarks(report, options)}`;
 }
 
@@ -97,7 +97,7 @@ ${reports.map(section)}
 }
 
 function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): Html {
-  const places = diagnostics.map((each) => `${placeOf(each)} ${each.message}`);
+  const places = diagnostics.map((each) => `${positionText(each)} ${each.message}`);
   const said = [message, hint, ...places].filter((text) => text !== undefined);
   return remark(`${workspace} failed: ${said.join('; ')}`, 'bad');
 }
@@ -160,7 +160,7 @@ function warningHtml(sharing: ReturnType<typeof wordedWarnings>): Html {
     const text = `${count > 1 ? `${count} resources` : addresses[0]}: ${message}`;
     return foldedRemark(text, { count: fields.length, of: 'fields', content });
   }
-  if (count >= FEWEST_SHARING) return foldedRemark(message, { count, content: list });
+  if (count >= MIN_SHARING) return foldedRemark(message, { count, content: list });
   return remark(count === 0 ? message : `${addresses.join(', ')}: ${message}`);
 }
 
@@ -239,7 +239,7 @@ function groupsHtml(report: Report, options: PageOptions): Html[] {
     const boxed = resources.filter((each) => !rows.has(each));
     // Resources that need a decision or have a result are never combined.
     const alone = boxed.filter((each) => !isPlain(each));
-    const said = [...compacted(alone, { views, full: true }), ...compacted(boxed.filter(isPlain), { views, full })];
+    const said = [...compact(alone, { views, full: true }), ...compact(boxed.filter(isPlain), { views, full })];
     const listed: Html[] = [];
     for (const each of said.slice(0, mostListed)) {
       const outcomes = each.resources.map(outcome);

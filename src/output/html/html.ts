@@ -1,4 +1,4 @@
-import { htmlSpelling } from '../../values/html-spelling.ts';
+import { escapeHtml } from '../../values/escape-html.ts';
 import { escapeControls } from '../escape-controls.ts';
 
 /** HTML, SVG or XML in which all values are escaped. */
@@ -36,5 +36,5 @@ function textOf(part: Part): string {
   if (part instanceof Html) return part.text;
   if (typeof part === 'object') return part.map(textOf).join('');
   // XML forbids most control characters, U+FFFE and U+FFFF.
-  return htmlSpelling(escapeControls(String(part)).replace(/[\ufffe\uffff]/g, '\ufffd'));
+  return escapeHtml(escapeControls(String(part)).replace(/[\ufffe\uffff]/g, '\ufffd'));
 }

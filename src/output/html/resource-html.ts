@@ -157,12 +157,12 @@ function lineHtml({ sign, text, words = [{ text, changed: false }] }: DiffLine):
   return html`<span class="line ${isNew ? 'came' : 'went'}">${sign} ${marked}</span>`;
 }
 
-const FEWEST_LISTED = 12;
+const MIN_LISTED = 12;
 
 /** Returns the imports and unchanged resources, if there are enough for a table. */
 export function listedInTable(resources: readonly PlannedResource[]): readonly PlannedResource[] {
   const listed = resources.filter(({ action, adopted }) => action === 'adopt' || adopted === true || action === 'noop');
-  return listed.length < FEWEST_LISTED ? [] : listed;
+  return listed.length < MIN_LISTED ? [] : listed;
 }
 
 /** Returns a table with a row for each resource. The details of a row are folded, and so is the whole table of unchanged resources. */

@@ -15,7 +15,7 @@ interface SharePlot {
 const size = { width: 320, height: 150, left: 42, right: 8, top: 16, bottom: 22 } as const;
 const plot = { width: size.width - size.left - size.right, height: size.height - size.top - size.bottom };
 /** The maximum number of points. More points would look like noise. */
-const MOST_POINTS = 40;
+const MAX_POINTS = 40;
 const SCALES = [0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1] as const;
 
 /** Plots a share over time, with its interval as a band and publications as dashed lines. */
@@ -47,12 +47,12 @@ export function sharePlot({ field, value, periods, width, versions }: SharePlot)
   );
   const [from, to] = [points[0], points.at(-1)].map((point) => `${((point?.value ?? 0) * 100).toFixed(1)}%`);
   const label = `Share of ${value} over time, from ${from} to ${to}, with ${versions.length} publications`;
-  return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}">${grid}${publications(published)}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MOST_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
+  return html`<svg viewBox="0 0 ${size.width} ${size.height}" role="img" aria-label="${label}">${grid}${publications(published)}<polygon class="band" points="${band.join(' ')}"/><polyline class="share" points="${line}"/>${points.length <= MAX_POINTS && circles}<text x="${size.left}" y="${size.height - 6}">${dayOf(first)}</text><text x="${size.width - size.right}" y="${size.height - 6}" text-anchor="end">${dayOf(last)}</text></svg>`;
 }
 
-/** Merges adjacent periods to at most `MOST_POINTS` periods. */
+/** Merges adjacent periods to at most `MAX_POINTS` periods. */
 function gathered(periods: readonly Period[]) {
-  const each = Math.ceil(periods.length / MOST_POINTS);
+  const each = Math.ceil(periods.length / MAX_POINTS);
   return Array.from({ length: Math.ceil(periods.length / Math.max(1, each)) }, (_, index) => {
     const part = periods.slice(index * each, (index + 1) * each);
     return {

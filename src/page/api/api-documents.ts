@@ -3,9 +3,9 @@ import { planDocument, plannedResource } from '../../engine/plan/plan-schema.ts'
 import { pullResults } from '../../fleet/rows/pull-rows.ts';
 import { workspaceStatuses } from '../../operator/workspace-status.ts';
 import { orphan } from '../../state/state-document.ts';
-import { described } from '../../values/described.ts';
+import { describedObject } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import { trendNames } from '../page-data.ts';
 
 const time = (description: string) => z.string().describe(`${description} ISO 8601.`);
@@ -13,7 +13,7 @@ const timeOrNull = (description: string) => time(description).nullable();
 
 /** Returns the schema of one page of a list. */
 function listOf<Item extends z.ZodType, More extends z.ZodRawShape>(description: string, item: Item, more: More) {
-  return described(description, {
+  return describedObject(description, {
     items: z.array(item).describe('Those of this page.'),
     found: z.int().describe('The number of matches on all pages.'),
     next: z.string().nullable().describe('Path of the next page; null on the last one.'),
@@ -21,7 +21,7 @@ function listOf<Item extends z.ZodType, More extends z.ZodRawShape>(description:
   });
 }
 
-const workspaceRow = described('A workspace in a list.', {
+const workspaceRow = describedObject('A workspace in a list.', {
   address: z.string().describe('Unique. Its path is /api/v1/workspaces/ADDRESS.'),
   status: z.enum(workspaceStatuses),
   since: timeOrNull('Since when it has this status.'),
@@ -32,13 +32,13 @@ const workspaceRow = described('A workspace in a list.', {
   mode: z.string(),
 });
 
-const frozen = described('Who stopped all writes of the fleet; null while it is not frozen.', {
+const frozen = describedObject('Who stopped all writes of the fleet; null while it is not frozen.', {
   at: time('Since when.'),
   by: z.string(),
   because: z.string(),
 }).nullable();
 
-const paused = described('Who paused it.', {
+const paused = describedObject('Who paused it.', {
   at: time('When.'),
   by: z.string(),
   because: z.string().nullable(),
@@ -50,7 +50,7 @@ const planState = z
   .enum(['waiting', 'approved', 'rejected', 'left'])
   .describe('left: not saved; the changes and manual steps that the last run left.');
 
-const planRow = described('A plan in a list.', {
+const planRow = describedObject('A plan in a list.', {
   id: z.string().describe('The prefix of its digest, or `left`.'),
   state: planState,
   made_at: timeOrNull('When it was made.'),
@@ -70,7 +70,7 @@ const compactPlan = planDocument
   .describe('The plan of voxform plan --output json, without resources that need nothing. It cannot be applied.')
   .meta({ id: 'plan_document' });
 
-const resourceRow = described('A resource as of the last run.', {
+const resourceRow = describedObject('A resource as of the last run.', {
   address: z.string(),
   kind: z.string(),
   id: z.string().nullable().describe('Id of its record.'),
@@ -80,11 +80,11 @@ const resourceRow = described('A resource as of the last run.', {
 });
 
 const fieldSide = z.union([
-  described('A value; secrets are masked.', { value: z.json() }),
-  described('Words in place of a value, such as: not set.', { words: z.string() }),
+  describedObject('A value; secrets are masked.', { value: z.json() }),
+  describedObject('Words in place of a value, such as: not set.', { words: z.string() }),
 ]);
 
-const resourceField = described('A field of a resource.', {
+const resourceField = describedObject('A field of a resource.', {
   path: z.string(),
   declared: fieldSide,
   live: fieldSide.nullable().describe('Null if it equals the declared value.'),
@@ -92,7 +92,7 @@ const resourceField = described('A field of a resource.', {
   notes: z.array(z.string()),
 });
 
-const runRow = described('A run, or the decision of a person, in a list.', {
+const runRow = describedObject('A run, or the decision of a person, in a list.', {
   id: z.string().describe('Unique in its workspace.'),
   began: time('When it began.'),
   seconds: z.number().nullable().describe('Null while it runs, and if its end was never reported.'),
@@ -104,7 +104,7 @@ const runRow = described('A run, or the decision of a person, in a list.', {
   plan: z.string().nullable().describe('Id of the saved plan that it made, decided or applied.'),
 });
 
-const pullRow = described('A pull request in a list, as in voxform fleet pulls --output json.', {
+const pullRow = describedObject('A pull request in a list, as in voxform fleet pulls --output json.', {
   source: z.string(),
   number: z.int(),
   title: z.string(),
@@ -117,7 +117,7 @@ const pullRow = described('A pull request in a list, as in voxform fleet pulls -
   status: z.enum(['planning', 'planned', 'failed']),
   problem: z.string().nullable(),
   workspaces: z.array(
-    described('The result for a workspace.', {
+    describedObject('The result for a workspace.', {
       address: z.string(),
       result: z.enum(pullResults),
       outcome: z.string().nullable().describe('What became of it after the merge.'),
@@ -127,16 +127,16 @@ const pullRow = described('A pull request in a list, as in voxform fleet pulls -
 
 /** All responses of the API by name. */
 const apiDocuments = {
-  overview: described('GET /api/v1/overview', {
+  overview: describedObject('GET /api/v1/overview', {
     counts: z.record(z.string(), z.int()).describe('The number of workspaces by status.'),
     trends: z.array(
-      described('Ended runs of the last day; none without a fleet.', {
+      describedObject('Ended runs of the last day; none without a fleet.', {
         name: z.enum(trendNames),
         counts: z.array(z.int()).describe('Per hour, the current one last.'),
       }),
     ),
     freezes: z.array(
-      described('A freeze of the fleet, newest first; shortened.', {
+      describedObject('A freeze of the fleet, newest first; shortened.', {
         at: time('When it began.'),
         by: z.string(),
         because: z.string(),
@@ -148,7 +148,7 @@ const apiDocuments = {
   }),
   search: listOf(
     'GET /api/v1/search',
-    described('A workspace, or a resource of it.', {
+    describedObject('A workspace, or a resource of it.', {
       workspace: z.string().describe('Its address.'),
       status: z.enum(workspaceStatuses).describe('Of the workspace.'),
       resource: z.string().nullable().describe('Null if the workspace itself was found.'),
@@ -175,7 +175,9 @@ const apiDocuments = {
       paused,
       vanished_at: timeOrNull('When it was first missing from its source.'),
       held: z.string().nullable().describe('Why its changes are not applied.'),
-      problems: z.array(described('A problem with its lines.', { heading: z.string(), lines: z.array(z.string()) })),
+      problems: z.array(
+        describedObject('A problem with its lines.', { heading: z.string(), lines: z.array(z.string()) }),
+      ),
       resources: z.record(z.string(), z.int()).describe('The number of resources by status.'),
       orphans: z.array(z.lazy(orphan)),
       state_location: z.string().nullable().describe('Of a state outside of the database of the fleet.'),
@@ -199,10 +201,10 @@ const apiDocuments = {
   run: runRow
     .extend({
       plan_state: z.string().nullable().describe('The outcome of its plan; `gone` if it is no longer kept.'),
-      facts: z.array(described('As on the page.', { name: z.string(), value: z.string() })),
+      facts: z.array(describedObject('As on the page.', { name: z.string(), value: z.string() })),
       problems: z.array(z.string()),
       resources: z.array(
-        described('A resource that it changed or would change.', {
+        describedObject('A resource that it changed or would change.', {
           address: z.string(),
           action: z.string(),
           result: z.string(),
@@ -217,7 +219,7 @@ const apiDocuments = {
   plan: planRow.extend({ plan: compactPlan }).describe('GET /api/v1/workspaces/ADDRESS/plans/ID'),
   pulls: listOf('GET /api/v1/pulls', pullRow, {
     problems: z.array(
-      described('Why the pull requests of a source cannot be read.', {
+      describedObject('Why the pull requests of a source cannot be read.', {
         source: z.string(),
         message: z.string(),
         since: timeOrNull('Since when.'),
@@ -232,20 +234,23 @@ const apiDocuments = {
       merged_as: z.string().nullable().describe('The commit of the merge.'),
       planned_at: timeOrNull('When its plans were complete.'),
       plans: z.array(
-        described('The plan of a workspace at the head.', {
+        describedObject('The plan of a workspace at the head.', {
           address: z.string(),
           result: z.enum(pullResults),
           made_at: time('When it was made.'),
           outcome: z.string().nullable().describe('What became of it after the merge.'),
           digest: z.string().nullable(),
           notes: z.array(z.string()),
-          problem: described('Why there is no plan.', { message: z.string(), places: z.array(z.string()) }).nullable(),
+          problem: describedObject('Why there is no plan.', {
+            message: z.string(),
+            places: z.array(z.string()),
+          }).nullable(),
           plan: compactPlan.nullable(),
         }),
       ),
     })
     .describe('GET /api/v1/pulls/SOURCE/NUMBER'),
-  fleet_status: described('The answer to /status of voxform fleet serve', {
+  fleet_status: describedObject('The answer to /status of voxform fleet serve', {
     at: time('By the clock of the database.'),
     frozen,
     counts: z.record(z.enum(workspaceStatuses), z.int()).describe('The number of workspaces by status.'),
@@ -253,10 +258,10 @@ const apiDocuments = {
     oldest_check_age: seconds.nullable().describe('The age of the oldest check of an active workspace. Seconds.'),
     never_checked: z.int().describe('The number of active workspaces without a check.'),
     orphans: z.int(),
-    violations: described('Policy violations in the plans of the last runs.', { deny: z.int(), warn: z.int() }),
+    violations: describedObject('Policy violations in the plans of the last runs.', { deny: z.int(), warn: z.int() }),
     requests: z.record(z.string(), z.int()).describe('The number of drift requests by status.'),
     sources: z.array(
-      described('A source of workspaces.', {
+      describedObject('A source of workspaces.', {
         name: z.string(),
         shown: z.string(),
         commit: z.string().nullable(),
@@ -264,11 +269,13 @@ const apiDocuments = {
         problem: z.string().nullable(),
         removed: z.boolean().describe('True if no process has it in its fleet file.'),
         warnings: z.array(z.string()),
-        broken: z.array(described('A project with unknown workspaces.', { project: z.string(), problem: z.string() })),
+        broken: z.array(
+          describedObject('A project with unknown workspaces.', { project: z.string(), problem: z.string() }),
+        ),
       }),
     ),
     processes: z.array(
-      described('A process that serves the fleet.', {
+      describedObject('A process that serves the fleet.', {
         id: z.string(),
         host: z.string(),
         pid: z.int(),
@@ -276,12 +283,12 @@ const apiDocuments = {
         since: time('When it started.'),
         heard_age: seconds.describe('Seconds since its last heartbeat.'),
         status: z.enum(['alive', 'ending', 'dead']),
-        runs: z.array(described('A run in progress.', { address: z.string(), since: time('When it began.') })),
+        runs: z.array(describedObject('A run in progress.', { address: z.string(), since: time('When it began.') })),
       }),
     ),
     workspaces: z.array(z.never()).describe('Empty: see /api/v1/workspaces.'),
   }),
-  watch_status: described('The answer to /status of voxform watch', {
+  watch_status: describedObject('The answer to /status of voxform watch', {
     version: z.string(),
     workspace: z.string().nullable(),
     workspace_id: z.string().nullable(),
@@ -297,7 +304,7 @@ const apiDocuments = {
     busy_seconds: seconds.nullable().describe('How long the state has been locked by another.'),
     commit: z.string().nullable(),
     last_success_at: timeOrNull('When the last successful run began.'),
-    last_run: described('The last run.', {
+    last_run: describedObject('The last run.', {
       number: z.int(),
       result: z.string(),
       triggers: z.array(z.string()),
@@ -308,12 +315,16 @@ const apiDocuments = {
       fetch_problem: z.string().nullable(),
       error: z.string().nullable(),
       resources: z.record(z.string(), z.int()).describe('The number of resources by action or status.'),
-      drift: z.array(described('A drifted resource.', { address: z.string(), fields: z.array(z.string()) })),
+      drift: z.array(describedObject('A drifted resource.', { address: z.string(), fields: z.array(z.string()) })),
       missing: z.array(
-        described('A missing record.', { address: z.string(), id: z.string().nullable(), since: time('Since when.') }),
+        describedObject('A missing record.', {
+          address: z.string(),
+          id: z.string().nullable(),
+          since: time('Since when.'),
+        }),
       ),
-      held: described('Why changes are not applied.', { why: z.string(), message: z.string() }).nullable(),
-      pull_request: described('The drift request.', {
+      held: describedObject('Why changes are not applied.', { why: z.string(), message: z.string() }).nullable(),
+      pull_request: describedObject('The drift request.', {
         status: z.string().nullable(),
         change: z.json(),
         url: z.string().nullable(),
@@ -321,18 +332,18 @@ const apiDocuments = {
         problem: z.string().nullable(),
       }).nullable(),
       applied: z.array(
-        described('A written resource.', { address: z.string(), action: z.string(), result: z.string() }),
+        describedObject('A written resource.', { address: z.string(), action: z.string(), result: z.string() }),
       ),
     }).nullable(),
   }),
-  error: described('An answer with a status of 400 or more.', { error: z.string() }),
+  error: describedObject('An answer with a status of 400 or more.', { error: z.string() }),
 } as const;
 
 export type ApiName = keyof typeof apiDocuments;
 export type ApiDocument<Name extends ApiName> = Immutable<z.infer<(typeof apiDocuments)[Name]>>;
 
 /** The JSON Schema of all responses. Each is in `$defs` under its name. */
-export const apiJsonSchema = lazily((): object => {
+export const apiJsonSchema = lazy((): object => {
   const documents = Object.entries(apiDocuments).map(([id, document]) => document.meta({ id }));
   return z.toJSONSchema(z.union(documents).describe('An answer of the API of the page'));
 });

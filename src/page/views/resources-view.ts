@@ -1,8 +1,8 @@
 import { kindOf } from '../../manifests/resource.ts';
 import { isForPerson, leftIn } from '../../operator/plan-after.ts';
-import { FEWEST_SHARING } from '../../output/compact.ts';
+import { MIN_SHARING } from '../../output/compact.ts';
 import { type Html, html, joined } from '../../output/html/html.ts';
-import { MOST_UNFOLDED } from '../../output/html/html-report.ts';
+import { MAX_UNFOLDED } from '../../output/html/html-report.ts';
 import { dashboardLink } from '../../output/html/resource-html.ts';
 import { stepText } from '../../output/next-steps.ts';
 import { plural } from '../../output/plural.ts';
@@ -73,7 +73,7 @@ export function resourcesSection(
 ): Html {
   const { resources, checkedAt } = detail;
   const asOf = checkedAt === undefined ? '' : html` <small>as of ${timeWithAge(checkedAt, now)}</small>`;
-  const form = resources.length <= MOST_UNFOLDED && !isFiltered(query) ? '' : filterForm(detail, query);
+  const form = resources.length <= MAX_UNFOLDED && !isFiltered(query) ? '' : filterForm(detail, query);
   // The form is outside of live regions, because an update would remove typed text.
   return html`<section id="resources"><h2 id="resource-age" data-live>Resources${asOf}</h2>
 ${form}<div id="resource-list" data-live>${list(detail, query)}</div></section>`;
@@ -99,7 +99,7 @@ function isFiltered({ q, kind, status }: Omit<ResourceQuery, 'page'>): boolean {
 }
 
 function isFlat({ resources }: Resources, query: ResourceQuery): boolean {
-  return isFiltered(query) || resources.length <= MOST_UNFOLDED;
+  return isFiltered(query) || resources.length <= MAX_UNFOLDED;
 }
 
 /** Returns the number of resources by status, most urgent first, with links to the lists. */
@@ -132,7 +132,7 @@ const MAX_GROUPS_BYTES = 24_000;
 /** Opens the first groups while they are short. Groups of planned resources stay folded, because the plan shows them. */
 function groups(detail: WorkspaceDetail, rows: readonly ListedResource[]): Html {
   const { address, isOld } = detail;
-  let unfolded = MOST_UNFOLDED;
+  let unfolded = MAX_UNFOLDED;
   let spareBytes = 0;
   return html`${groupsOf(rows).map((group, _, all) => {
     const { status, shared, rows: members } = group;
@@ -157,7 +157,7 @@ function groupsOf(rows: readonly ListedResource[]): ResourceGroup[] {
   const byStatus = Map.groupBy(rows, ({ status }) => status);
   return [...byStatus].flatMap(([status, same]) => {
     const byLines = [...Map.groupBy(same, ({ lines }) => lines.join('\n')).values()];
-    const isShared = ({ length }: readonly ListedResource[]) => length >= FEWEST_SHARING;
+    const isShared = ({ length }: readonly ListedResource[]) => length >= MIN_SHARING;
     const rest = byLines.filter((each) => !isShared(each)).flat();
     return [
       ...(rest.length === 0 ? [] : [{ status, shared: [], rows: rest }]),

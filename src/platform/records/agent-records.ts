@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { about, lazyLooseObject } from '../../values/described.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import {
   anyRange,
   anyText,
@@ -18,7 +18,7 @@ import {
 } from './record-fields.ts';
 
 /** The sections of an agent's configuration. */
-export const agentConfigs = lazily(() => ({
+export const agentConfigs = lazy(() => ({
   call_config: z
     .strictObject({
       max_call_duration_ms: integer('Maximum duration of a call, in milliseconds.', 600_000),
@@ -115,7 +115,7 @@ export const agentConfigs = lazily(() => ({
 /**
  * The body of both the create and the update of an agent. The API does not document which fields a create requires, so none is required here.
  */
-export const agentRequest = lazily(() =>
+export const agentRequest = lazy(() =>
   z
     .strictObject({
       name: z.string().max(255).meta(about('Name of the agent, at most 255 characters.', 'Support line')),
@@ -125,7 +125,7 @@ export const agentRequest = lazily(() =>
 );
 
 /** The platform may return the version as a string. */
-const versionNumber = lazily(() =>
+const versionNumber = lazy(() =>
   z.union([
     z.int(),
     z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lazyLooseObject } from '../../values/described.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import { isReversed } from '../date-range.ts';
 import { anyText, anything, timestamp } from './record-fields.ts';
 
@@ -8,7 +8,7 @@ const anyDate = () =>
   z.string().refine((value) => !Number.isNaN(Date.parse(value)), { error: 'expected a date or a date-time' });
 
 /** Filters of call histories. They are sent in the body of a GET. */
-export const callFilter = lazily(() =>
+export const callFilter = lazy(() =>
   z
     .strictObject({
       per_page: z.int().min(1).max(100).optional(),

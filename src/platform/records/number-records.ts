@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { about, lazyLooseObject, lazyStrictObject } from '../../values/described.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import { anyText, anything, nameField, timestamp } from './record-fields.ts';
 
-export const phoneNumberText = lazily(() =>
+export const phoneNumberText = lazy(() =>
   z
     .string()
     .min(1)

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { about } from '../../values/described.ts';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 
 /*
  * Schemas of the platform's records and requests, created on first use. Requests are strict and have the limits of the API document;
@@ -30,11 +30,11 @@ export const anyValue = (what: string): string => `${what} (values not documente
 export const anyRange = (what: string): string => `${what} (range not documented).`;
 
 /** A time in ISO 8601 and UTC, with `+00:00` or with microseconds and `Z`. It is kept as received. */
-export const timestamp = lazily(() => z.string().nullish());
+export const timestamp = lazy(() => z.string().nullish());
 /** An optional string. */
 export const anyText = timestamp;
 /** An optional value of any type. */
-export const anything = lazily(() => z.unknown().optional());
+export const anything = lazy(() => z.unknown().optional());
 
 /** The schema of the field that identifies a record in a list. Null counts as absent: such a record matches nothing. */
 export function nameField<T extends z.ZodType>(name: T) {
@@ -54,7 +54,7 @@ function asNumber(observed: unknown): unknown {
 }
 
 /** An optional value of any type. A string with a number becomes that number. */
-export const anyNumber = lazily(() => z.unknown().optional().transform(asNumber));
+export const anyNumber = lazy(() => z.unknown().optional().transform(asNumber));
 
 /** Returns a placeholder for a secret that the platform returns although it should not. Null stays null. */
 function conceal(observed: unknown): unknown {
@@ -62,7 +62,7 @@ function conceal(observed: unknown): unknown {
 }
 
 /** A field that the API document calls secret. Its value is never exposed. */
-export const concealed = lazily(() => z.unknown().optional().transform(conceal));
+export const concealed = lazy(() => z.unknown().optional().transform(conceal));
 
 /** Converts some fields of observed values to numbers, and conceals secret ones. */
 export function convertValues(

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { lazily } from '../../values/lazily.ts';
+import { lazy } from '../../values/lazy.ts';
 import { agentRequest } from './agent-records.ts';
 import { numberRequest } from './number-records.ts';
 import { userRequest } from './user-records.ts';
 import { webhookRequest } from './webhook-records.ts';
 
 /** Returns the field names of all write requests, at any depth. */
-const names = lazily(() => {
+const names = lazy(() => {
   const found = new Set<string>();
   for (const request of [agentRequest(), numberRequest(), userRequest(), webhookRequest()]) collect(request, found);
   return found;

@@ -1,4 +1,4 @@
-import { didYouMean, meant } from '../../problems/suggest.ts';
+import { didYouMean, didYouMeanOneOf } from '../../problems/suggest.ts';
 import type { Condition, Evaluation, RuleProblem } from '../rule.ts';
 import { booleanOf, callOf, isBool } from './call.ts';
 import {
@@ -133,7 +133,8 @@ class Compiler implements Checker {
     if (type.is === 'object') {
       const field = type.fields.get(name);
       if (field !== undefined) return field;
-      const near = didYouMean(name, type.fields.keys()) || meant(pathsTo(name, this.#variables.get(SPEC) ?? ANY, SPEC));
+      const near =
+        didYouMean(name, type.fields.keys()) || didYouMeanOneOf(pathsTo(name, this.#variables.get(SPEC) ?? ANY, SPEC));
       this.problem(`unknown field ${JSON.stringify(name)}${near}`, offset);
     } else this.problem(`${operand.label ?? 'this'} is ${wordFor(type)} and has no fields`, offset);
     return ANY;

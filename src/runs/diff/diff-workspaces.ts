@@ -13,7 +13,14 @@ import type { State } from '../../state/state.ts';
 import type { ResourceEntry } from '../../state/state-document.ts';
 import { type Json, jsonEqual, mapParts } from '../../values/json.ts';
 import { isUnder, type LeafPath } from '../../values/path.ts';
-import { isTainted, type Reference, references, revealed, type Value, withReferences } from '../../values/value.ts';
+import {
+  isTainted,
+  type Reference,
+  references,
+  revealSecrets,
+  type Value,
+  withReferences,
+} from '../../values/value.ts';
 import { VERSION } from '../../version.ts';
 import {
   DIFF_FORMAT_VERSION,
@@ -301,7 +308,7 @@ function secretSent(
 
 /** Returns the value in the manifests, with references as addresses and secrets revealed. It must not be printed. */
 function declaredValue(desired: Value): Json {
-  return revealed(withReferences(desired, (reference) => reference.address));
+  return revealSecrets(withReferences(desired, (reference) => reference.address));
 }
 
 /** Returns the value with addresses instead of ids. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { described, jsonValue } from '../../values/described.ts';
+import { describedObject, jsonValue } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 
 /*
@@ -8,7 +8,7 @@ import type { Immutable } from '../../values/json.ts';
 
 export const DIFF_FORMAT_VERSION = 1;
 
-const sideValue = described('A field in one of the workspaces.', {
+const sideValue = describedObject('A field in one of the workspaces.', {
   value: jsonValue
     .optional()
     .describe('Value of the record, with references as addresses; absent for secrets and unknown values.'),
@@ -20,7 +20,7 @@ const sideValue = described('A field in one of the workspaces.', {
     ),
 });
 
-const fieldDifference = described('A field that differs or may differ.', {
+const fieldDifference = describedObject('A field that differs or may differ.', {
   path: z.string(),
   verdict: z.enum(['different', 'unknown']).describe('`unknown` if the two values cannot be compared.'),
   declared: z.boolean().describe('True if the manifests declare or allow the difference.'),
@@ -29,7 +29,7 @@ const fieldDifference = described('A field that differs or may differ.', {
   second: sideValue,
 });
 
-const resourceDifference = described('A resource in both workspaces.', {
+const resourceDifference = describedObject('A resource in both workspaces.', {
   address: z.string(),
   kind: z.string(),
   verdict: z
@@ -49,12 +49,12 @@ const resourceDifference = described('A resource in both workspaces.', {
 
 const place = z.strictObject({ name: z.string(), workspace_id: z.string(), base_url: z.string() });
 
-export const diffDocument = described('Differences between two workspaces', {
+export const diffDocument = describedObject('Differences between two workspaces', {
   format_version: z.literal(DIFF_FORMAT_VERSION),
   voxform_version: z.string(),
   first: place,
   second: place,
-  summary: described('Number of resources per verdict.', {
+  summary: describedObject('Number of resources per verdict.', {
     same: z.int(),
     different: z.int(),
     only_first: z.int(),

@@ -103,7 +103,7 @@ async function checkoutOf({ project, origin, env, signal }: TargetInput) {
   const git = (...args: string[]) => runGit(['-C', root, ...args], { env: folderEnvironment(env), signal });
   const [prefix, remote] = await Promise.all([git('rev-parse', '--show-prefix'), git('remote', 'get-url', 'origin')]);
   if (prefix.code !== 0) {
-    throw new UserError(`git cannot read the repository of ${root}: ${shortError(prefix.complaint)}`, {
+    throw new UserError(`git cannot read the repository of ${root}: ${shortError(prefix.errorOutput)}`, {
       hint: 'A pull request needs a project in a checkout of its repository, or watch --git.',
     });
   }

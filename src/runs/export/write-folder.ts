@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { lstat, mkdir, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { makeFolders, whereMissing } from '../../files/files.ts';
+import { ignoreMissing, makeFolders } from '../../files/files.ts';
 import { draftBeside, removeDrafts } from '../../files/replace-file.ts';
 import { reasonOf } from '../../manifests/read-file.ts';
 import { compareText } from '../../problems/compare-text.ts';
@@ -168,7 +168,7 @@ async function moveInto(
 async function* movesInto(target: string, fresh: string, below = ''): AsyncGenerator<Move> {
   for (const entry of await readdir(path.join(fresh, below), { withFileTypes: true })) {
     const file = path.posix.join(below, entry.name);
-    const found = await lstat(path.join(target, file)).catch(whereMissing);
+    const found = await lstat(path.join(target, file)).catch(ignoreMissing);
     if (found?.isDirectory() && entry.isDirectory()) yield* movesInto(target, fresh, file);
     else if (found?.isDirectory() || (found !== undefined && entry.isDirectory())) {
       const [type, other] = entry.isDirectory() ? ['folder', 'file or a link'] : ['file', 'folder'];

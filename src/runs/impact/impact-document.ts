@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { described } from '../../values/described.ts';
+import { describedObject } from '../../values/described.ts';
 import type { Immutable } from '../../values/json.ts';
 import { measures, shareFields } from './tally.ts';
 
@@ -34,14 +34,14 @@ const quantiles = z
     'Null if no call shows the field as a number. `duration` is in seconds; the units of `e2e_latency` and `cost` are not documented.',
   );
 
-const version = described('A published version and its calls.', {
+const version = describedObject('A published version and its calls.', {
   version: z.int(),
   published_at: z.string(),
   until: z.string().nullable().describe('When the next version was published; null for the latest.'),
   calls: z.int().describe('Calls that began while it was the latest version.'),
   shares: perField(z.record(z.string(), share)).describe('By value; `(not shown)` counts calls without one.'),
   ...perMeasure(quantiles),
-  unreadable: described('Calls that show a value which is no number.', perMeasure(z.int())),
+  unreadable: describedObject('Calls that show a value which is no number.', perMeasure(z.int())),
 });
 
 const verdict = z
@@ -50,14 +50,14 @@ const verdict = z
     `The last two if the interval contains zero or is missing: \`too_few_calls\` if a version has fewer than ${MIN_CALLS} calls with the field.`,
   );
 
-const difference = described('A difference with its 95 % interval.', {
+const difference = describedObject('A difference with its 95 % interval.', {
   difference: z.number().nullable().describe('To less from; null if one side has no value.'),
   low: z.number().nullable(),
   high: z.number().nullable(),
   verdict,
 });
 
-export const impactDocument = described('What the published versions of an agent did to its calls', {
+export const impactDocument = describedObject('What the published versions of an agent did to its calls', {
   format_version: z.literal(IMPACT_FORMAT_VERSION),
   voxform_version: z.string(),
   workspace: z.string(),
@@ -77,7 +77,7 @@ export const impactDocument = described('What the published versions of an agent
     })
     .nullable()
     .describe('Two versions; null if there is only one.'),
-  left_out: described('Calls of the agent that count for no version.', {
+  left_out: describedObject('Calls of the agent that count for no version.', {
     near_publication: z.int().describe('Calls that began within a minute of a publication.'),
     without_start: z.int().describe('Calls without a start time.'),
   }),

@@ -6,7 +6,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
-import { STEPS_OF_UNCONFIRMED } from '../../problems/next-step.ts';
+import { UNCONFIRMED_CREATE_STEPS } from '../../problems/next-step.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
@@ -89,7 +89,7 @@ export function checkPlan(list: Checklist, planned: MigrationPlan): void {
 /** One item instead of the same steps for many creates. */
 const MANY_UNCONFIRMED: ChecklistContent = {
   reason: 'These creates were not confirmed: their records may or may not exist',
-  steps: STEPS_OF_UNCONFIRMED,
+  steps: UNCONFIRMED_CREATE_STEPS,
 };
 
 /** Unknown creates without candidates, if there are several. */

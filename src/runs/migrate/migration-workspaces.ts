@@ -1,5 +1,5 @@
 import { kinds, lookups } from '../../kinds/index.ts';
-import { misuse, UserError } from '../../problems/user-error.ts';
+import { UserError, usageError } from '../../problems/user-error.ts';
 import { declarationsOnce, type ReadDeclarations } from '../../project/read-declarations.ts';
 import { readCredentials, refuseOverrides, selectWorkspace } from '../../project/select-workspace.ts';
 import { backendOf, isSameState } from '../../state/state-location.ts';
@@ -23,7 +23,7 @@ export async function openMigrationWorkspaces(
   context: RunContext,
   { from: fromName, to: toName }: { readonly from: string; readonly to: string },
 ): Promise<MigrationWorkspaces> {
-  if (fromName === toName) throw misuse(`--from and --to name the same workspace, ${fromName}`);
+  if (fromName === toName) throw usageError(`--from and --to name the same workspace, ${fromName}`);
   const { env } = context;
   const project = await openProject(context);
   refuseOverrides(env);

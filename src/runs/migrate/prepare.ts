@@ -8,7 +8,7 @@ import { type LookupNames, NAME_SETTINGS } from '../../manifests/kind-schema.ts'
 import { mergePatch } from '../../manifests/layers.ts';
 import { type Address, idKey, type Resource } from '../../manifests/resource.ts';
 import type { PlatformClient } from '../../platform/client.ts';
-import { advice, command, misuse, UserError } from '../../problems/user-error.ts';
+import { advice, command, UserError, usageError } from '../../problems/user-error.ts';
 import { PROJECT_FILE, projectFileIn } from '../../project/find-project.ts';
 import { parseProject } from '../../project/load-project.ts';
 import type { Desired, ProjectConfig, WorkspaceConfig } from '../../project/project.ts';
@@ -223,7 +223,7 @@ export function selectedBy(resources: readonly Resource[], { include, exclude }:
   const selected = resources.filter(
     ({ address }) => (include.length === 0 || included.has(address)) && !excluded.has(address),
   );
-  if (selected.length === 0) throw misuse('--include and --exclude leave nothing to migrate');
+  if (selected.length === 0) throw usageError('--include and --exclude leave nothing to migrate');
   return selected;
 }
 

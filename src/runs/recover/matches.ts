@@ -7,7 +7,15 @@ import type { Address, Resource } from '../../manifests/resource.ts';
 import { compareText } from '../../problems/compare-text.ts';
 import { canonicalJson, type Json } from '../../values/json.ts';
 import type { LeafPath } from '../../values/path.ts';
-import { type Reference, revealed, Secret, specials, Unset, type Value, withReferences } from '../../values/value.ts';
+import {
+  type Reference,
+  revealSecrets,
+  Secret,
+  specials,
+  Unset,
+  type Value,
+  withReferences,
+} from '../../values/value.ts';
 import type { Discovery, FoundRecord } from '../discover.ts';
 
 /** A record that may belong to a manifest. */
@@ -313,7 +321,7 @@ interface KnownLeaf {
 function knownLeaves(kind: Kind, { spec }: Resource, idOf: (reference: Reference) => string | undefined): KnownLeaf[] {
   return [...leavesOf(kind, spec)].flatMap(([path, written]) => {
     const value = withReferences(written, idOf);
-    return isKnown(value) ? [{ path, value: revealed(value) }] : [];
+    return isKnown(value) ? [{ path, value: revealSecrets(value) }] : [];
   });
 }
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { errorMessage } from '../../../problems/error-code.ts';
 import { advice, command, UserError } from '../../../problems/user-error.ts';
-import { parsedJson } from '../../../values/json.ts';
-import { lazily } from '../../../values/lazily.ts';
+import { tryParseJson } from '../../../values/json.ts';
+import { lazy } from '../../../values/lazy.ts';
 import { LostState } from '../../state-errors.ts';
 import type { StateBackend, StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
@@ -294,7 +294,7 @@ const HEAD = 'head.json';
 
 const part = (kind: string) => z.string().regex(new RegExp(`^[0-9a-f-]{36}\\.${kind}$`));
 
-const head = lazily(() =>
+const head = lazy(() =>
   z.looseObject({
     version: z.literal(1),
     /** `Change.write` of the last write. */
@@ -341,7 +341,7 @@ function newHead(bareTags: boolean, now: Date): Head {
 
 /** Returns the head of a state; undefined if the bytes are something else. */
 function headIn(bytes: Uint8Array): Head | undefined {
-  return head().safeParse(parsedJson(Buffer.from(bytes).toString())).data;
+  return head().safeParse(tryParseJson(Buffer.from(bytes).toString())).data;
 }
 
 /** @throws UserError if the bytes are not the head of a state. */

@@ -30,21 +30,21 @@ const UNUSABLE =
 const UNKNOWN_HOST = /could not resolve host|name or service not known|nodename nor servname/i;
 
 /** Returns the error for a remote that cannot be read or written: a `UserError` if a retry cannot help. */
-export function refusalOf(complaint: string, { remote, isFirst, redact }: RemoteContext): Error {
-  const message = redact(shortError(complaint)) || 'git failed without a message';
-  if (CREDENTIALS.test(complaint)) {
+export function refusalOf(errorOutput: string, { remote, isFirst, redact }: RemoteContext): Error {
+  const message = redact(shortError(errorOutput)) || 'git failed without a message';
+  if (CREDENTIALS.test(errorOutput)) {
     return new UserError(`the remote ${remote} refused access: ${message}`, {
       hint: 'The state is read and written with the credentials that git has here. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
     });
   }
-  if (MISSING.test(complaint)) {
+  if (MISSING.test(errorOutput)) {
     return new UserError(`there is no repository at the remote ${remote}: ${message}`, {
       hint: 'Correct state.remote, or give git credentials that may see the repository.',
     });
   }
-  const isUnknownHost = isFirst && UNKNOWN_HOST.test(complaint);
-  const redirected = redirectHint(complaint);
-  if (UNUSABLE.test(complaint) || isUnknownHost || redirected !== undefined) {
+  const isUnknownHost = isFirst && UNKNOWN_HOST.test(errorOutput);
+  const redirected = redirectHint(errorOutput);
+  if (UNUSABLE.test(errorOutput) || isUnknownHost || redirected !== undefined) {
     const hint = isUnknownHost ? 'Correct the host in the address of the remote, or in state.remote.' : redirected;
     return new UserError(`cannot use the remote ${remote}: ${message}`, hint === undefined ? {} : { hint });
   }
@@ -52,18 +52,18 @@ export function refusalOf(complaint: string, { remote, isFirst, redact }: Remote
 }
 
 /** Returns the error for a ref that cannot be fetched, because the remote lacks objects or has damaged ones. */
-export function damageOf(complaint: string, { remote, ref, redact }: RemoteContext): UserError {
-  return new UserError(`the repository at the remote ${remote} is damaged: ${redact(shortError(complaint))}`, {
+export function damageOf(errorOutput: string, { remote, ref, redact }: RemoteContext): UserError {
+  return new UserError(`the repository at the remote ${remote} is damaged: ${redact(shortError(errorOutput))}`, {
     hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
   });
 }
 
 /** Returns the error for a failed push, from the output of `git push --porcelain`. */
-export function pushRefusalOf(printed: string, complaint: string, context: RemoteContext): Error {
+export function pushRefusalOf(printed: string, errorOutput: string, context: RemoteContext): Error {
   const reason = /^!\t\S+\t\[[^\]]*\](?: \((.*)\))?/m.exec(printed)?.[1];
-  if (reason === undefined) return refusalOf(complaint, context);
+  if (reason === undefined) return refusalOf(errorOutput, context);
   if (CONFLICT.test(reason)) return new WriteConflict();
-  const remoteLines = complaint.split('\n').filter((line) => line.startsWith('remote:'));
+  const remoteLines = errorOutput.split('\n').filter((line) => line.startsWith('remote:'));
   const { remote, ref, redact } = context;
   const message = redact([reason, shortError(remoteLines.join('\n'))].filter((each) => each !== '').join(': '));
   if (!DECLINED.test(reason)) return new Error(message);

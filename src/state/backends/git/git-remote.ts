@@ -68,11 +68,11 @@ export async function findRemote(location: GitLocation, { env, signal, ownProgra
     runGit(list, { env: { ...gitEnvironment(env), GIT_DIR: '/nonexistent' }, cwd: root, signal }),
     runGit(['rev-parse', '--show-toplevel'], { env: own, cwd: root, signal }),
   ]);
-  if (inside.code !== 0) throw new UserError(`git config: ${shortError(inside.complaint)}`);
+  if (inside.code !== 0) throw new UserError(`git config: ${shortError(inside.errorOutput)}`);
   const all = settingsIn(inside.out);
   if (!ownPrograms) await refusePrograms({ env: own, cwd: root, signal });
   const cwd = top.code === 0 ? top.out.toString().replace(/\r?\n$/, '') : root;
-  const { name, address, settings } = resolveRemote(location, { all, cwd, complaint: shortError(top.complaint) });
+  const { name, address, settings } = resolveRemote(location, { all, cwd, errorOutput: shortError(top.errorOutput) });
   const connection = without(all, settingsIn(outside.out)).filter(([key]) => CONNECTION_SETTINGS.test(key));
   const hasSsh = env.GIT_SSH_COMMAND || env.GIT_SSH || all.some(([key]) => key === 'core.sshcommand');
   return {
@@ -93,8 +93,8 @@ const PROGRAMS =
 
 /** @throws UserError if the settings of the repository itself, rather than those of the user, name programs. */
 async function refusePrograms(call: GitCall): Promise<void> {
-  const { code, out, complaint } = await runGit(['config', '--list', '-z', '--includes', '--show-scope'], call);
-  if (code !== 0) throw new UserError(`git config: ${shortError(complaint)}`);
+  const { code, out, errorOutput } = await runGit(['config', '--list', '-z', '--includes', '--show-scope'], call);
+  if (code !== 0) throw new UserError(`git config: ${shortError(errorOutput)}`);
   // The scope and the setting alternate.
   const fields = out.toString().split('\0');
   const programSettings = fields.flatMap((scope, index) => {
@@ -120,13 +120,13 @@ interface Repository {
   readonly all: readonly GitSetting[];
   readonly cwd: string;
   /** Git's message if there is no repository. */
-  readonly complaint: string;
+  readonly errorOutput: string;
 }
 
 /** Returns the name, the address and the settings of the remote. */
 function resolveRemote(
   location: GitLocation,
-  { all, cwd, complaint }: Repository,
+  { all, cwd, errorOutput }: Repository,
 ): Pick<GitRemote, 'name' | 'address'> & { readonly settings: readonly GitSetting[] } {
   const configured = revealed('remote', location.remote);
   const isSource = location.source !== undefined && configured === 'origin';
@@ -155,21 +155,21 @@ function resolveRemote(
       hint: 'origin is the repository that --git names; any other one needs its address.',
     });
   }
-  if (isRemoteName(remote)) throw noSuchRemote(remote, location.root, { all, cwd, complaint });
+  if (isRemoteName(remote)) throw noSuchRemote(remote, location.root, { all, cwd, errorOutput });
   const { url: address, shown: printable } = parseGitAddress(remote, { cwd: location.root, option: 'state.remote' });
   const full = remote.includes('://') ? remote : address;
   return { name: STATE_REMOTE, address: printable, settings: [[`remote.${STATE_REMOTE}.url`, full]] };
 }
 
-function noSuchRemote(remote: string, root: string, { all, complaint }: Repository): UserError {
+function noSuchRemote(remote: string, root: string, { all, errorOutput }: Repository): UserError {
   const remotes = all.flatMap(([key]) => /^remote\.(.+)\.url$/s.exec(key)?.[1] ?? []);
   const hint = 'Name a remote or the address of a repository in voxform.yaml: state.remote.';
   if (remotes.length > 0) {
     const known = [...new Set(remotes)].join(', ');
     return new UserError(`the repository of ${root} has no remote ${remote}; remotes: ${known}`, { hint });
   }
-  if (complaint === '') return new UserError(`the repository of ${root} has no remote ${remote}`, { hint });
-  return new UserError(`state.remote is ${remote}, but ${root} is in no usable Git repository: ${complaint}`, {
+  if (errorOutput === '') return new UserError(`the repository of ${root} has no remote ${remote}`, { hint });
+  return new UserError(`state.remote is ${remote}, but ${root} is in no usable Git repository: ${errorOutput}`, {
     hint,
   });
 }

@@ -158,9 +158,9 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
       isBranch: ref.startsWith('refs/heads/'),
       idDigits: access.idDigits,
     });
-    const { code, out, complaint } = await access.git(['fast-import', '--quiet', '--done'], signal, stream);
+    const { code, out, errorOutput } = await access.git(['fast-import', '--quiet', '--done'], signal, stream);
     if (code === 0) return out.toString().trim();
-    user.debug?.(`git fast-import: ${shortError(complaint)}`);
+    user.debug?.(`git fast-import: ${shortError(errorOutput)}`);
     return undefined;
   };
 

@@ -64,11 +64,11 @@ export class ObjectCache {
     if (await isRepository(folder)) return folder;
     await mkdir(base, { recursive: true, mode: 0o700 });
     const draft = `${folder}.new-${randomUUID()}`;
-    const { code, complaint } = await runGit(
+    const { code, errorOutput } = await runGit(
       ['init', '--quiet', '--bare', '--template=', `--object-format=${this.#format}`, '--', draft],
       { env, signal },
     );
-    if (code !== 0) throw new UserError(`git init: ${shortError(complaint)}`);
+    if (code !== 0) throw new UserError(`git init: ${shortError(errorOutput)}`);
     try {
       await rename(draft, folder);
     } catch (error) {

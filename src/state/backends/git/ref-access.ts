@@ -43,7 +43,7 @@ export class RefAccess {
   /** Returns the commit of each ref that matches, and that of HEAD. */
   async list(patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
     const remote = await this.#findRemote(signal);
-    const { code, out, complaint } = await requireGit(
+    const { code, out, errorOutput } = await requireGit(
       runGit(['ls-remote', '--', remote.name, ...patterns, 'HEAD'], {
         // Runs outside the user's repository, because its settings would otherwise apply twice.
         env: { ...remote.env, GIT_DIR: '/nonexistent' },
@@ -51,7 +51,7 @@ export class RefAccess {
         signal,
       }),
     );
-    if (code !== 0) throw refusalOf(complaint, this.#context);
+    if (code !== 0) throw refusalOf(errorOutput, this.#context);
     this.#isReached = true;
     const refs = out
       .toString()
@@ -65,14 +65,17 @@ export class RefAccess {
   async fetch(depth: number, signal: AbortSignal, refs: readonly string[] = [this.#location.ref]): Promise<void> {
     const { name } = await this.#findRemote(signal);
     const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--no-progress'];
-    const { code, complaint } = await this.git(['fetch', `--depth=${depth}`, ...options, '--', name, ...refs], signal);
-    const isDamaged = code !== 0 && DAMAGE.test(complaint);
+    const { code, errorOutput } = await this.git(
+      ['fetch', `--depth=${depth}`, ...options, '--', name, ...refs],
+      signal,
+    );
+    const isDamaged = code !== 0 && DAMAGE.test(errorOutput);
     const isRemoteDamaged = isDamaged && this.#foundDamage;
     this.#foundDamage = isDamaged;
     if (code === 0) return;
-    if (isRemoteDamaged) throw damageOf(complaint, this.#context);
+    if (isRemoteDamaged) throw damageOf(errorOutput, this.#context);
     if (isDamaged) await this.renew();
-    throw refusalOf(complaint, this.#context);
+    throw refusalOf(errorOutput, this.#context);
   }
 
   /**
@@ -86,13 +89,13 @@ export class RefAccess {
     const options = ['--porcelain', '--no-progress', '--no-verify', '--no-signed', '--no-follow-tags'];
     // This is always a fast-forward, because the lease requires that the ref is at the parent of this commit.
     const lease = `--force-with-lease=${ref}:${before ?? ''}`;
-    const { code, out, complaint } = await this.git(
+    const { code, out, errorOutput } = await this.git(
       ['push', ...options, lease, '--', name, `${commit}:${ref}`],
       signal,
     );
     if (code === 0) return;
-    if (DAMAGE.test(complaint)) await this.renew();
-    throw pushRefusalOf(out.toString(), complaint, this.#context);
+    if (DAMAGE.test(errorOutput)) await this.renew();
+    throw pushRefusalOf(out.toString(), errorOutput, this.#context);
   }
 
   /** Reads objects from the cache; an object is undefined if it is missing. Returns undefined if the cache is damaged. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { UserError } from '../../../problems/user-error.ts';
-import { isObject, parsedJson } from '../../../values/json.ts';
+import { isObject, tryParseJson } from '../../../values/json.ts';
 import type { Secret } from '../../../values/value.ts';
 import type { Gate, GateHolder, StoredLock } from '../object-store/object-store.ts';
 import type { StateResponse, StateServer } from './state-server.ts';
@@ -84,7 +84,7 @@ export class ServerLock implements Gate {
 
   #holderIn({ body }: StateResponse): GateHolder {
     const text = body.toString('utf8').trim();
-    const value = parsedJson(text);
+    const value = tryParseJson(text);
     const info = isObject(value) ? value : {};
     const id = [info.ID, text].find((each) => typeof each === 'string' && /^[\w.:-]{1,255}$/.test(each));
     if (typeof id !== 'string') return { id: UNKNOWN };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { UserError } from '../../../problems/user-error.ts';
 import { lazyObject, lazyStrictObject } from '../../../values/described.ts';
-import { isObject, parsedJson } from '../../../values/json.ts';
+import { isObject, tryParseJson } from '../../../values/json.ts';
 import { changed } from '../object-store/change.ts';
 import { type Change, NO_CONTENT, type StoredContent, silenceOf, storedLock } from '../object-store/object-store.ts';
 
@@ -46,7 +46,7 @@ export function noVersion(): StateVersion {
 
 /** @throws UserError if another program or a newer voxform wrote the body. */
 export function parseVersion(body: Buffer, location: string, now: Date): StateVersion {
-  const value = parsedJson(body.toString());
+  const value = tryParseJson(body.toString());
   if (!isObject(value)) throw foreign(`${location} is not JSON`);
   const inside = value.voxform;
   if (!isObject(inside)) {

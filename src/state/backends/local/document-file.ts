@@ -1,5 +1,5 @@
 import { basename, dirname, join, resolve } from 'node:path';
-import { type Files, syncFolderOf, unlinkIfThere, whereMissing } from '../../../files/files.ts';
+import { type Files, ignoreMissing, syncFolderOf, unlinkIfExists } from '../../../files/files.ts';
 import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
@@ -24,7 +24,7 @@ interface Backup {
 export async function targetOf(files: Files, path: string): Promise<string> {
   let target = path;
   for (let links = 0; links < 40; links++) {
-    const real = await files.realpath(target).catch(whereMissing);
+    const real = await files.realpath(target).catch(ignoreMissing);
     if (real !== undefined) return real;
     try {
       target = resolve(dirname(target), await files.readlink(target));
@@ -120,7 +120,7 @@ export async function keepCurrent(
   { bytes, serial }: Pick<DocumentWrite, 'bytes' | 'serial'>,
 ): Promise<void> {
   const backup = backupPath(path, serial);
-  if ((await files.stat(backup).catch(whereMissing)) !== undefined) return;
+  if ((await files.stat(backup).catch(ignoreMissing)) !== undefined) return;
   await files.rename(await writeDraft(files, path, bytes), backup);
 }
 
@@ -131,7 +131,7 @@ export async function pruneBackups(files: Files, path: string): Promise<void> {
     const lineage = await lineageIn(files, backup);
     const count = (counts.get(lineage) ?? 0) + 1;
     counts.set(lineage, count);
-    if (count > MAX_EARLIER + 1) await unlinkIfThere(files, backup);
+    if (count > MAX_EARLIER + 1) await unlinkIfExists(files, backup);
   }
 }
 
@@ -175,7 +175,7 @@ async function lineageIn(files: Files, backup: string): Promise<string | undefin
 /** Returns the backups, highest serial first. The time of a file is not reliable, because it may be that of a copy. */
 async function backups(files: Files, path: string): Promise<Backup[]> {
   const prefix = `${basename(path)}.backup-`;
-  const names = (await files.readdir(dirname(path)).catch(whereMissing)) ?? [];
+  const names = (await files.readdir(dirname(path)).catch(ignoreMissing)) ?? [];
   const found: Backup[] = [];
   for (const name of names) {
     const serial = name.startsWith(prefix) ? name.slice(prefix.length) : '';

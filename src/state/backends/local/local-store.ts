@@ -6,8 +6,8 @@ import {
   makeFolders,
   nodeFiles,
   syncFolderOf,
-  unlinkIfThere,
-  writeFully,
+  unlinkIfExists,
+  writeAll,
 } from '../../../files/files.ts';
 import { replaceFile } from '../../../files/replace-file.ts';
 import { UserError } from '../../../problems/user-error.ts';
@@ -141,7 +141,7 @@ export class LocalStore implements ObjectStore {
       this.#renewedAt = undefined;
       if (history !== undefined) await this.#addToHistory(path, history);
       // If files remain, they are harmless.
-      await unlinkIfThere(files, draftOf(path)).catch(() => undefined);
+      await unlinkIfExists(files, draftOf(path)).catch(() => undefined);
       await lockFile.removeLeftovers(lock.id).catch(() => undefined);
       const content = {
         ...NO_CONTENT,
@@ -184,7 +184,7 @@ export class LocalStore implements ObjectStore {
       return bytes.subarray(0, goodLength);
     }
     const missing = await this.#missingFrom({ document: stored.document, journal: entries });
-    if (missing.length === 0) await unlinkIfThere(files, journalPath);
+    if (missing.length === 0) await unlinkIfExists(files, journalPath);
     else {
       const quarantined = `${journalPath}.aside-${this.#own}`;
       await files.rename(journalPath, quarantined);
@@ -228,7 +228,7 @@ export class LocalStore implements ObjectStore {
       failPoint('after-rename');
       await marks?.raise(document, path);
       failPoint('before-truncate');
-      await unlinkIfThere(files, journalPathOf(path));
+      await unlinkIfExists(files, journalPathOf(path));
       // If old backups remain, they are harmless.
       await pruneBackups(files, path).catch(() => undefined);
     }
@@ -241,7 +241,7 @@ export class LocalStore implements ObjectStore {
     this.#journal ??= await this.#openJournal(path);
     const { handle, length } = this.#journal;
     try {
-      await writeFully(handle, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+      await writeAll(handle, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
       await handle.datasync();
     } catch (error) {
       await handle

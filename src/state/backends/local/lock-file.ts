@@ -3,14 +3,14 @@ import { constants } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { type Files, hasNoLinks, unlinkIfThere, whereMissing } from '../../../files/files.ts';
+import { type Files, ignoreMissing, isLinkUnsupported, unlinkIfExists } from '../../../files/files.ts';
 import { isAlive, processFacts } from '../../../files/process-facts.ts';
 import { replaceFile, writeBeside } from '../../../files/replace-file.ts';
 import { attempt } from '../../../problems/attempt.ts';
 import { errorCode } from '../../../problems/error-code.ts';
 import { shellWord } from '../../../problems/shell-word.ts';
 import { UserError } from '../../../problems/user-error.ts';
-import { lazily } from '../../../values/lazily.ts';
+import { lazy } from '../../../values/lazy.ts';
 import { type LockInfo, type LockUser, lockFor, lockInfo, refuseWhenAborted } from '../../lock-info.ts';
 import type { LockTiming } from '../object-store/object-store.ts';
 import { readIfThere } from './file-problem.ts';
@@ -24,7 +24,7 @@ import { readIfThere } from './file-problem.ts';
  * file. Both times come from the clock of the file system, which may be on another machine.
  */
 
-const fileContent = lazily(() =>
+const fileContent = lazy(() =>
   lockInfo().extend({
     process: z
       .object({
@@ -141,12 +141,12 @@ export class LockFile {
       if (errorCode(error) === 'ENOENT') return false;
       throw error;
     }
-    return (await this.#files.stat(claimName(this.#path, id)).catch(whereMissing)) === undefined;
+    return (await this.#files.stat(claimName(this.#path, id)).catch(ignoreMissing)) === undefined;
   }
 
   /** Releases our lock; does nothing if it is no longer ours. */
   async release(id: string): Promise<void> {
-    if ((await this.#read(this.#path))?.id === id) await unlinkIfThere(this.#files, this.#path);
+    if ((await this.#read(this.#path))?.id === id) await unlinkIfExists(this.#files, this.#path);
   }
 
   /**
@@ -162,7 +162,7 @@ export class LockFile {
         hint: `Try again. If this persists, that process is dead: rm ${shellWord(claimName(this.#path, id))}`,
       });
     }
-    await unlinkIfThere(this.#files, this.#path).finally(() => this.#drop(claims));
+    await unlinkIfExists(this.#files, this.#path).finally(() => this.#drop(claims));
     return true;
   }
 
@@ -176,7 +176,7 @@ export class LockFile {
       const file = join(folder, name);
       const bytes = await readIfThere(this.#files, file);
       if (bytes !== undefined && (await this.#judge(file, parsed(bytes), false)).isAbandoned)
-        await unlinkIfThere(this.#files, file);
+        await unlinkIfExists(this.#files, file);
     }
   }
 
@@ -203,7 +203,7 @@ export class LockFile {
   }
 
   async #drop(claims: readonly string[]): Promise<void> {
-    for (const name of claims) await unlinkIfThere(this.#files, name);
+    for (const name of claims) await unlinkIfExists(this.#files, name);
   }
 
   /**
@@ -256,7 +256,7 @@ export class LockFile {
     const files = this.#files;
     const draft = temporaryName(file, randomUUID());
     const probe = await writeBeside(file, [bytesOf(this.#own())], { files, draft, isDurable: false });
-    return this.#timeOf(probe).finally(() => unlinkIfThere(files, probe));
+    return this.#timeOf(probe).finally(() => unlinkIfExists(files, probe));
   }
 
   /** Returns the modification time. Opens the file first, so that a network file system refreshes its cached attributes. */
@@ -277,7 +277,7 @@ export class LockFile {
       if (errorCode(error) === 'EEXIST') return false;
       throw error;
     } finally {
-      await unlinkIfThere(files, draft).catch(() => undefined);
+      await unlinkIfExists(files, draft).catch(() => undefined);
     }
   }
 
@@ -328,7 +328,7 @@ async function linkOrCopy(files: Files, from: string, to: string): Promise<void>
   try {
     await files.link(from, to);
   } catch (error) {
-    if (!hasNoLinks(error)) throw error;
+    if (!isLinkUnsupported(error)) throw error;
     await files.copyFile(from, to, constants.COPYFILE_EXCL);
   }
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Advice, UserError } from '../../../problems/user-error.ts';
-import { lazily } from '../../../values/lazily.ts';
+import { lazy } from '../../../values/lazy.ts';
 import { type LockInfo, lockInfo } from '../../lock-info.ts';
 import type { Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
@@ -182,7 +182,7 @@ export class WriteConflict extends Error {
 export class SecondState extends UserError {}
 
 /** The JSON form of a lock, for stores that keep it as text. Fields that a later voxform added are kept. */
-export const storedLock = lazily(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
+export const storedLock = lazy(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
 
 /** Returns the whole seconds since the last heartbeat, the difference of the holder's clock and `now`; undefined without a lock. */
 export function silenceOf(lock: StoredLock | undefined, now: Date): number | undefined {

@@ -7,6 +7,6 @@ const entities: Readonly<Record<string, string>> = {
 };
 
 /** Escapes text for HTML and XML, between tags or in a quoted attribute. */
-export function htmlSpelling(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character);
 }
