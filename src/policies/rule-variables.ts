@@ -92,7 +92,7 @@ function withoutFingerprints({ changes, observed_digest: _, ...resource }: Plann
 }
 
 /** Converts a value for rules: references become addresses, and a string that contains a secret counts as a secret. */
-export function ruleValue(value: Value): CelValue {
+function ruleValue(value: Value): CelValue {
   if (isPlain(value)) return value as CelValue;
   if (!isSpecial(value)) return mapParts<Value, CelValue>(value, ruleValue);
   if (isTainted(value)) return SECRET;
