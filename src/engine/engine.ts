@@ -17,12 +17,12 @@ export async function planFor(request: PlanRequest): Promise<PlanResult> {
   const bound = bindDesired(request);
   const snapshot = await observe(bound, request);
   const observing = observeOptions(request);
-  const first = makePlan({ ...request, ...bound, ...snapshot });
-  const missing = await missingAmong(first.unchecked, observing);
+  const firstPlan = makePlan({ ...request, ...bound, ...snapshot });
+  const missing = await missingAmong(firstPlan.unchecked, observing);
   const observed = { ...snapshot.observed, missing };
-  const made = missing.size === 0 ? first : makePlan({ ...request, ...bound, ...snapshot, observed });
+  const plan = missing.size === 0 ? firstPlan : makePlan({ ...request, ...bound, ...snapshot, observed });
 
-  const routed = request.routes ? await planWithRoutes(made, request.desired, observing) : made;
-  const compared = await planWithPublications(routed, request, observing);
-  return { plan: compared, observing, observedAt: snapshot.observedAt, fingerprints: snapshot.fingerprints };
+  const withRoutes = request.routes ? await planWithRoutes(plan, request.desired, observing) : plan;
+  const withPublications = await planWithPublications(withRoutes, request, observing);
+  return { plan: withPublications, observing, observedAt: snapshot.observedAt, fingerprints: snapshot.fingerprints };
 }

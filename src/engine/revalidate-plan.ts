@@ -35,13 +35,13 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
   await refuseOtherSecrets(input);
 
   const written = saved.resources.filter(({ action }) => writes.has(action));
-  const others = saved.resources.filter((each) => each.source !== null && !writes.has(each.action));
+  const unwritten = saved.resources.filter((each) => each.source !== null && !writes.has(each.action));
   const planned = await planFor({
     ...input,
     desired: [
       ...written.filter(({ desired }) => desired !== undefined).map((each) => resourceOf(each, input)),
       // An empty list of targets would select everything.
-      ...(written.length === 0 ? [] : others.map(placeholder)),
+      ...(written.length === 0 ? [] : unwritten.map(placeholder)),
     ],
     selection: { targets: written.map(({ address }) => address), labels: {} },
     refresh: saved.refreshed,
@@ -52,10 +52,10 @@ export async function revalidatePlan(input: RevalidateInput): Promise<PlanResult
     retryIgnored: saved.resources.some(({ changes }) => changes.some((change) => change.not_applied)),
     guards: { maxChangedPercent: 100, minResources: 0 },
   });
-  const now = new Map(planned.plan.document.resources.map((each) => [each.address, each]));
-  const moved = written.filter((each) => !isSame(each, now.get(each.address))).map(({ address }) => address);
-  if (moved.length > 0) {
-    throw new UserError(`the plan is stale: ${moved.join(', ')} changed on the platform; nothing was written`, {
+  const current = new Map(planned.plan.document.resources.map((each) => [each.address, each]));
+  const changed = written.filter((each) => !isSame(each, current.get(each.address))).map(({ address }) => address);
+  if (changed.length > 0) {
+    throw new UserError(`the plan is stale: ${changed.join(', ')} changed on the platform; nothing was written`, {
       hint: 'Plan again and review the changes.',
     });
   }
@@ -94,9 +94,9 @@ function refuseOtherState(saved: PlanDocument, state: State): void {
 
 async function refuseOtherSecrets({ saved, secret }: RevalidateInput): Promise<void> {
   const fingerprints = createFingerprints(saved.state.salt);
-  const texts = new Map(Object.keys(saved.secrets).map((name) => [name, secret(name).reveal()]));
-  await fingerprints.prepare(texts.values());
-  const changed = [...texts].filter(([name, text]) => fingerprints.of(text) !== saved.secrets[name]);
+  const secretTexts = new Map(Object.keys(saved.secrets).map((name) => [name, secret(name).reveal()]));
+  await fingerprints.prepare(secretTexts.values());
+  const changed = [...secretTexts].filter(([name, text]) => fingerprints.of(text) !== saved.secrets[name]);
   if (changed.length === 0) return;
   throw new UserError(`${changed.map(([name]) => name).join(', ')} changed since the plan was made`, {
     hint: 'Run apply with the same secrets as plan, or plan again.',
@@ -109,15 +109,15 @@ function resourceOf(planned: PlannedResource, { state, secret }: RevalidateInput
     path,
     fromForms(forms, secret),
   ]);
-  const former = state.orphans.find(({ kind, id }) => kind === planned.kind && id === planned.recreates);
-  const earlier = [planned.previous_address, former?.address].flatMap((address) => address ?? []);
+  const recreatedOrphan = state.orphans.find(({ kind, id }) => kind === planned.kind && id === planned.recreates);
+  const previousAddresses = [planned.previous_address, recreatedOrphan?.address].flatMap((address) => address ?? []);
   const known = [planned.address, planned.previous_address ?? planned.address];
   const isNew = !known.some((address) => state.resources.has(address) || state.pending.has(address));
-  const leadsToIt = planned.action === 'adopt' || planned.action === 'update';
+  const identifiesRecord = planned.action === 'adopt' || planned.action === 'update';
   return {
     ...placeholder(planned),
-    id: isNew && leadsToIt ? (planned.id ?? undefined) : undefined,
-    previousNames: earlier.filter((address) => address !== planned.address).map(nameOf),
+    id: isNew && identifiesRecord ? (planned.id ?? undefined) : undefined,
+    previousNames: previousAddresses.filter((address) => address !== planned.address).map(nameOf),
     ignoreDrift: planned.ignore_drift ?? [],
     // The plan may also replace the managed record with an existing one.
     mayReplace: planned.action === 'replace' || state.resources.get(planned.address)?.id !== planned.id,
@@ -145,20 +145,20 @@ function nameOf(address: Address): string {
   return address.slice(address.indexOf('/') + 1);
 }
 
-function isSame(saved: PlannedResource, now: PlannedResource | undefined): boolean {
+function isSame(saved: PlannedResource, current: PlannedResource | undefined): boolean {
   return (
-    now !== undefined &&
-    saved.action === now.action &&
-    saved.id === now.id &&
-    saved.recreates === now.recreates &&
-    saved.observed_digest === now.observed_digest &&
-    jsonEqual(saved.left_out ?? {}, now.left_out ?? {}) &&
-    jsonEqual(saved.changes.map(unnamed), now.changes.map(unnamed))
+    current !== undefined &&
+    saved.action === current.action &&
+    saved.id === current.id &&
+    saved.recreates === current.recreates &&
+    saved.observed_digest === current.observed_digest &&
+    jsonEqual(saved.left_out ?? {}, current.left_out ?? {}) &&
+    jsonEqual(saved.changes.map(withoutNames), current.changes.map(withoutNames))
   );
 }
 
 /** Removes names: this run looks up none, because a saved plan contains the ids. */
-function unnamed({ names: _, ...change }: PlannedChange): PlannedChange {
+function withoutNames({ names: _, ...change }: PlannedChange): PlannedChange {
   return change;
 }
 
@@ -179,13 +179,13 @@ function refuseInvalidContents(plan: PlanDocument): void {
   }
 }
 
-interface Known {
+interface ValueContext {
   readonly kind: Kind;
   /** Fingerprints of secrets by name. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secrets }: Known): void {
+function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secrets }: ValueContext): void {
   if (desired === undefined) return;
   const leaves = Object.entries(desired).map(([path, forms]): [string, Value] => [
     path,
@@ -203,8 +203,8 @@ function refuseInvalidValues({ address, desired }: PlannedResource, { kind, secr
   if (problem !== undefined) throw invalidContents(`an invalid value in ${address} (${problem.message})`);
 }
 
-function invalidContents(what: string): UserError {
-  return new UserError(`the plan is invalid: it contains ${what}`, {
+function invalidContents(problem: string): UserError {
+  return new UserError(`the plan is invalid: it contains ${problem}`, {
     next: [{ action: 'save_plan' }],
   });
 }

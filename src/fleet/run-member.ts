@@ -124,7 +124,7 @@ export async function runMember(
     // Each version is complete, so missing resources were removed on purpose.
     removalDelay: 0,
     maxBusy: Number.POSITIVE_INFINITY,
-    hasNews: () => false,
+    hasUnreadChanges: () => false,
     frozen: gate.frozen,
   });
   const trigger = row.asked === undefined ? (row.failures > 0 ? 'retry' : 'interval') : TRIGGERS[row.asked.why];

@@ -6,8 +6,8 @@ import { resultsOf, runResult } from '../operator/last-run.ts';
 import { type Pauses, retryPause } from '../operator/loop.ts';
 import { messageOf } from '../operator/messages.ts';
 import { appliedRows, isForPerson, planAfter, statusAfter } from '../operator/plan-after.ts';
-import { NOTHING } from '../operator/reconciler.ts';
-import { isHealthy, type RunReport, untilWindow } from '../operator/run-report.ts';
+import { EMPTY_OUTCOME } from '../operator/reconciler.ts';
+import { isHealthy, millisecondsUntilWindow, type RunReport } from '../operator/run-report.ts';
 import { recordedMessage } from '../platform/platform-error.ts';
 import type { Json } from '../values/json.ts';
 import type { ClaimedJob } from './queue.ts';
@@ -23,7 +23,7 @@ interface RunEnd {
   readonly row: RunRow;
   readonly process: string;
   readonly now: Date;
-  readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
+  readonly pauses: Pick<Pauses, 'firstRetry' | 'maxRetry'>;
   /** A random number between 0 and 1. */
   readonly random: number;
   /** The error if the run took too long. */
@@ -147,7 +147,7 @@ function isSame(now: unknown, before: unknown): boolean {
 /** Returns when the next run is due; undefined for the usual interval. */
 function nextRun(report: RunReport, now: Date): FinishedRun['nextRun'] {
   if (report.result === 'interrupted') return { milliseconds: 0, backsOff: false };
-  const milliseconds = report.result === 'busy' ? BUSY_RETRY_MS : untilWindow(report, now);
+  const milliseconds = report.result === 'busy' ? BUSY_RETRY_MS : millisecondsUntilWindow(report, now);
   return milliseconds === undefined ? undefined : { milliseconds, backsOff: false };
 }
 
@@ -223,7 +223,7 @@ export function failedOutcome(error: unknown, { since, ...end }: RunEnd & { read
     mode: end.row.mode,
     startedAt: since,
     seconds: (end.now.getTime() - since.getTime()) / 1000,
-    ...NOTHING,
+    ...EMPTY_OUTCOME,
     result: error === undefined ? 'interrupted' : 'failed',
     error,
   };

@@ -100,7 +100,7 @@ export class SourceFetcher {
       this.ready.delete(name);
     }
     this.#stopAwaiting(names);
-    const { added, ended } = this.#reported.changes('conflicts', warnings);
+    const { added, ended } = this.#reported.update('conflicts', warnings);
     for (const line of added) log.entry('warning', line, { event: 'source-conflict' });
     if (ended > 0) log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
   }
@@ -118,7 +118,7 @@ export class SourceFetcher {
       const entered = await storeContents(database, { claimed, contents, interval });
       if (entered !== 'taken-over') this.#settle(claimed.name);
       else if (!this.#settled.has(claimed.name)) this.#takenOver = [...this.#takenOver, claimed];
-      if (this.#reported.changes(`source ${claimed.name}`, []).ended > 0)
+      if (this.#reported.update(`source ${claimed.name}`, []).ended > 0)
         log.entry('info', `the source ${claimed.name} can be fetched again`, { event: 'fetched' });
       this.#reportBroken(contents);
       if (entered === 'new' || this.#unused === undefined) await this.#reportUnused();
@@ -130,7 +130,7 @@ export class SourceFetcher {
       }
       const problem = messageOf(error);
       const message = `cannot fetch the source ${claimed.name}: ${problem}`;
-      if (this.#reported.changes(`source ${claimed.name}`, [problem]).added.length > 0)
+      if (this.#reported.update(`source ${claimed.name}`, [problem]).added.length > 0)
         log.entry('warning', message, { event: 'fetch-failed' });
       await storeFetchProblem(database, { claimed, problem, interval });
       this.#settle(claimed.name);
@@ -143,7 +143,7 @@ export class SourceFetcher {
 
   #reportBroken(contents: SourceContents): void {
     const warnings = brokenProjects(contents).map(({ project, problem }) => `cannot use ${project}: ${problem}`);
-    for (const line of this.#reported.changes(`projects of ${contents.source}`, warnings).added)
+    for (const line of this.#reported.update(`projects of ${contents.source}`, warnings).added)
       this.#options.log.entry('warning', line, { event: 'broken-project' });
   }
 

@@ -22,7 +22,7 @@ export async function whenReachable<T>(
       return await work();
     } catch (error) {
       if (!(error instanceof UserError) || !isTemporary(error.cause)) throw error;
-      for (const problem of reported.changes('', [messageOf(error)]).added)
+      for (const problem of reported.update('', [messageOf(error)]).added)
         log.entry('warning', `waiting for the database: ${problem}`, { event: 'database' });
     }
     await pause(wait, undefined, { signal }).catch(() => undefined);

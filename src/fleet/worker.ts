@@ -23,7 +23,7 @@ export interface WorkerOptions extends MemberRuns {
   /** The names of the sources whose workspaces this process may run. */
   readonly ready: ReadonlySet<string>;
   readonly slots: number;
-  readonly pauses: Pick<Pauses, 'firstRetry' | 'longestRetry'>;
+  readonly pauses: Pick<Pauses, 'firstRetry' | 'maxRetry'>;
   /** The maximum duration of a run in milliseconds. */
   readonly timeout: number;
   /** Milliseconds without a heartbeat after which other processes take over the jobs of this one. */
@@ -204,7 +204,7 @@ export class Worker {
   /** Never rejects. */
   async #run({ job, row, stop, since }: Running): Promise<FinishedRun> {
     const { clock, grace, timeout, processId, pauses, random, context, onRun } = this.#options;
-    const shutdown = new GracefulShutdown(stop.signal, { clock, grace });
+    const shutdown = new GracefulShutdown(stop.signal, { clock, graceMs: grace });
     let timeoutError: Error | undefined;
     const cancel = clock.after(timeout, () => {
       timeoutError = new UserError(`the run took longer than ${timeout / 1000} s`, {

@@ -62,9 +62,9 @@ export const agent: Kind = {
   },
 
   mentions: [
-    { name: 'numbers', read: mentionedByNumbers },
-    { name: 'users', read: mentionedByUsers },
-    { name: 'calls', read: mentionedByCalls },
+    { name: 'numbers', read: findMentionsInNumbers },
+    { name: 'users', read: findMentionsInUsers },
+    { name: 'calls', read: findMentionsInCalls },
   ],
 
   publishing: {
@@ -79,26 +79,26 @@ function isUnpublished(record: ShownRecord): boolean {
 }
 
 /** The maximum time that publishing takes. A later change is an edit. */
-const PUBLICATION = 60_000;
+const MAX_PUBLICATION_MS = 60_000;
 
 function draftStatus(record: ShownRecord): DraftStatus {
   if (isUnpublished(record)) return 'never';
   // NaN unless the platform shows both times.
-  const ahead = Date.parse(String(record.updated_at)) - Date.parse(String(record.published_at));
-  if (ahead > PUBLICATION) return 'edited';
-  return ahead <= 0 ? 'current' : 'unclear';
+  const aheadMs = Date.parse(String(record.updated_at)) - Date.parse(String(record.published_at));
+  if (aheadMs > MAX_PUBLICATION_MS) return 'edited';
+  return aheadMs <= 0 ? 'current' : 'unclear';
 }
 
-async function* mentionedByNumbers(client: PlatformClient): AsyncGenerator<Mention> {
+async function* findMentionsInNumbers(client: PlatformClient): AsyncGenerator<Mention> {
   for await (const { id: numberId, number, inbound_agent_id, outbound_agent_id } of client.numbers.list()) {
-    const which = number ?? numberId;
+    const name = number ?? numberId;
     for (const id of [inbound_agent_id, outbound_agent_id]) {
-      if (typeof id === 'string') yield { id, clause: `number ${which} is linked to it` };
+      if (typeof id === 'string') yield { id, clause: `number ${name} is linked to it` };
     }
   }
 }
 
-async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention> {
+async function* findMentionsInUsers(client: PlatformClient): AsyncGenerator<Mention> {
   for await (const { id: userId, email, agent_ids } of client.users.list()) {
     for (const id of Array.isArray(agent_ids) ? agent_ids : []) {
       if (typeof id === 'string') yield { id, clause: `${email ?? `user ${userId}`} has access to it` };
@@ -107,7 +107,7 @@ async function* mentionedByUsers(client: PlatformClient): AsyncGenerator<Mention
 }
 
 /** Without `since`, reads only one page, because there may be millions of calls. */
-async function* mentionedByCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
+async function* findMentionsInCalls(client: PlatformClient, since: Date | undefined): AsyncGenerator<Mention> {
   let count = 0;
   for await (const { agent_id, start_time } of client.calls.list(asFilter({ from: since?.toISOString() }))) {
     if (typeof agent_id === 'string') yield { id: agent_id, clause: `it had a call at ${String(start_time)}` };

@@ -4,7 +4,7 @@ import { lazyStrictObject } from '../values/described.ts';
 import type { Kind } from './kind.ts';
 import { ADDRESS_COLUMN, ID_COLUMN } from './record-table.ts';
 
-const link = (direction: string) =>
+const agentField = (direction: string) =>
   z
     .string()
     .nullable()
@@ -16,8 +16,8 @@ const link = (direction: string) =>
 
 const spec = lazyStrictObject(() => ({
   ...numberRequest().shape,
-  inbound_agent_id: link('inbound'),
-  outbound_agent_id: link('outbound'),
+  inbound_agent_id: agentField('inbound'),
+  outbound_agent_id: agentField('outbound'),
 }));
 
 /** A phone number. The API lists and creates numbers. They are linked to agents in the dashboard. */
@@ -59,8 +59,8 @@ export const phoneNumber: Kind = {
       linked: ['is linked to', 'be linked to'],
     },
     label({ id, number, nickname }) {
-      const which = String(number ?? id);
-      return typeof nickname === 'string' && nickname !== '' ? `${which} (${nickname})` : which;
+      const name = String(number ?? id);
+      return typeof nickname === 'string' && nickname !== '' ? `${name} (${nickname})` : name;
     },
   },
   inTwoWorkspaces: ({ spec: { inbound_agent_id: inbound } }) =>
@@ -74,11 +74,11 @@ export const phoneNumber: Kind = {
   create: (client, body) => client.numbers.create(body as NumberRequest),
 
   manualChangeStep({ path, record, after }) {
-    const which = `number ${String(record.number)}`;
-    if (path === 'nickname') return `In the dashboard, rename ${which} to ${after}.`;
+    const name = `number ${String(record.number)}`;
+    if (path === 'nickname') return `In the dashboard, rename ${name} to ${after}.`;
     const direction = path === 'inbound_agent_id' ? 'inbound' : 'outbound';
-    if (after === 'null') return `In the dashboard, remove the ${direction} agent of ${which}.`;
-    return `In the dashboard, set the ${direction} agent of ${which} to ${after}.`;
+    if (after === 'null') return `In the dashboard, remove the ${direction} agent of ${name}.`;
+    return `In the dashboard, set the ${direction} agent of ${name} to ${after}.`;
   },
 };
 

@@ -9,10 +9,10 @@ import { UserError } from '../problems/user-error.ts';
  * @throws PlatformError, and UserError if the key does not belong to the workspace.
  */
 export async function verifyWorkspace(client: PlatformClient, workspaceId: string): Promise<void> {
-  const users = await firstOf(() => client.users.list());
+  const users = await readFirst(() => client.users.list());
   if (!(users instanceof PlatformError)) return;
   for (const list of [client.numbers.list, client.knowledgeBases.list]) {
-    const first = await firstOf<WithWorkspaceId>(list);
+    const first = await readFirst<WithWorkspaceId>(list);
     if (first instanceof PlatformError) continue;
     client.workspaceCheck.refuseWrongWorkspace();
     // After a 404 for the workspace, an empty list does not prove that it exists.
@@ -25,7 +25,7 @@ export async function verifyWorkspace(client: PlatformClient, workspaceId: strin
 }
 
 /** Returns the first record, undefined for an empty list, or the error if the list is refused or missing. @throws every other error. */
-async function firstOf<T>(list: () => AsyncIterable<T>): Promise<T | undefined | PlatformError> {
+async function readFirst<T>(list: () => AsyncIterable<T>): Promise<T | undefined | PlatformError> {
   try {
     for await (const record of list()) return record;
     return undefined;

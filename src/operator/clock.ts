@@ -6,13 +6,13 @@ export interface Clock {
 }
 
 /** The maximum timeout of Node. A longer timer would fire at once. */
-const LONGEST = 2 ** 31 - 1;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** The clock of this machine. A wait of more than 24 days ends early. */
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(milliseconds, act) {
-    const timer = setTimeout(act, Math.min(milliseconds, LONGEST));
+    const timer = setTimeout(act, Math.min(milliseconds, MAX_TIMEOUT_MS));
     return () => clearTimeout(timer);
   },
 };

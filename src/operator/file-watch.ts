@@ -37,7 +37,10 @@ export class WatchedFiles implements FileWatch {
 
   async watch(inputs: InputFiles): Promise<boolean> {
     const targets = targetsOf(this.#options.folder, inputs);
-    const key = JSON.stringify([targets.trees, [...targets.folders].map(([name, own]) => [name, ...(own ?? ['*'])])]);
+    const key = JSON.stringify([
+      targets.trees,
+      [...targets.folders].map(([name, names]) => [name, ...(names ?? ['*'])]),
+    ]);
     if (key === this.#key && !this.#isStale) return false;
     this.#key = key;
     this.#isStale = false;
@@ -66,20 +69,20 @@ export class WatchedFiles implements FileWatch {
       ignoreInitial: true,
       ignored: (file, stats) => {
         const tree = trees.find((each) => file === each || file.startsWith(each + path.sep));
-        const below = tree === undefined ? '' : path.relative(tree, file);
-        if (below.split(path.sep).some(isSkipped)) return true;
+        const relative = tree === undefined ? '' : path.relative(tree, file);
+        if (relative.split(path.sep).some(isSkipped)) return true;
         return stats?.isFile() === true && tree !== file && !isManifest(file);
       },
     });
-    watcher.on('all', (event) => this.#noticed(event === 'addDir' || event === 'unlinkDir'));
+    watcher.on('all', (event) => this.#reportChange(event === 'addDir' || event === 'unlinkDir'));
     // Use the events of the operating system too. chokidar compares with its own data, and misses a folder that is replaced by another of
     // the same name, or one of two simultaneous changes.
     watcher.on('raw', (event, name, details) => {
       const { watchedPath: folder } = details as { readonly watchedPath?: string };
       if (folder === undefined || typeof name !== 'string') return;
-      if (isManifest(name)) return this.#noticed(false);
+      if (isManifest(name)) return this.#reportChange(false);
       const isSwapped = event === 'rename' && !isSkipped(name) && isFolder(path.join(folder, name));
-      if (isSwapped) this.#noticed(true);
+      if (isSwapped) this.#reportChange(true);
     });
     watcher.on('error', this.#options.onError);
     return watcher;
@@ -90,7 +93,7 @@ export class WatchedFiles implements FileWatch {
       const watcher = watchFolder(folder, (event, name) => {
         if (name === null || !(names?.has(name) ?? true)) return;
         const entry = path.join(folder, name);
-        this.#noticed(event === 'rename' && (isFolder(entry) || isLink(entry)));
+        this.#reportChange(event === 'rename' && (isFolder(entry) || isLink(entry)));
       });
       watcher.on('error', this.#options.onError);
       return [watcher];
@@ -100,7 +103,7 @@ export class WatchedFiles implements FileWatch {
     }
   }
 
-  #noticed(isStale: boolean): void {
+  #reportChange(isStale: boolean): void {
     this.#isStale ||= isStale;
     this.#options.changed();
   }
@@ -116,9 +119,9 @@ function targetsOf(folder: string, { folders: trees, files, secretFolders }: Inp
     if (!folders.has(parent)) folders.set(parent, new Set());
     folders.get(parent)?.add(path.basename(file));
     // Each link in the path may get another target, and missing parts may be created.
-    for (let at = file; path.dirname(at) !== at; at = path.dirname(at)) {
-      if (isLink(at)) add(path.join(targetOf(at), path.relative(at, file)));
-      if (isLink(at) || !exists(at)) add(at);
+    for (let current = file; path.dirname(current) !== current; current = path.dirname(current)) {
+      if (isLink(current)) add(path.join(targetOf(current), path.relative(current, file)));
+      if (isLink(current) || !exists(current)) add(current);
     }
   };
   for (const file of [folder, ...trees, ...files]) add(file);

@@ -9,11 +9,11 @@ export class GracefulShutdown implements RunSignals {
   #cancel: (() => void) | undefined;
   #overdue = false;
 
-  constructor(stop: AbortSignal, { clock, grace }: { readonly clock: Clock; readonly grace: number }) {
+  constructor(stop: AbortSignal, { clock, graceMs }: { readonly clock: Clock; readonly graceMs: number }) {
     this.stop = stop;
     const begin = (): void => {
       if (!this.#writing) this.#requests.abort(stop.reason);
-      this.#cancel = clock.after(grace, () => {
+      this.#cancel = clock.after(graceMs, () => {
         this.#overdue = true;
         this.#requests.abort(stop.reason);
       });

@@ -26,13 +26,13 @@ interface HoldFacts {
   readonly frozen: FleetFrozen | undefined;
   window(): WindowState;
   /** True if files have changed that no run has read yet. */
-  hasNews(): boolean;
+  hasUnreadChanges(): boolean;
 }
 
 /** Returns the reason why a plan must not be applied now; undefined if it may be. */
 export function holdOf(
   document: PlanDocument,
-  { policy, address, leaving, window, isStopping, frozen, hasNews }: HoldFacts,
+  { policy, address, leaving, window, isStopping, frozen, hasUnreadChanges }: HoldFacts,
 ): Hold | undefined {
   const denied = denials(document.violations);
   if (policy.mode === 'report') return { why: 'report', denied };
@@ -48,7 +48,7 @@ export function holdOf(
   if (tripped.length > 0) return { why: 'guard', guards: tripped };
   if (frozen !== undefined) return { why: 'frozen', by: frozen.by, because: frozen.because };
   if (isStopping) return { why: 'stopping' };
-  if (hasNews()) return { why: 'changing' };
+  if (hasUnreadChanges()) return { why: 'changing' };
   return leaving.length > 0 ? { why: 'leaving', addresses: leaving } : undefined;
 }
 

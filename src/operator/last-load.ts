@@ -61,9 +61,9 @@ export class LastLoad {
     // Changed files are detected, but not changed secrets of commands.
     if (last?.load.workspace.secrets.isLocal && last.seen.isUnchanged()) return last.load;
     this.#last = undefined;
-    const seen = new FileReads(this.#now);
-    const load = await seen.during(() => read(this.#documents));
-    this.#last = { key, seen, load };
+    const files = new FileReads(this.#now);
+    const load = await files.during(() => read(this.#documents));
+    this.#last = { key, seen: files, load };
     return load;
   }
 }

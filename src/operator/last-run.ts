@@ -14,7 +14,7 @@ import type { Need, WorkspaceStatus } from './workspace-status.ts';
 /** The maximum number of problems, of unknown resources, and of drifted resources. */
 const MAX_NAMED = 50;
 
-interface Ended {
+interface RunEnd {
   readonly after: PlanDocument | undefined;
   readonly now: Date;
   /** The error of a run that was stopped because it took too long. */
@@ -30,12 +30,12 @@ interface Ended {
  * Returns the results of a run, without secrets. A run that did not read the platform has only some of the fields; the others keep the
  * values of an earlier run.
  */
-export function resultsOf(report: RunReport, ended: Ended): JsonObject {
+export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
   const { result, seconds, plan, drift, missing, hold, invalid, selection, commit, labels } = report;
   const { after, redact, timeout, now, rejected, textOf = (error) => messageOf(error, selection) } = ended;
   const error = timeout ?? report.error;
   const errorText = error === undefined ? null : redact(textOf(error));
-  const done = report.applied.filter((each) => each.result.status === 'done');
+  const succeeded = report.applied.filter((each) => each.result.status === 'done');
   const problems = [
     ...(invalid === undefined ? [] : invalidLines(invalid)),
     ...report.applied.flatMap((each) => (each.result.status === 'done' ? [] : [failureMessage(each, selection)])),
@@ -55,7 +55,7 @@ export function resultsOf(report: RunReport, ended: Ended): JsonObject {
     ...(labels !== undefined && { labels: labels.map(redact) }),
     ...(plan !== undefined && {
       records: plan.resources.filter(({ id }) => id !== null).length,
-      applied: nameCounts(done.map(({ action }) => action)),
+      applied: nameCounts(succeeded.map(({ action }) => action)),
       doubtful: after?.resources.filter(isDoubtful).length ?? 0,
       person: after?.resources.filter(isForPerson).length ?? 0,
       orphans: report.orphans.length,
@@ -81,7 +81,7 @@ export function runResult({ result, invalid }: Pick<RunReport, 'result' | 'inval
 const MAX_LISTED = 200;
 
 /** Returns the resources of a run that are stored, and the number of the others. */
-export function listed<T>(resources: readonly T[]): { readonly resources: T[]; readonly more: number } {
+export function limitResources<T>(resources: readonly T[]): { readonly resources: T[]; readonly more: number } {
   return { resources: resources.slice(0, MAX_LISTED), more: Math.max(0, resources.length - MAX_LISTED) };
 }
 

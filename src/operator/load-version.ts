@@ -21,7 +21,7 @@ import { OpenWorkspace } from '../runs/open-workspace.ts';
 import type { RunContext } from '../runs/run-context.ts';
 import { type InputFiles, LastLoad, type LoadedFiles } from './last-load.ts';
 import type { Invalid } from './run-report.ts';
-import type { Fetched, ManifestSource, Version } from './source.ts';
+import type { FetchResult, ManifestSource, Version } from './source.ts';
 
 export interface LoadedVersion {
   readonly version: Version;
@@ -109,8 +109,8 @@ export function inputsOf(
 function refuseOutside({ folder, checkout, commit }: Version): void {
   if (checkout === undefined) return;
   if (!existsSync(folder)) {
-    const place = path.relative(checkout, folder).replaceAll('\\', '/');
-    throw new UserError(`the repository has no folder ${place} at commit ${commit}`, {
+    const relative = path.relative(checkout, folder).replaceAll('\\', '/');
+    throw new UserError(`the repository has no folder ${relative} at commit ${commit}`, {
       hint: 'Name the folder of the project in the repository: --path FOLDER',
     });
   }
@@ -124,7 +124,7 @@ function projectFilesOf(folder: string): string[] {
   return PROJECT_FILES.map((name) => path.join(folder, name));
 }
 
-interface Refreshed {
+interface RefreshResult {
   /** The newest manifests, or the last valid ones. */
   readonly loaded: LoadedVersion | undefined;
   /** The problems of the newest manifests, if they are invalid. */
@@ -162,7 +162,7 @@ export class LastGoodManifests {
   }
 
   /** Fetches and loads the newest manifests. Throws if they cannot be fetched and there are no earlier ones. */
-  async refresh(signal: AbortSignal): Promise<Refreshed> {
+  async refresh(signal: AbortSignal): Promise<RefreshResult> {
     const { source } = this.#options;
     const fetched = await source.fetch(signal);
     const invalid = await this.#load(fetched);
@@ -183,8 +183,8 @@ export class LastGoodManifests {
   }
 
   /** Loads the last valid version, which the source may still have after a restart. */
-  async #fallBack(newest: Fetched): Promise<void> {
-    const good = await this.#options.source.lastGood();
-    if (good !== undefined && good.folder !== newest.folder) await this.#load(good);
+  async #fallBack(newest: FetchResult): Promise<void> {
+    const lastGood = await this.#options.source.lastGood();
+    if (lastGood !== undefined && lastGood.folder !== newest.folder) await this.#load(lastGood);
   }
 }

@@ -14,7 +14,7 @@ export interface Pauses {
   readonly interval: number;
   /** The pause after the first failure. It doubles with each further failure. */
   readonly firstRetry: number;
-  readonly longestRetry: number;
+  readonly maxRetry: number;
 }
 
 export interface LoopOptions {
@@ -33,7 +33,7 @@ export interface LoopOptions {
  */
 export class Loop {
   readonly #options: LoopOptions;
-  readonly #asked = new Set<Trigger>();
+  readonly #triggers = new Set<Trigger>();
   readonly #timers = new Map<'next' | 'again' | 'quiet', () => void>();
   readonly #ended = Promise.withResolvers<void>();
   #running = false;
@@ -72,7 +72,7 @@ export class Loop {
   /** Requests a run: at once, after the current one, or when files have stopped changing. */
   trigger(trigger: Trigger): void {
     if (this.#stopped) return;
-    this.#asked.add(trigger);
+    this.#triggers.add(trigger);
     this.#beginIfFree();
   }
 
@@ -80,18 +80,18 @@ export class Loop {
   filesChanged(): void {
     if (this.#stopped) return;
     const { clock, settling } = this.#options;
-    this.#asked.add('files');
+    this.#triggers.add('files');
     this.#firstChange ??= clock.now();
-    const left = this.#firstChange + settling.longest - clock.now();
-    this.#time('quiet', Math.max(0, Math.min(settling.quiet, left)), () => {
+    const remaining = this.#firstChange + settling.longest - clock.now();
+    this.#time('quiet', Math.max(0, Math.min(settling.quiet, remaining)), () => {
       this.#firstChange = undefined;
       this.#beginIfFree();
     });
   }
 
   /** True if a file has changed since the last run began. */
-  get hasNews(): boolean {
-    return this.#asked.has('files');
+  get hasUnreadChanges(): boolean {
+    return this.#triggers.has('files');
   }
 
   /** Starts no further run. Resolves when the current one has ended. */
@@ -106,9 +106,9 @@ export class Loop {
 
   #beginIfFree(): void {
     if (this.#stopped || this.#paused || this.#running) return;
-    if (this.#asked.size === 0 || this.#timers.has('quiet')) return;
-    const triggers = [...this.#asked];
-    this.#asked.clear();
+    if (this.#triggers.size === 0 || this.#timers.has('quiet')) return;
+    const triggers = [...this.#triggers];
+    this.#triggers.clear();
     this.#running = true;
     this.#cancel('next');
     this.#cancel('again');
@@ -157,10 +157,10 @@ const SPREAD = 0.1;
  * @param random between 0 and 1.
  */
 export function retryPause(
-  { firstRetry, longestRetry }: Pick<Pauses, 'firstRetry' | 'longestRetry'>,
+  { firstRetry, maxRetry }: Pick<Pauses, 'firstRetry' | 'maxRetry'>,
   failures: number,
   random: number,
 ): number {
-  const whole = Math.min(longestRetry, firstRetry * 2 ** Math.min(failures - 1, 40));
-  return whole * (0.5 + random / 2);
+  const maxPause = Math.min(maxRetry, firstRetry * 2 ** Math.min(failures - 1, 40));
+  return maxPause * (0.5 + random / 2);
 }

@@ -27,11 +27,11 @@ export function messageOf(error: unknown, selection?: WorkspaceSelection, messag
  */
 export function errorKey(error: unknown): string {
   if (error instanceof StateLocked) return error.lock;
-  if (!(error instanceof PlatformError) || !concernsAll(error)) return messageOf(error);
+  if (!(error instanceof PlatformError) || !concernsAllRequests(error)) return messageOf(error);
   return JSON.stringify([error.reason, error.status ?? null]);
 }
 
-function concernsAll({ reason, status = 0 }: PlatformError): boolean {
+function concernsAllRequests({ reason, status = 0 }: PlatformError): boolean {
   if (reason === 'status') return status >= 500 || [401, 403, 408, 429].includes(status);
   return reason === 'network' || reason === 'timeout' || reason === 'gateway';
 }
@@ -66,25 +66,25 @@ export function planWords({ plan }: Pick<RunReport, 'plan'>): string {
   return counts(plan.summary, appliedActions) || `${inSync}${kept === 0 ? '' : `, ${kept} not applied`}`;
 }
 
-const NAMED = 3;
+const MAX_NAMED = 3;
 
 /** Returns the actions of an apply and their resources, such as `1 to update (Agent/x, answers +12025550120)`. */
 export function pendingWords(report: Pick<RunReport, 'plan'>): string {
   const words = planWords(report);
   const pending = (report.plan?.resources ?? []).filter(({ action }) => writes.has(action));
   if (pending.length === 0) return words;
-  const shown = pending.length <= NAMED + 1 ? pending : pending.slice(0, NAMED);
+  const shown = pending.length <= MAX_NAMED + 1 ? pending : pending.slice(0, MAX_NAMED);
   const names = shown.map((each) => [each.address, ...remarksOn(each)].join(', '));
-  const rest = pending.length - shown.length;
-  return `${words} (${names.join('; ')}${rest > 0 ? `; and ${rest} more` : ''})`;
+  const remaining = pending.length - shown.length;
+  return `${words} (${names.join('; ')}${remaining > 0 ? `; and ${remaining} more` : ''})`;
 }
 
 /** Returns a message such as `updated Agent/x`, with fields, routes and manual steps. */
 export function appliedMessage(resource: PlannedResource, selection: WorkspaceSelection): string {
   const { address, action, changes } = resource;
   const fields = action === 'update' ? changes.map(({ path }) => path).join(', ') : '';
-  const done = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
-  const text = [done, ...remarksOn(resource)].join('; ');
+  const summary = `${actionWords[action].done} ${address}${fields === '' ? '' : `: ${fields}`}`;
+  const text = [summary, ...remarksOn(resource)].join('; ');
   return withManualSteps(text, resource, selection);
 }
 

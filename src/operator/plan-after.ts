@@ -20,7 +20,7 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
 }
 
 /** Returns the resources with remaining actions or manual steps. */
-export function leftIn(plan: PlanDocument | undefined): readonly PlannedResource[] {
+export function remainingIn(plan: PlanDocument | undefined): readonly PlannedResource[] {
   return plan?.resources.filter(({ action }) => action !== 'noop') ?? [];
 }
 
@@ -45,11 +45,12 @@ export function statusAfter(report: RunReport, isRejected = false): RunStatus | 
   if (invalid !== undefined) return 'invalid';
   if (plan === undefined || result === 'busy') return undefined;
   if (hold?.why === 'approval' && !isRejected) return 'waiting';
-  const left = leftIn(planAfter(report));
+  const remaining = remainingIn(planAfter(report));
   // Plans do not contain drift that waits for acceptance.
-  const isOpen = (address: string): boolean => request !== undefined || left.some((each) => each.address === address);
+  const isOpen = (address: string): boolean =>
+    request !== undefined || remaining.some((each) => each.address === address);
   if (drift.some(({ address }) => isOpen(address))) return 'drifted';
-  return left.length > 0 ? 'pending' : 'in-sync';
+  return remaining.length > 0 ? 'pending' : 'in-sync';
 }
 
 /** A resource that a run changed or tried to change. */
@@ -71,13 +72,13 @@ export function appliedRows(
   return applied.map(({ address, action, result }) => {
     const resource = planned.get(address);
     const paths = resource?.changes.map(({ path }) => path).join(', ');
-    const why = result.status === 'failed' ? result.error : result.status === 'skipped' && result.because;
+    const reason = result.status === 'failed' ? result.error : result.status === 'skipped' && result.because;
     return {
       address,
       action,
       result: result.status,
       id: result.status === 'done' ? result.id : (resource?.id ?? null),
-      detail: redact(why || (paths ?? '')),
+      detail: redact(reason || (paths ?? '')),
     };
   });
 }

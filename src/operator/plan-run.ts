@@ -33,14 +33,16 @@ export async function planRun(
   const first = await plan(resources);
   const drift = driftOf(first.plan);
   if (!keepsDrift) return { ...first, drift };
-  const kept = withoutConflicts(drift);
-  const moved = new Map(kept.resources.map(({ address, changes }) => [address, changes.map(({ path }) => path)]));
+  const openDrift = withoutConflicts(drift);
+  const drifted = new Map(
+    openDrift.resources.map(({ address, changes }) => [address, changes.map(({ path }) => path)]),
+  );
   const desired = resources.map((each) => {
-    const paths = moved.get(each.address) ?? [];
+    const paths = drifted.get(each.address) ?? [];
     return paths.length === 0 ? each : { ...each, ignoreDrift: [...each.ignoreDrift, ...paths] };
   });
-  if (desired.every((each, index) => each === resources[index])) return { ...first, drift: kept };
-  return { ...(await plan(desired)), drift: kept };
+  if (desired.every((each, index) => each === resources[index])) return { ...first, drift: openDrift };
+  return { ...(await plan(desired)), drift: openDrift };
 }
 
 /** Removes fields that the manifest changed too, because those are applied. */

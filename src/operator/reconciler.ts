@@ -1,4 +1,4 @@
-import { refreshedEntry } from '../engine/apply/apply-resources.ts';
+import { entryWithoutWrite } from '../engine/apply/apply-resources.ts';
 import type { PlanResult } from '../engine/engine.ts';
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
@@ -57,7 +57,7 @@ interface ReconcilerOptions {
   /** The missing records of an earlier run, with times, for a mode that does not write the state. */
   readonly missing?: readonly MissingResource[] | undefined;
   /** True if files have changed that no run has read yet. */
-  hasNews(): boolean;
+  hasUnreadChanges(): boolean;
   /** Aborted with a `FleetFrozen` as its reason. A run then continues, but writes nothing more. */
   readonly frozen?: AbortSignal | undefined;
 }
@@ -65,7 +65,7 @@ interface ReconcilerOptions {
 type RunRequest = Pick<RunReport, 'number' | 'triggers' | 'askedBy'>;
 type RunOutcome = Omit<RunReport, keyof RunRequest | 'id' | 'mode' | 'startedAt' | 'seconds' | 'busy'>;
 
-export const NOTHING: RunOutcome = {
+export const EMPTY_OUTCOME: RunOutcome = {
   result: 'failed',
   workspace: undefined,
   commit: undefined,
@@ -89,7 +89,7 @@ export class Reconciler {
   readonly #missing: MissingSince;
   #busySince: number | undefined;
   /** The id of the current run, once it has the lock. */
-  #id: string | undefined;
+  #runId: string | undefined;
   /** The contents of a first state. All runs use the same until there is a state, so that equal secrets have equal fingerprints. */
   #fresh: FreshState | undefined;
   readonly #request: DriftRequest;
@@ -106,8 +106,8 @@ export class Reconciler {
     const { context, clock, policy, shutdown } = this.#options;
     const startedAt = context.now();
     const began = clock.now();
-    let outcome = NOTHING;
-    this.#id = undefined;
+    let outcome = EMPTY_OUTCOME;
+    this.#runId = undefined;
     try {
       for await (const step of this.#steps(request)) outcome = { ...outcome, ...step };
     } catch (error) {
@@ -116,7 +116,7 @@ export class Reconciler {
       outcome = { ...outcome, result, error };
     }
     const seconds = (clock.now() - began) / 1000;
-    const [id, busy] = [this.#id, this.#busy()];
+    const [id, busy] = [this.#runId, this.#busy()];
     return { ...request, id, mode: policy.mode, startedAt, seconds, busy, ...outcome };
   }
 
@@ -157,7 +157,7 @@ export class Reconciler {
     if (opened.holder !== undefined) throw new StateLocked(opened.holder, opened.selection);
     this.#busySince = undefined;
     await using client = opened.connect(policy);
-    const state = policy.mode !== 'apply' ? this.#missing.in(stored) : stored;
+    const state = policy.mode !== 'apply' ? this.#missing.applyTo(stored) : stored;
     const keepsDrift = policy.onDrift !== undefined && policy.mode !== 'report';
     const plan = (from: State): Promise<PlannedRun> =>
       planRun(loaded, { state: from, client, options: policy, keepsDrift });
@@ -166,7 +166,7 @@ export class Reconciler {
     const [missing, orphans] = [missingIn(document), openOrphans(state)];
     this.#missing.note(missing, planned.observedAt);
     yield { plan: document, drift: driftIn(planned.drift), missing, orphans };
-    const isNeeded = changesIn(document) > 0 || hasNotes(planned, state);
+    const isNeeded = changesIn(document) > 0 || changesState(planned, state);
     const hold = this.#hold(loaded, document);
     if (!isNeeded || hold !== undefined) {
       const isHeld = changesIn(document) > 0 || hold?.why === 'window';
@@ -174,7 +174,7 @@ export class Reconciler {
     } else yield await shutdown.writing(() => this.#apply({ loaded, state, planned, plan, askedBy }));
     if (policy.onDrift !== undefined && this.#freeze === undefined) {
       const facts = { opened, resources, state, client, drift: planned.drift };
-      const request = await this.#request.keep({
+      const request = await this.#request.update({
         ...facts,
         triggers,
         origin: this.#options.origin(loaded),
@@ -201,7 +201,7 @@ export class Reconciler {
     await opened.commit(loaded.version.commit);
     const { client } = planned.observing;
     return withSession(opened, { operation, options: policy, fresh, client }, async ({ session }) => {
-      this.#id = session.id;
+      this.#runId = session.id;
       if (askedBy.length > 0) session.note({ asked_by: askedBy.join(', ') });
       const isSame = session.state.lineage === state.lineage && session.state.serial === state.serial;
       const current = isSame ? planned : await plan(session.state);
@@ -218,10 +218,10 @@ export class Reconciler {
       const applied = [...report.results].map(
         ([address, result]): AppliedChange => ({ address, action: actions.get(address) ?? 'noop', result }),
       );
-      const isWhole = applied.every(({ result }) => result.status === 'done');
-      const stoppedBy = isWhole ? undefined : this.#freeze?.message;
+      const isComplete = applied.every(({ result }) => result.status === 'done');
+      const stoppedBy = isComplete ? undefined : this.#freeze?.message;
       return {
-        result: isWhole ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted',
+        result: isComplete ? 'ok' : report.interrupted === undefined ? 'failed' : 'interrupted',
         error: stoppedBy && new UserError(stoppedBy),
         plan: { ...document, warnings: report.warnings },
         drift: driftIn(current.drift),
@@ -244,9 +244,9 @@ export class Reconciler {
   }
 
   #hold({ opened }: LoadedVersion, document: PlanDocument): Hold | undefined {
-    const { policy, shutdown, context, clock, hasNews, address = opened.workspace.name } = this.#options;
+    const { policy, shutdown, context, clock, hasUnreadChanges, address = opened.workspace.name } = this.#options;
     const forgotten = document.resources.filter(({ action }) => action === 'forget');
-    const leaving = this.#removals.unsettled(
+    const leaving = this.#removals.unsettledAmong(
       forgotten.map((resource) => resource.address),
       clock.now(),
     );
@@ -257,7 +257,7 @@ export class Reconciler {
       window: () => windowState(opened.project.windows, context.now()),
       isStopping: shutdown.stop.aborted,
       frozen: this.#freeze,
-      hasNews,
+      hasUnreadChanges,
     });
   }
 }
@@ -276,10 +276,10 @@ function withHold(hold: Hold | undefined): Partial<RunOutcome> {
 }
 
 /** True if resources that need no write still change the state. */
-function hasNotes({ plan }: PlanResult, state: State): boolean {
+function changesState({ plan }: PlanResult, state: State): boolean {
   return plan.document.resources.some((resource) => {
     if (writes.has(resource.action)) return false;
-    if (refreshedEntry(resource, { plan, state, at: '' }) !== undefined) return true;
+    if (entryWithoutWrite(resource, { plan, state, at: '' }) !== undefined) return true;
     const { previous_address: before } = resource;
     return before !== undefined && (state.resources.has(before) || state.pending.has(before));
   });
@@ -313,7 +313,7 @@ class MissingSince {
   }
 
   /** Returns the state with the remembered times. */
-  in(state: State): State {
+  applyTo(state: State): State {
     if (this.#since.size === 0) return state;
     // Fields are copied one by one: a state may be a class instance with getters.
     const { lineage, serial, salt, workspaceId, pending, orphans } = state;
@@ -342,7 +342,7 @@ class RemovalDebounce {
   }
 
   /** Returns the addresses that have not been missing for long enough. Reappearing resets the timer. */
-  unsettled(missing: readonly string[], now: number): readonly string[] {
+  unsettledAmong(missing: readonly string[], now: number): readonly string[] {
     for (const address of this.#since.keys()) if (!missing.includes(address)) this.#since.delete(address);
     return missing.filter((address) => {
       const since = this.#since.get(address) ?? now;

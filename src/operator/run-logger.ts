@@ -22,7 +22,7 @@ import { type LogFields, RepeatFilter, type WatchLevel, type WatchLog } from './
 
 /** Logs the changes from one run to the next. */
 export class RunLogger implements RunObserver {
-  readonly #own: WatchLog | undefined;
+  readonly #defaultLog: WatchLog | undefined;
   #log: WatchLog | undefined;
   readonly #reported = new RepeatFilter();
   #failures = 0;
@@ -32,174 +32,180 @@ export class RunLogger implements RunObserver {
 
   /** @param log is used for runs without their own log. */
   constructor(log?: WatchLog) {
-    this.#own = log;
+    this.#defaultLog = log;
   }
 
-  finished(report: RunReport, log = this.#own): void {
+  finished(report: RunReport, log = this.#defaultLog): void {
     this.#log = log;
     this.#run = report.number;
-    this.#fetching(report);
-    this.#manifests(report);
-    this.#failed(report);
+    this.#logFetch(report);
+    this.#logManifests(report);
+    this.#logFailure(report);
     if (report.plan !== undefined) {
-      this.#drift(report);
-      this.#held(report);
-      this.#applied(report);
-      this.#manualSteps(report);
-      this.#request(report);
+      this.#logDrift(report);
+      this.#logHold(report);
+      this.#logApplied(report);
+      this.#logManualSteps(report);
+      this.#logRequest(report);
     }
-    this.#close(report);
+    this.#logResult(report);
     // Frees the data of the run.
     this.#log = undefined;
   }
 
-  #say(level: WatchLevel, message: string, fields: LogFields): void {
+  #entry(level: WatchLevel, message: string, fields: LogFields): void {
     this.#log?.entry(level, message, { ...fields, run: this.#run });
   }
 
   /** Logs a warning for each message of the topic that the last run did not have. */
-  #sayNew(topic: string, texts: readonly string[], event: string): void {
-    for (const text of this.#reported.changes(topic, texts).added) this.#say('warning', text, { event });
+  #warnOfNew(topic: string, texts: readonly string[], event: string): void {
+    for (const text of this.#reported.update(topic, texts).added) this.#entry('warning', text, { event });
   }
 
-  #fetching({ fetchProblem, commit, invalid, workspace, selection }: RunReport): void {
+  #logFetch({ fetchProblem, commit, invalid, workspace, selection }: RunReport): void {
     // A run that ended before its fetch shows nothing about the source.
     if (fetchProblem === undefined && invalid === undefined && workspace === undefined) return;
     const problem = fetchProblem === undefined ? [] : [messageOf(fetchProblem, selection)];
-    const { added, ended } = this.#reported.changes('fetch', problem);
+    const { added, ended } = this.#reported.update('fetch', problem);
     for (const message of added) {
-      const stays = commit === undefined ? '' : `; still using ${short(commit)}`;
-      this.#say('warning', `cannot fetch the source${stays}: ${message}`, { event: 'fetch-failed' });
+      const current = commit === undefined ? '' : `; still using ${short(commit)}`;
+      this.#entry('warning', `cannot fetch the source${current}: ${message}`, { event: 'fetch-failed' });
     }
-    if (ended > 0 && problem.length === 0) this.#say('info', 'the source can be fetched again', { event: 'fetched' });
+    if (ended > 0 && problem.length === 0) this.#entry('info', 'the source can be fetched again', { event: 'fetched' });
     if (commit === undefined || commit === this.#commit) return;
     this.#commit = commit;
-    this.#say('info', `using commit ${short(commit)}`, { event: 'commit', commit });
+    this.#entry('info', `using commit ${short(commit)}`, { event: 'commit', commit });
   }
 
-  #manifests({ invalid, warnings, workspace, result }: RunReport): void {
+  #logManifests({ invalid, warnings, workspace, result }: RunReport): void {
     if (invalid === undefined && workspace === undefined) return;
     const lines = invalid === undefined ? [] : invalidLines(invalid);
-    const { added, ended } = this.#reported.changes('invalid', lines);
-    for (const line of added) this.#say('error', line, { event: 'invalid' });
+    const { added, ended } = this.#reported.update('invalid', lines);
+    for (const line of added) this.#entry('error', line, { event: 'invalid' });
     if (added.length > 0) {
       const inUse = result === 'invalid' ? 'nothing is applied' : 'still using the last valid ones';
       const fields = { event: 'manifests-refused', problems: lines.length };
-      this.#say('error', `the manifests are invalid: ${inUse}`, fields);
+      this.#entry('error', `the manifests are invalid: ${inUse}`, fields);
     }
-    if (ended > 0 && invalid === undefined) this.#say('info', 'the manifests are valid again', { event: 'valid' });
+    if (ended > 0 && invalid === undefined) this.#entry('info', 'the manifests are valid again', { event: 'valid' });
     const texts = warnings.map((each) => `${positionText(each)}  ${each.message}`);
-    this.#sayNew('warning', texts, 'manifest-warning');
+    this.#warnOfNew('warning', texts, 'manifest-warning');
   }
 
-  #failed({ error, result, busy, selection }: RunReport): void {
+  #logFailure({ error, result, busy, selection }: RunReport): void {
     if (error === undefined) return;
     const message = messageOf(error, selection);
     const key = `${errorKey(error)}${busy?.isLong ? ' for long' : ''}`;
-    const isNews = this.#reported.changes('error', [key]).added.length > 0;
+    const isNew = this.#reported.update('error', [key]).added.length > 0;
     if (result === 'interrupted') return;
-    if (!isExpected(error) && error instanceof Error && isNews)
-      this.#say('error', 'this is a bug in voxform: please report it', { event: 'mistake', stack: error.stack ?? '' });
+    if (!isExpected(error) && error instanceof Error && isNew)
+      this.#entry('error', 'this is a bug in voxform: please report it', {
+        event: 'mistake',
+        stack: error.stack ?? '',
+      });
     if (result === 'busy') {
       const level = busy?.isLong ? 'warning' : 'info';
-      this.#say(isNews ? level : 'debug', message, { event: 'busy', seconds: busy?.seconds ?? 0 });
-    } else this.#say(isNews ? 'error' : 'debug', message, { event: 'failed' });
+      this.#entry(isNew ? level : 'debug', message, { event: 'busy', seconds: busy?.seconds ?? 0 });
+    } else this.#entry(isNew ? 'error' : 'debug', message, { event: 'failed' });
   }
 
-  #drift(report: RunReport): void {
+  #logDrift(report: RunReport): void {
     const { drift } = report;
-    const { added, ended } = this.#reported.changes('drift', drift.map(keyOfDrift));
+    const { added, ended } = this.#reported.update('drift', drift.map(keyOfDrift));
     for (const each of drift.filter((one) => added.includes(keyOfDrift(one)))) {
       const { address, fields } = each;
-      this.#say('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
+      this.#entry('warning', `drift: ${driftMessage(each)}`, { event: 'drift', address, fields });
     }
     const corrected = correctedIn(report);
     const open = drift.filter(({ address }) => !corrected.has(address));
-    this.#reported.changes('drift', open.map(keyOfDrift));
-    if (ended > 0 && drift.length === 0) this.#say('info', 'no more drift', { event: 'drift-gone' });
+    this.#reported.update('drift', open.map(keyOfDrift));
+    if (ended > 0 && drift.length === 0) this.#entry('info', 'no more drift', { event: 'drift-gone' });
   }
 
-  #request({ request }: RunReport): void {
+  #logRequest({ request }: RunReport): void {
     const { kept, problem } = request ?? {};
     const problems = problem === undefined ? [] : [`no pull request for the drift: ${problem}`];
-    this.#sayNew('request-problem', problems, 'request-failed');
+    this.#warnOfNew('request-problem', problems, 'request-failed');
     const words = kept && requestWords(kept);
-    for (const text of this.#reported.changes('request', words === undefined ? [] : [words]).added)
-      this.#say(kept && needsPerson(kept) ? 'warning' : 'info', text, { event: 'request' });
+    for (const text of this.#reported.update('request', words === undefined ? [] : [words]).added)
+      this.#entry(kept && needsPerson(kept) ? 'warning' : 'info', text, { event: 'request' });
   }
 
-  #held(report: RunReport): void {
+  #logHold(report: RunReport): void {
     const { hold, plan, selection } = report;
     const isNeeded = plan !== undefined && counts(plan.summary, appliedActions) !== '';
     const key =
       hold === undefined || !isNeeded ? [] : [JSON.stringify([hold, plan.resources.filter(changes).map(keyOf)])];
-    const isNews = this.#reported.changes('hold', key).added.length > 0;
+    const isNew = this.#reported.update('hold', key).added.length > 0;
     if (hold === undefined || !isNeeded) return;
     const isRefused = hold.why === 'guard' || hold.why === 'policy';
     const level = isRefused ? 'warning' : hold.why === 'changing' ? 'debug' : 'info';
-    this.#say(isNews ? level : 'debug', holdMessage(hold, pendingWords(report), selection), {
+    this.#entry(isNew ? level : 'debug', holdMessage(hold, pendingWords(report), selection), {
       event: 'held',
       why: hold.why,
       resources: plan.resources.filter(changes).map(({ address, action }) => ({ address, action })),
     });
   }
 
-  #applied({ applied, plan, selection }: RunReport): void {
+  #logApplied({ applied, plan, selection }: RunReport): void {
     const planned = new Map(plan?.resources.map((resource) => [resource.address, resource]));
     for (const { address, action, result } of applied) {
       const resource = planned.get(address);
       if (resource === undefined || result.status !== 'done') continue;
-      this.#say('info', appliedMessage(resource, selection), { event: 'applied', address, action });
+      this.#entry('info', appliedMessage(resource, selection), { event: 'applied', address, action });
     }
     const failures = new Map(
       applied.flatMap((each) => (each.result.status === 'done' ? [] : [[failureMessage(each, selection), each]])),
     );
-    const added = new Set(this.#reported.changes('not-applied', [...failures.keys()]).added);
+    const added = new Set(this.#reported.update('not-applied', [...failures.keys()]).added);
     for (const [message, { address, action, result }] of failures) {
       const level = !added.has(message) ? 'debug' : result.status === 'failed' ? 'error' : 'warning';
-      this.#say(level, message, { event: 'not-applied', address, action });
+      this.#entry(level, message, { event: 'not-applied', address, action });
     }
   }
 
   /** Logs manual steps and the warnings of the plan. */
-  #manualSteps({ plan, missing, selection }: RunReport): void {
+  #logManualSteps({ plan, missing, selection }: RunReport): void {
     const open = (plan?.resources ?? []).filter(({ action }) => pendingActions.some((each) => each === action));
     // These messages contain no time, so that an unchanged condition is not logged again in the next run.
-    const lost = new Map(missing.map((each) => [each.address, missingMessage(each)]));
+    const missingMessages = new Map(missing.map((each) => [each.address, missingMessage(each)]));
     const texts = new Map(
-      open.map((each) => [lost.get(each.address) ?? `${each.address} is ${each.action}: ${each.reason}`, each]),
+      open.map((each) => [
+        missingMessages.get(each.address) ?? `${each.address} is ${each.action}: ${each.reason}`,
+        each,
+      ]),
     );
-    for (const text of this.#reported.changes('by-hand', [...texts.keys()]).added) {
+    for (const text of this.#reported.update('by-hand', [...texts.keys()]).added) {
       const resource = texts.get(text);
       const { address = '', action = 'manual' } = resource ?? {};
       const message = withSteps(`${text}.`, resource ?? {}, selection);
-      this.#say('warning', message, { event: 'by-hand', address, action });
+      this.#entry('warning', message, { event: 'by-hand', address, action });
     }
-    const found = this.#reported.changes('missing', [...lost.values()]);
+    const found = this.#reported.update('missing', [...missingMessages.values()]);
     if (found.ended > 0 && missing.length === 0)
-      this.#say('info', 'no more missing records', { event: 'missing-gone' });
+      this.#entry('info', 'no more missing records', { event: 'missing-gone' });
     const warnings = wordedWarnings(plan?.warnings ?? [], selection, { full: false }).map(({ address, message }) =>
       address === null ? message : `${address}: ${message}`,
     );
-    this.#sayNew('plan-warning', warnings, 'plan-warning');
+    this.#warnOfNew('plan-warning', warnings, 'plan-warning');
   }
 
-  #close(report: RunReport): void {
+  #logResult(report: RunReport): void {
     const { result, triggers, seconds, number } = report;
     const fields = { event: 'run', result, triggers: [...triggers], seconds: Math.round(seconds * 1000) / 1000 };
     const words = `run ${number} (${triggers.join(', ')}): ${result}, ${planWords(report)}`;
     if (result === 'ok') {
-      this.#reported.changes('error', []);
+      this.#reported.update('error', []);
       if (this.#failures > 0)
-        this.#say('info', `back to normal after ${plural(this.#failures, 'failed run')}`, { event: 'recovered' });
+        this.#entry('info', `back to normal after ${plural(this.#failures, 'failed run')}`, { event: 'recovered' });
       const isFirst = !this.#wasOk && report.hold === undefined && report.applied.length === 0;
       this.#wasOk = true;
       this.#failures = 0;
-      this.#say(isFirst ? 'info' : 'debug', isFirst ? planWords(report) : words, fields);
+      this.#entry(isFirst ? 'info' : 'debug', isFirst ? planWords(report) : words, fields);
       return;
     }
     if (result === 'failed') this.#failures += 1;
-    this.#say('debug', words, fields);
+    this.#entry('debug', words, fields);
   }
 }
 

@@ -172,7 +172,7 @@ export function isHealthy(result: RunResult): boolean {
 }
 
 /** Returns the milliseconds until the window opens that the changes wait for; undefined if they wait for none. */
-export function untilWindow({ hold }: Pick<RunReport, 'hold'>, now: Date): number | undefined {
+export function millisecondsUntilWindow({ hold }: Pick<RunReport, 'hold'>, now: Date): number | undefined {
   if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
   return Math.max(0, hold.opensAt.getTime() - now.getTime());
 }

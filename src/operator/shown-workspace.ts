@@ -69,10 +69,10 @@ export interface KeptRun {
  * The results of a run are stale after this many intervals, but not before this many milliseconds: another process of a fleet needs that
  * time to take over from a dead one.
  */
-export const STALE = { intervals: 3, least: 60_000 } as const;
+export const STALE = { intervals: 3, minMilliseconds: 60_000 } as const;
 
 /** The maximum number of workspaces that a list counts and pages through. A fleet may have many more. */
-export const MOST_COUNTED = 10_000;
+export const MAX_COUNTED = 10_000;
 
 interface StatusFacts extends Pick<ShownWorkspace, 'paused' | 'vanishedAt' | 'intervalSeconds'> {
   /** The status after the last run that had one. */
@@ -86,8 +86,8 @@ export function shownStatus(
   { status, since, checkedAt, paused, vanishedAt, intervalSeconds }: StatusFacts,
   now: Date,
 ): Pick<ShownWorkspace, 'status' | 'since' | 'isOld'> {
-  const after = Math.max(STALE.intervals * intervalSeconds * 1000, STALE.least);
-  const staleAt = checkedAt && new Date(checkedAt.getTime() + after);
+  const staleAfterMs = Math.max(STALE.intervals * intervalSeconds * 1000, STALE.minMilliseconds);
+  const staleAt = checkedAt && new Date(checkedAt.getTime() + staleAfterMs);
   const isOld = staleAt !== undefined && staleAt < now;
   if (vanishedAt !== null) return { status: 'vanished', since: vanishedAt, isOld };
   if (paused !== null) return { status: 'paused', since: paused.at, isOld };
@@ -107,11 +107,11 @@ const holdWords = {
 /** Returns a clause about everything that needs attention; empty if nothing does. */
 export function summaryOf(shown: ShownWorkspace): string {
   const { status, problem, paused, plan, last } = shown;
-  const known = lastRunOf(last);
-  const isHeld = problem === null && status === 'pending' && known.result !== 'refused';
-  const waits = status !== 'waiting' && plan?.state === 'waiting' && `plan ${plan.id} waits for approval`;
-  const text = problem ?? (paused === null ? wordsOf(known, status) : `paused by ${pauseText(paused)}`);
-  return [text, isHeld && heldText(shown), waits].filter((each) => each).join('; ');
+  const results = lastRunOf(last);
+  const mayBeHeld = problem === null && status === 'pending' && results.result !== 'refused';
+  const waitText = status !== 'waiting' && plan?.state === 'waiting' && `plan ${plan.id} waits for approval`;
+  const text = problem ?? (paused === null ? wordsOf(results, status) : `paused by ${pauseText(paused)}`);
+  return [text, mayBeHeld && heldText(shown), waitText].filter((each) => each).join('; ');
 }
 
 /** Returns the reason why changes are not applied, such as `the plan was rejected by ann`. */

@@ -6,7 +6,7 @@ export interface ManifestSource {
   /** True if every version is complete, so that missing parts were removed on purpose. */
   readonly isAtomic: boolean;
   /** Fetches the newest manifests. Throws if that fails and there are no earlier ones. */
-  fetch(signal: AbortSignal): Promise<Fetched>;
+  fetch(signal: AbortSignal): Promise<FetchResult>;
   /** Returns the last valid version if the source keeps it, as a fallback for an invalid newest one. */
   lastGood(): Promise<Version | undefined>;
   /** Marks a version as valid. The source keeps it and may remove older ones. */
@@ -22,7 +22,7 @@ export interface Version {
   readonly commit: string | undefined;
 }
 
-export interface Fetched extends Version {
+export interface FetchResult extends Version {
   /** The error of a failed fetch. A newer version may exist. */
   readonly problem: unknown;
 }

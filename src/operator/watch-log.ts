@@ -14,7 +14,7 @@ export interface WatchLog {
 export type ReportedConditions = Readonly<Record<string, readonly string[]>>;
 
 /** The length of a digest. It can be short, because there are few conditions at a time. */
-const KEPT = 12;
+const DIGEST_LENGTH = 12;
 
 /** Filters repeated messages, so that each condition is reported once while it holds. */
 export class RepeatFilter {
@@ -32,9 +32,9 @@ export class RepeatFilter {
   }
 
   /** Replaces the conditions of a topic. Returns the new ones, and the number of ended ones. */
-  changes(topic: string, keys: readonly string[]): { readonly added: readonly string[]; readonly ended: number } {
+  update(topic: string, keys: readonly string[]): { readonly added: readonly string[]; readonly ended: number } {
     const before = this.#topics.get(topic) ?? new Set<string>();
-    const now = new Map(keys.map((key) => [hash('sha256', key, 'base64url').slice(0, KEPT), key]));
+    const now = new Map(keys.map((key) => [hash('sha256', key, 'base64url').slice(0, DIGEST_LENGTH), key]));
     this.#topics.set(topic, new Set(now.keys()));
     return {
       added: [...now].flatMap(([digest, key]) => (before.has(digest) ? [] : [key])),

@@ -8,7 +8,7 @@ import { LastGoodManifests, type LastGoodOptions } from './load-version.ts';
 import { Loop, type LoopOptions, type NextRun, type Trigger } from './loop.ts';
 import { Reconciler, type WatchPolicy } from './reconciler.ts';
 import { RunLogger } from './run-logger.ts';
-import { isHealthy, type RunObserver, type RunReport, untilWindow } from './run-report.ts';
+import { isHealthy, millisecondsUntilWindow, type RunObserver, type RunReport } from './run-report.ts';
 import type { WatchLog } from './watch-log.ts';
 
 export interface FileWatch {
@@ -71,7 +71,7 @@ export class Watch {
   constructor(options: WatchOptions) {
     const { clock, timing, source, policy, local, log } = options;
     this.#options = options;
-    this.#shutdown = new GracefulShutdown(options.context.interrupts.stop, { clock, grace: timing.grace });
+    this.#shutdown = new GracefulShutdown(options.context.interrupts.stop, { clock, graceMs: timing.grace });
     const context: RunContext = { ...options.context, interrupts: this.#shutdown };
     this.#files = options.watchFiles(() => this.#loop.filesChanged());
     this.#loop = new Loop({ ...timing, clock, run: (triggers) => this.#run(triggers) });
@@ -90,7 +90,7 @@ export class Watch {
       operation: 'watch',
       maxBusy: 2 * timing.pauses.interval,
       removalDelay: source.isAtomic ? 0 : timing.removalDelay,
-      hasNews: () => !source.isAtomic && this.#loop.hasNews,
+      hasUnreadChanges: () => !source.isAtomic && this.#loop.hasUnreadChanges,
       origin: ({ version }) => source.originOf(version),
       manifests: this.#manifests,
     });
@@ -134,13 +134,13 @@ export class Watch {
   }
 
   get status(): WatchStatus {
-    const left = this.#loop.untilNext;
+    const remaining = this.#loop.untilNext;
     return {
       running: this.#running,
       ending: this.#shutdown.stop.aborted,
       runs: this.#runs,
       failures: this.#loop.failures,
-      secondsUntilNext: left === undefined ? undefined : left / 1000,
+      secondsUntilNext: remaining === undefined ? undefined : remaining / 1000,
       last: this.#last,
       lastOk: this.#lastOk,
       paused: this.#paused,
@@ -166,7 +166,7 @@ export class Watch {
     const healthy = isHealthy(report.result);
     if (report.hold?.why === 'leaving')
       return { healthy, again: { trigger: 'settled', milliseconds: timing.removalDelay } };
-    const milliseconds = untilWindow(report, context.now());
+    const milliseconds = millisecondsUntilWindow(report, context.now());
     return milliseconds === undefined ? { healthy } : { healthy, again: { trigger: 'window', milliseconds } };
   }
 }

@@ -79,7 +79,7 @@ export interface SearchResult {
 export interface WorkspaceList {
   /** The rows of the requested page. */
   readonly rows: readonly WorkspaceRow[];
-  /** The number of matches on all pages. Counting stops above `MOST_COUNTED`. */
+  /** The number of matches on all pages. Counting stops above `MAX_COUNTED`. */
   readonly found: number;
   readonly total: number;
   readonly sources: readonly string[];

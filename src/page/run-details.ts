@@ -1,8 +1,8 @@
 import { writes } from '../engine/plan/plan-actions.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
-import { type LastRun, lastRunOf, listed, resultsOf, runResult } from '../operator/last-run.ts';
+import { type LastRun, lastRunOf, limitResources, resultsOf, runResult } from '../operator/last-run.ts';
 import { holdMessage, messageOf, planWords } from '../operator/messages.ts';
-import { appliedRows, leftIn, planAfter } from '../operator/plan-after.ts';
+import { appliedRows, planAfter, remainingIn } from '../operator/plan-after.ts';
 import type { RunReport } from '../operator/run-report.ts';
 import { type KeptRun, needWords } from '../operator/shown-workspace.ts';
 import { countWords, doneWords } from '../output/action-words.ts';
@@ -20,7 +20,7 @@ export function runOfReport(report: RunReport, redact: (text: string) => string)
     ...resultsOf(report, { after: planAfter(report), redact, now: startedAt }),
     fetch_problem: fetchProblem === undefined ? null : redact(messageOf(fetchProblem, selection)),
     ...(hold !== undefined && { held: redact(holdMessage(hold, planWords(report), selection)) }),
-    ...(resources.length > 0 && listed(resources.map((each) => ({ ...each })))),
+    ...(resources.length > 0 && limitResources(resources.map((each) => ({ ...each })))),
   };
   return {
     id: `${timeId(startedAt)}-${number}`,
@@ -71,7 +71,7 @@ function resourcesIn(report: RunReport, redact: (text: string) => string): RunDe
 
 /** Returns the actions and manual steps of a plan. */
 export function plannedIn(plan: PlanDocument | undefined): RunDetail['resources'] {
-  return leftIn(plan).map(({ address, action, id, changes }) => ({
+  return remainingIn(plan).map(({ address, action, id, changes }) => ({
     address,
     action,
     result: writes.has(action) ? 'planned' : action,
@@ -126,7 +126,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunData
       ? resourcesOfPastRun(written)
       : known.resources.length > 0
         ? { resources: known.resources, more: known.more }
-        : listed(planned)),
+        : limitResources(planned)),
   };
 }
 

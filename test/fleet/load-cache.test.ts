@@ -78,7 +78,7 @@ test('keeps the others where one is larger than all the room', async () => {
 test('remembers the drafts that were compared, also of loads that it does not keep', async () => {
   const loads = new LoadCache(BYTES - 1);
   const first = await run(loads, 'clients:1');
-  first.comparedDrafts.set('agent', { from: 'a', unpublished: ['name'] });
+  first.comparedDrafts.set('agent', { inputs: 'a', unpublished: ['name'] });
   loads.store('clients:1', first);
   const second = loads.take('clients:1');
   expect(second).not.toBe(first);

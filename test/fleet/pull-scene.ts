@@ -145,7 +145,7 @@ ${fleet}`,
         log: { entry },
         pullHosts: hosts.hosts,
         address: PAGE,
-        pauses: { firstRetry: 200, longestRetry: 1000 },
+        pauses: { firstRetry: 200, maxRetry: 1000 },
       });
       onTestFinished(async () => {
         await server.stop('test is over');

@@ -34,7 +34,7 @@ export function serverOptions(
     clock: systemClock,
     shared: new JointLimit(8),
     slots: 8,
-    pauses: { firstRetry: 60_000, longestRetry: 600_000 },
+    pauses: { firstRetry: 60_000, maxRetry: 600_000 },
     timeout: 60_000,
     grace: 5000,
     retention: 86_400_000,

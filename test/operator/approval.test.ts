@@ -28,7 +28,7 @@ it('applies the approved plan and no other', async () => {
     const context = testContext(folder.root, { env: { VOXFORM_API_KEY: API_KEY } });
     return new Reconciler({
       context,
-      shutdown: new GracefulShutdown(context.interrupts.stop, { clock: systemClock, grace: 1000 }),
+      shutdown: new GracefulShutdown(context.interrupts.stop, { clock: systemClock, graceMs: 1000 }),
       clock: systemClock,
       policy: { mode: 'approve', lockTimeout: 0, approved },
       operation: 'fleet',
@@ -36,7 +36,7 @@ it('applies the approved plan and no other', async () => {
       address: 'voices/acme:test',
       maxBusy: 1000,
       removalDelay: 0,
-      hasNews: () => false,
+      hasUnreadChanges: () => false,
       origin: () => ({ checkout: folder.root }),
       manifests: new LastGoodManifests({
         context,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { Loop, type NextRun, type Trigger } from '../../src/operator/loop.ts';
 import { FakeClock, settled } from './fake-clock.ts';
 
-const pauses = { interval: 60_000, firstRetry: 1000, longestRetry: 8000 };
+const pauses = { interval: 60_000, firstRetry: 1000, maxRetry: 8000 };
 const settling = { quiet: 250, longest: 2000 };
 
 interface Bench {
@@ -104,10 +104,10 @@ describe('the loop', () => {
       await clock.pass(100);
     }
     loop.trigger('request');
-    expect([runs, loop.hasNews]).toEqual([[], true]);
+    expect([runs, loop.hasUnreadChanges]).toEqual([[], true]);
     await clock.pass(150);
     expect(runs).toEqual([[950, 'files', 'request']]);
-    expect(loop.hasNews).toBe(false);
+    expect(loop.hasUnreadChanges).toBe(false);
     await finish();
   });
 

@@ -87,7 +87,7 @@ async function bench(
     policy: { mode: 'apply', lockTimeout: 0, ...policy },
     clock,
     timing: {
-      pauses: { interval: 300_000, firstRetry: 5000, longestRetry: 300_000 },
+      pauses: { interval: 300_000, firstRetry: 5000, maxRetry: 300_000 },
       settling: { quiet: 250, longest: 5000 },
       random: () => 0.5,
       removalDelay: 2000,
@@ -228,7 +228,7 @@ describe('a watch', () => {
     for (let count = 0; count < 2; count++) {
       const report = await run();
       expect(report).toMatchObject({ result: 'refused', hold: { why: 'policy' }, applied: [] });
-      told.push(...events.in(report)(notifyEvents));
+      told.push(...events.eventsOf(report)(notifyEvents));
     }
     const message = 'nothing is applied: denied by kind (Agent/a0, Agent/a1)';
     expect(writes()).toBe(before);
@@ -367,7 +367,7 @@ describe('a watch', () => {
     const told: unknown[] = [];
     const runTelling = async () => {
       const report = await run();
-      told.push(...events.in(report)(notifyEvents));
+      told.push(...events.eventsOf(report)(notifyEvents));
       return report;
     };
 

@@ -47,7 +47,7 @@ interface ServeFlags extends FleetFlags, PageFlags {
 }
 
 /** The pauses after failed runs, in milliseconds. */
-const RETRY_PAUSES = { firstRetry: 5000, longestRetry: 300_000 };
+const RETRY_PAUSES = { firstRetry: 5000, maxRetry: 300_000 };
 
 export async function serveFleet(context: Context, flags: ServeFlags): Promise<void> {
   const { cwd, env, log, redactor, terminal, interrupts, now, cacheFolder, failPoint } = context;

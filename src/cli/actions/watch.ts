@@ -65,7 +65,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     deliveries,
     redact: redactor.redact,
     onResult: (result) => page?.metrics.notification(result),
-    memory: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
+    store: notifiedDriftIn(path.join(flags.git === undefined ? projectFolder : cwd, '.voxform', 'cache')),
   });
   const onRequest: RunContext['onRequest'] = (event) => {
     tracing?.request(event);
@@ -82,7 +82,7 @@ export async function watch(given: Context, flags: WatchFlags): Promise<number> 
     policy: flags,
     clock: systemClock,
     timing: {
-      pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, longestRetry: longestRetry * 1000 },
+      pauses: { interval: interval * 1000, firstRetry: firstRetry * 1000, maxRetry: longestRetry * 1000 },
       settling: SETTLING_MS,
       random: Math.random,
       removalDelay: REMOVAL_DELAY_MS,

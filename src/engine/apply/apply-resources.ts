@@ -38,18 +38,19 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
   const { document } = input.plan;
   const nodes = document.resources.filter(({ action }) => writes.has(action));
   const run = new ApplyRun(input);
-  if (nodes.some(({ action }) => sends.has(action)) && !isWorkspaceConfirmed(input)) await input.verifyWorkspace();
+  if (nodes.some(({ action }) => sendingActions.has(action)) && !isWorkspaceConfirmed(input))
+    await input.verifyWorkspace();
   const results = await runGraph(
     nodes.map(({ address, depends_on }) => ({ address, dependsOn: depends_on })),
     {
       // More intents than concurrent requests would only mean more unknown creates after a crash.
       concurrency: () => input.observing.client.atOnce(),
       run: (address, onRecorded) => run.write(address, onRecorded),
-      halted: () => run.stopped,
+      halted: () => run.stopReason,
     },
   );
   run.reportSkipped(results);
-  if (run.stopped === undefined) await recordObserved(input);
+  if (run.stopReason === undefined) await recordObserved(input);
   const { halted, stateError, warnings } = run;
   const interrupted = signalOf(input.stop);
   return {
@@ -67,7 +68,7 @@ export async function apply(input: ApplyInput): Promise<ApplyReport> {
 }
 
 /** The actions that send a request. All others only change the state. */
-const sends: ReadonlySet<Action> = new Set([...creates, 'update']);
+const sendingActions: ReadonlySet<Action> = new Set([...creates, 'update']);
 
 /** True if the reads of the plan already confirmed the workspace. */
 function isWorkspaceConfirmed({ plan: { observed } }: ApplyInput): boolean {
@@ -86,7 +87,7 @@ async function recordObserved({ plan, session, now }: ApplyInput): Promise<void>
     notes.map(async (resource) => {
       const { address, previous_address } = resource;
       const { state } = session;
-      const entry = refreshedEntry(resource, { plan, state, at });
+      const entry = entryWithoutWrite(resource, { plan, state, at });
       if (
         previous_address !== undefined &&
         (state.resources.has(previous_address) || state.pending.has(previous_address))
@@ -111,7 +112,7 @@ interface RefreshInput {
 }
 
 /** Returns the new state entry of a resource that needs no write; undefined if the entry does not change. */
-export function refreshedEntry(
+export function entryWithoutWrite(
   { address, previous_address: before = address }: PlannedResource,
   { plan, state, at }: RefreshInput,
 ): ResourceEntry | undefined {
@@ -150,7 +151,7 @@ export interface ApplyInput extends WriteTools {
   onEvent?(event: ApplyEvent): void;
 }
 
-function both(session: WritePermission, other: WritePermission | undefined): WritePermission {
+function combinePermissions(session: WritePermission, other: WritePermission | undefined): WritePermission {
   if (other === undefined) return session;
   return {
     get mayWrite() {
@@ -164,7 +165,7 @@ function both(session: WritePermission, other: WritePermission | undefined): Wri
 }
 
 /** A record is read again before its update if its last read is older than this. */
-const TRUSTED_MILLISECONDS = 60_000;
+const MAX_READ_AGE_MS = 60_000;
 
 /** The data of an apply in progress that its writes share and collect. */
 class ApplyRun {
@@ -182,9 +183,9 @@ class ApplyRun {
   readonly #client: PlatformClient;
   readonly #lostCreates: LostCreates;
   /** Computed once: a long apply must not add a read to each create. */
-  readonly #beganLate: boolean;
+  readonly #wasStale: boolean;
   readonly #started = new Set<Address>();
-  readonly #ended = new AbortController();
+  readonly #abort = new AbortController();
 
   constructor(input: ApplyInput) {
     const { plan, session, observing, now, stop, permission, lostCreates = new LostCreates() } = input;
@@ -195,17 +196,17 @@ class ApplyRun {
     this.#listed = new Map(
       [...plan.observed.lists].map(([kind, records]) => [kind, new Set(records.map(({ id }) => id))]),
     );
-    this.#recheck = createRecheck(observing, { maxAgeMilliseconds: TRUSTED_MILLISECONDS, now });
+    this.#recheck = createRecheck(observing, { maxAgeMilliseconds: MAX_READ_AGE_MS, now });
     this.#client = observing.client.writingUntil(
-      AbortSignal.any([stop, this.#ended.signal]),
-      both(session, permission),
+      AbortSignal.any([stop, this.#abort.signal]),
+      combinePermissions(session, permission),
     );
     this.#lostCreates = lostCreates;
-    this.#beganLate = this.#isStale();
+    this.#wasStale = this.#isStale();
   }
 
   /** The reason why nothing more is started, if any. */
-  get stopped(): string | undefined {
+  get stopReason(): string | undefined {
     const { aborted, reason } = this.#input.stop;
     if (this.halted !== undefined || !aborted) return this.halted;
     return reason instanceof UserError ? reason.message : 'the run was interrupted';
@@ -217,7 +218,9 @@ class ApplyRun {
     const { action } = resource;
     this.#started.add(address);
     this.#input.onEvent?.({ type: 'started', address, action });
-    const result = await this.#attempt(resource, onRecorded).catch((error: unknown) => this.#failed(resource, error));
+    const result = await this.#writeResource(resource, onRecorded).catch((error: unknown) =>
+      this.#failed(resource, error),
+    );
     this.#input.onEvent?.({ type: 'finished', address, action, result });
     return result;
   }
@@ -231,7 +234,7 @@ class ApplyRun {
     }
   }
 
-  async #attempt(resource: PlannedResource, onRecorded: () => void): Promise<ResourceResult> {
+  async #writeResource(resource: PlannedResource, onRecorded: () => void): Promise<ResourceResult> {
     let notApplied: readonly string[] = [];
     const id = await write({
       ...this.#writeOf(resource),
@@ -266,7 +269,7 @@ class ApplyRun {
       holders: this.#holders,
       secret,
       recheck: mustRead && id !== null ? () => recheck.at(kind, id) : undefined,
-      isTaken: this.#beganLate ? (key) => recheck.holdsKey(kind, key) : undefined,
+      isTaken: this.#wasStale ? (key) => recheck.holdsKey(kind, key) : undefined,
       existedBefore: (each) => this.#listed.get(kind.name)?.has(each) === true,
       findByKey: (key) => recheck.withKey(kind, key),
       now,
@@ -278,32 +281,32 @@ class ApplyRun {
     const { session } = this.#input;
     if (error instanceof MissingReference) {
       const planned = this.#planned.get(error.address);
-      const yet = planned === undefined ? '' : ` yet (${planned.action})`;
-      return { status: 'skipped', because: `${error.address} has no record${yet}` };
+      const detail = planned === undefined ? '' : ` yet (${planned.action})`;
+      return { status: 'skipped', because: `${error.address} has no record${detail}` };
     }
     if (error instanceof PlatformError && error.reason === 'held-back') {
-      return { status: 'skipped', because: this.stopped ?? error.message };
+      return { status: 'skipped', because: this.stopReason ?? error.message };
     }
     if (creates.has(resource.action)) this.#lostCreates.count(error, session.state.pending.has(resource.address));
     if (error instanceof UnrecordedIntent || error instanceof UnsavedRecord) {
       this.stateError ??= error.cause instanceof Error ? error.cause.message : String(error.cause);
     }
-    this.#halt(haltReason(error, this.#input) ?? this.#lostCreates.outage);
+    this.#halt(haltReason(error, this.#input) ?? this.#lostCreates.haltReason);
     if (error instanceof UnrecordedIntent) {
-      return { status: 'skipped', because: this.stopped ?? 'the state could not be written' };
+      return { status: 'skipped', because: this.stopReason ?? 'the state could not be written' };
     }
     return { status: 'failed', ...failureOf(error, resource) };
   }
 
-  #halt(because: string | undefined): void {
-    if (because === undefined) return;
-    this.halted ??= because;
-    this.#ended.abort();
+  #halt(reason: string | undefined): void {
+    if (reason === undefined) return;
+    this.halted ??= reason;
+    this.#abort.abort();
   }
 
   #isStale(): boolean {
     const { now, observedAt } = this.#input;
-    return now().getTime() - observedAt.getTime() > TRUSTED_MILLISECONDS;
+    return now().getTime() - observedAt.getTime() > MAX_READ_AGE_MS;
   }
 
   /** The plan already contains warnings that remain from earlier applies. */
@@ -314,7 +317,7 @@ class ApplyRun {
 
   /** Removes the warnings about fields that the platform ignored earlier and has applied now. */
   #dropAppliedWarnings({ address, not_applied = [] }: PlannedResource, ignored: ReadonlySet<string>): void {
-    const taken = new Set(not_applied.filter((path) => !ignored.has(path)));
-    this.warnings = this.warnings.filter((each) => each.address !== address || !isAboutKept(each, taken));
+    const applied = new Set(not_applied.filter((path) => !ignored.has(path)));
+    this.warnings = this.warnings.filter((each) => each.address !== address || !isAboutKept(each, applied));
   }
 }

@@ -43,11 +43,12 @@ export async function importById(input: RecordImport): Promise<'imported' | 'alr
  */
 export async function isImported(claim: Claim, state: State, recheck: Recheck): Promise<boolean> {
   const { address, id, kind } = claim;
-  const held = state.resources.get(address)?.id;
-  const isMissing = held !== undefined && held !== id && (await recheck.at(kind, held)).status !== 'shown';
+  const currentId = state.resources.get(address)?.id;
+  const isMissing =
+    currentId !== undefined && currentId !== id && (await recheck.at(kind, currentId)).status !== 'shown';
   if (isManagedAlready(state, claim, isMissing)) return true;
   const observation = await recheck.at(kind, id);
-  if (observation.status !== 'shown') throw notThere(claim, observation);
+  if (observation.status !== 'shown') throw notFoundError(claim, observation);
   return false;
 }
 
@@ -64,9 +65,9 @@ export function isManagedAlready(state: State, { address, id, kind }: Claim, isM
       hint: 'Import the record at another address, or release this one first.',
     });
   }
-  for (const [other, { id: held }] of state.resources) {
-    if (held === id && other !== address && kindOf(other) === kind.name) {
-      throw new UserError(`${id} is already managed as ${other}`, {
+  for (const [otherAddress, { id: held }] of state.resources) {
+    if (held === id && otherAddress !== address && kindOf(otherAddress) === kind.name) {
+      throw new UserError(`${id} is already managed as ${otherAddress}`, {
         hint: `To rename it, add the old name to metadata.previous_names of ${address}.`,
       });
     }
@@ -74,7 +75,7 @@ export function isManagedAlready(state: State, { address, id, kind }: Claim, isM
   return false;
 }
 
-function notThere({ kind, id }: Claim, observation: Observation): UserError {
+function notFoundError({ kind, id }: Claim, observation: Observation): UserError {
   if (observation.status === 'foreign') {
     return new UserError(`the ${kind.name} ${id} belongs to workspace ${observation.workspaceId}`, {
       hint: 'Select that workspace with -w to import it.',

@@ -7,7 +7,7 @@ import { isTainted, revealSecrets, type Value } from '../../values/value.ts';
 import { sameValue } from '../decide/compare.ts';
 import { recordedKey, ruleOf, shownAt } from '../decide/field-rules.ts';
 import { baselineOf, isKept, recordedOf, stateEntryOf, textsToMask } from '../decide/state-entry.ts';
-import { differencesFromSent, type ShownAfter, shownBy } from '../decide/write-response.ts';
+import { differencesFromSent, type ShownAfter, shownAfterCreate } from '../decide/write-response.ts';
 import { getRecord } from '../observe/read-records.ts';
 import type { PlannedChange } from '../plan/plan-document.ts';
 import { type ResourceWrite, UnsavedRecord } from './writing.ts';
@@ -59,14 +59,14 @@ export async function saveRecord(facts: ResourceWrite, saved: SavedRecord): Prom
       fingerprints,
     });
     const { address } = planned;
-    const stored = session.record({ type: 'saved', address, entry, ...displacedBy(facts, record.id) });
+    const stored = session.record({ type: 'saved', address, entry, ...replacedOrphan(facts, record.id) });
     if (actual === facts.workspaceId) facts.onRecorded();
     await stored;
   } catch (error) {
     throw new UnsavedRecord(planned.address, record.id, { cause: error });
   }
   if (after !== undefined) facts.ignored(after.notApplied);
-  for (const warning of differencesFromSent(kind, sent, after ?? shownBy(kind, record))) facts.warn(warning);
+  for (const warning of differencesFromSent(kind, sent, after ?? shownAfterCreate(kind, record))) facts.warn(warning);
   if (actual !== facts.workspaceId) {
     throw new ForeignRecord(
       `${planned.address} was written as ${record.id} in workspace ${actual}, but this run is for ${facts.workspaceId}`,
@@ -76,19 +76,19 @@ export async function saveRecord(facts: ResourceWrite, saved: SavedRecord): Prom
 }
 
 /** Returns the orphan of a record that another one replaces. The state itself adds an orphan for a missing record. */
-export function displacedBy(facts: ResourceWrite, id: string): { readonly orphan?: Orphan } {
+export function replacedOrphan(facts: ResourceWrite, id: string): { readonly orphan?: Orphan } {
   const { observation, session, planned } = facts;
   const before = session.state.resources.get(planned.address);
   const pending = session.state.pending.get(planned.address);
-  const isSeenGone = planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
+  const wasFoundMissing = planned.recreates !== undefined || (observation?.status === 'shown' && observation.successor);
   // A pending create records whether it replaces this record or was sent because this record is missing.
-  const isGone = pending === undefined ? isSeenGone : pending.replaces !== before?.id;
-  if (before === undefined || before.id === id || isGone) return {};
-  return { orphan: orphaned(facts, { id: before.id, reason: 'replaced' }) };
+  const isMissing = pending === undefined ? wasFoundMissing : pending.replaces !== before?.id;
+  if (before === undefined || before.id === id || isMissing) return {};
+  return { orphan: orphanFor(facts, { id: before.id, reason: 'replaced' }) };
 }
 
 /** Returns the orphan that a planned resource leaves. */
-export function orphaned(
+export function orphanFor(
   { planned, kind, session, now }: ResourceWrite,
   { id, reason }: Pick<Orphan, 'id' | 'reason'>,
 ): Orphan {
@@ -113,25 +113,26 @@ interface AfterUpdate extends ShownAfter {
  */
 async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<AfterUpdate> {
   const { kind, planned } = facts;
-  const { before, record: answer, leaves, sent, previous: entry } = updated;
-  const again = readsAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;
+  const { before, record: response, leaves, sent, previous: entry } = updated;
+  const reread = mustReadAgain(kind, updated, planned.changes) ? await readAgain(facts, before.id) : undefined;
 
   const shown = (path: LeafPath): unknown => {
-    const [was, answered, read] = [before, answer, again].map((record) => shownAt(kind, record, path));
+    const [was, responded, read] = [before, response, reread].map((record) => shownAt(kind, record, path));
     // Fields that were not sent keep their last observed value: a change by someone else must remain a difference.
-    if (!sent.has(path)) return was === undefined ? answered : was;
-    if (answered === undefined) return read;
-    if (read === undefined) return answered;
+    if (!sent.has(path)) return was === undefined ? responded : was;
+    if (responded === undefined) return read;
+    if (read === undefined) return responded;
     // Either the response is wrong or the read lags behind. The next read decides.
     const desired = revealSecrets(sent.get(path) ?? null);
     const rule = ruleOf(kind, path);
-    return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : answered;
+    return sameValue(rule, read, desired) || sameValue(rule, read, was) ? read : responded;
   };
   const changed = new Set(planned.changes.map(({ path }) => path));
-  const isFree = (path: LeafPath): boolean => (planned.ignore_drift ?? []).some((prefix) => isUnder(path, prefix));
+  const isDriftIgnored = (path: LeafPath): boolean =>
+    (planned.ignore_drift ?? []).some((prefix) => isUnder(path, prefix));
   const isNotApplied = ([path, value]: readonly [LeafPath, Value]): boolean => {
     const rule = ruleOf(kind, path);
-    if (rule.hidden || rule.manual || isFree(path)) return false;
+    if (rule.hidden || rule.manual || isDriftIgnored(path)) return false;
     if (!isKept(entry, path) && !(sent.has(path) && changed.has(path) && showsPlainly(entry, path, value)))
       return false;
     const [was, is] = [shownAt(kind, before, path), shown(path)];
@@ -139,11 +140,11 @@ async function readAfterUpdate(facts: ResourceWrite, updated: Updated): Promise<
     return sameValue(rule, is, was) && !sameValue(rule, is, revealSecrets(value));
   };
   return {
-    read: again,
-    records: [before, answer, ...(again === undefined ? [] : [again])],
+    read: reread,
+    records: [before, response, ...(reread === undefined ? [] : [reread])],
     notApplied: new Set([...leaves].filter(isNotApplied).map(([path]) => path)),
     shown,
-    showsObject: (root) => [answer, again].some((record) => (record?.[root] ?? null) !== null),
+    showsObject: (root) => [response, reread].some((record) => (record?.[root] ?? null) !== null),
   };
 }
 
@@ -154,9 +155,9 @@ function showsPlainly(entry: ResourceEntry | undefined, path: LeafPath, value: V
   return recorded !== undefined && jsonEqual(recorded, baselineOf(entry, path));
 }
 
-function readsAgain(
+function mustReadAgain(
   kind: Kind,
-  { before, record: answer, sent, previous: entry }: Updated,
+  { before, record: response, sent, previous: entry }: Updated,
   changes: readonly PlannedChange[],
 ): boolean {
   if (kind.get === undefined) return false;
@@ -164,10 +165,10 @@ function readsAgain(
   if (changes.some(({ path, cause, not_applied }) => sent.has(path) && (cause !== 'manifest' || not_applied)))
     return true;
   return [...sent.keys()].some((path) => {
-    if (ruleOf(kind, path).hidden || shownAt(kind, answer, path) !== undefined) return false;
+    if (ruleOf(kind, path).hidden || shownAt(kind, response, path) !== undefined) return false;
     if (isKept(entry, path) || shownAt(kind, before, path) !== undefined) return true;
     const root = rootOf(path);
-    return before[root] !== undefined && answer[root] === undefined && !ruleOf(kind, path).writeOnly;
+    return before[root] !== undefined && response[root] === undefined && !ruleOf(kind, path).writeOnly;
   });
 }
 

@@ -24,13 +24,13 @@ export async function runGraph(
   { concurrency, run, halted }: Schedule,
 ): Promise<Map<Address, ResourceResult>> {
   const results = new Map<Address, ResourceResult>();
-  const open = new Map<Address, number>();
+  const waiting = new Map<Address, number>();
   const dependents = new Map<Address, Node[]>();
   const known = new Set(nodes.map((node) => node.address));
   const ready: Node[] = [];
   for (const node of nodes) {
     const waitsFor = node.dependsOn.filter((address) => known.has(address));
-    open.set(node.address, waitsFor.length);
+    waiting.set(node.address, waitsFor.length);
     for (const address of waitsFor) {
       const list = dependents.get(address);
       if (list === undefined) dependents.set(address, [node]);
@@ -47,9 +47,9 @@ export async function runGraph(
       for (const dependent of dependents.get(done.address) ?? []) {
         if (outcome.status !== 'done') pairs.push([dependent, skippedAfter(done.address, outcome)]);
         else {
-          const left = (open.get(dependent.address) ?? 1) - 1;
-          open.set(dependent.address, left);
-          if (left === 0 && !results.has(dependent.address)) ready.push(dependent);
+          const remaining = (waiting.get(dependent.address) ?? 1) - 1;
+          waiting.set(dependent.address, remaining);
+          if (remaining === 0 && !results.has(dependent.address)) ready.push(dependent);
         }
       }
     }
@@ -57,10 +57,10 @@ export async function runGraph(
 
   let next = 0;
   await new Promise<void>((resolve, reject) => {
-    let taken = 0;
+    let occupied = 0;
     let running = 0;
-    const step = (): void => {
-      while (taken < concurrency() && next < ready.length) {
+    const startReady = (): void => {
+      while (occupied < concurrency() && next < ready.length) {
         const node = ready[next] as Node;
         next += 1;
         const because = halted();
@@ -68,27 +68,27 @@ export async function runGraph(
           finish(node, { status: 'skipped', because });
           continue;
         }
-        taken += 1;
+        occupied += 1;
         running += 1;
-        let isTaken = true;
-        const leave = (): void => {
-          if (isTaken) taken -= 1;
-          isTaken = false;
+        let isOccupied = true;
+        const release = (): void => {
+          if (isOccupied) occupied -= 1;
+          isOccupied = false;
         };
         const free = (): void => {
-          leave();
-          queueMicrotask(step);
+          release();
+          queueMicrotask(startReady);
         };
         run(node.address, free).then((result) => {
-          leave();
+          release();
           running -= 1;
           finish(node, result);
-          step();
+          startReady();
         }, reject);
       }
       if (running === 0 && next >= ready.length) resolve();
     };
-    step();
+    startReady();
   });
   return results;
 }

@@ -11,9 +11,9 @@ import { fromForms, type Value, withReferences } from '../../values/value.ts';
 import { createBody, driftIgnored, resentFields, sentAtCreate, standIn, updateBody } from '../decide/body.ts';
 import { digestOf, isComplete } from '../decide/compare.ts';
 import type { Observation } from '../decide/observed.ts';
-import { differencesFromSent, shownBy } from '../decide/write-response.ts';
-import { displacedBy, orphaned, saveRecord } from './save-record.ts';
-import { MissingReference, type ResourceWrite, UnexpectedAnswer, UnrecordedIntent } from './writing.ts';
+import { differencesFromSent, shownAfterCreate } from '../decide/write-response.ts';
+import { orphanFor, replacedOrphan, saveRecord } from './save-record.ts';
+import { MissingReference, type ResourceWrite, UnexpectedResponse, UnrecordedIntent } from './writing.ts';
 
 /**
  * Writes one planned resource: records the intent, sends the request, records the outcome. Returns the record's id.
@@ -38,7 +38,7 @@ export async function write(facts: ResourceWrite): Promise<string | null> {
       await recordOrStop(facts, {
         type: 'forgotten',
         address: planned.address,
-        orphan: orphaned(facts, { id: planned.id ?? '', reason: 'forgotten' }),
+        orphan: orphanFor(facts, { id: planned.id ?? '', reason: 'forgotten' }),
       });
       return planned.id;
     case 'manual':
@@ -63,8 +63,8 @@ async function create(facts: ResourceWrite): Promise<string> {
   const leaves = sentAtCreate(kind, desiredOf(facts));
   const body = createBody(leaves);
   const replaces = planned.action === 'replace' ? (planned.id ?? undefined) : undefined;
-  const { create: post } = kind;
-  if (post === undefined) throw new Error(`${planned.address} cannot be created`);
+  const { create: send } = kind;
+  if (send === undefined) throw new Error(`${planned.address} cannot be created`);
 
   const naturalKey = kind.naturalKey?.(Object.fromEntries(leaves))?.key;
   if (naturalKey !== undefined && (await facts.isTaken?.(naturalKey))) {
@@ -79,11 +79,11 @@ async function create(facts: ResourceWrite): Promise<string> {
     ...(replaces !== undefined && { replaces }),
   };
   await recordOrStop(facts, { type: 'creating', address: planned.address, pending });
-  const record = await answered(facts, () => post(client, body)).catch(async (error: unknown) => {
+  const record = await sendRequest(facts, () => send(client, body)).catch(async (error: unknown) => {
     const isConflict = error instanceof PlatformError && error.status === 409;
-    const made = isConflict ? await createdEarlier(facts, naturalKey, leaves) : undefined;
-    if (made === undefined) throw error;
-    return made;
+    const existing = isConflict ? await findEarlierCreate(facts, naturalKey, leaves) : undefined;
+    if (existing === undefined) throw error;
+    return existing;
   });
   refuseInvalidId(facts, record.id);
   facts.holders.set(idKey(planned.kind, record.id), planned.address);
@@ -100,43 +100,43 @@ async function create(facts: ResourceWrite): Promise<string> {
 async function update(facts: ResourceWrite): Promise<string> {
   const { kind, planned, session, client } = facts;
   const leaves = desiredOf(facts);
-  const seen = await freshObservation(facts, leaves);
-  if (seen?.status !== 'shown') throw changedSince(planned.address);
-  const remembered = session.state.resources.get(planned.address);
-  const entry = remembered?.id === seen.record.id ? remembered : undefined;
+  const observation = await freshObservation(facts, leaves);
+  if (observation?.status !== 'shown') throw changedError(planned.address);
+  const managed = session.state.resources.get(planned.address);
+  const entry = managed?.id === observation.record.id ? managed : undefined;
   const isManual = (path: LeafPath): boolean => planned.changes.some((change) => change.path === path && change.manual);
   const changed = planned.changes.map(({ path }) => path).filter((path) => !isManual(path));
-  const updating = {
+  const input = {
     kind,
     leaves,
-    record: seen.record,
-    published: standIn(seen.published),
+    record: observation.record,
+    published: standIn(observation.published),
     entry,
     changed,
     ignoreDrift: planned.ignore_drift ?? [],
     omitted: planned.left_out,
   };
-  const { problems } = resentFields(updating);
+  const { problems } = resentFields(input);
   if (problems.length > 0) throw new UserError(problems.join('; '));
-  const body = updateBody(updating);
-  const others = driftIgnored(updating);
-  const { update: put } = kind;
-  if (put === undefined) throw new Error(`${planned.address} cannot be updated`);
+  const body = updateBody(input);
+  const ignored = driftIgnored(input);
+  const { update: send } = kind;
+  if (send === undefined) throw new Error(`${planned.address} cannot be updated`);
 
   await recordOrStop(facts, { type: 'updating', address: planned.address, paths: changed });
-  const record = await answered(facts, () => put(client, seen.record.id, body));
-  if (record.id !== seen.record.id) {
-    const problem = `it has the id ${JSON.stringify(record.id)}, but ${seen.record.id} was updated`;
-    throw new UnexpectedAnswer(planned.address, problem, { hint: 'Plan again to see the record.' });
+  const record = await sendRequest(facts, () => send(client, observation.record.id, body));
+  if (record.id !== observation.record.id) {
+    const problem = `it has the id ${JSON.stringify(record.id)}, but ${observation.record.id} was updated`;
+    throw new UnexpectedResponse(planned.address, problem, { hint: 'Plan again to see the record.' });
   }
   const written = new Map([...leaves].filter(([path]) => !isManual(path)));
-  const sent = new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !others.has(path)));
+  const sent = new Map([...leaves].filter(([path]) => Object.hasOwn(body, rootOf(path)) && !ignored.has(path)));
   return saveRecord(facts, {
     record,
-    before: seen.record,
+    before: observation.record,
     leaves: written,
     sent,
-    driftIgnored: others,
+    driftIgnored: ignored,
     previous: entry,
     adopted: entry === undefined ? !session.state.pending.has(planned.address) : entry.adopted === true,
   });
@@ -144,12 +144,12 @@ async function update(facts: ResourceWrite): Promise<string> {
 
 async function adopt(facts: ResourceWrite): Promise<string> {
   const { planned, settled } = facts;
-  if (settled === undefined) throw changedSince(planned.address);
+  if (settled === undefined) throw changedError(planned.address);
   await recordOrStop(facts, {
     type: 'saved',
     address: planned.address,
     entry: settled,
-    ...displacedBy(facts, settled.id),
+    ...replacedOrphan(facts, settled.id),
   });
   return settled.id;
 }
@@ -162,7 +162,7 @@ async function recordOrStop({ session }: ResourceWrite, event: JournalEvent): Pr
 }
 
 /** Sends a request. If it certainly had no effect, records this at once. */
-async function answered(facts: ResourceWrite, request: () => Promise<ShownRecord>): Promise<ShownRecord> {
+async function sendRequest(facts: ResourceWrite, request: () => Promise<ShownRecord>): Promise<ShownRecord> {
   try {
     return await request();
   } catch (error) {
@@ -177,15 +177,15 @@ async function answered(facts: ResourceWrite, request: () => Promise<ShownRecord
  * Returns the record that an earlier copy of the same request created, after the platform reported a conflict. It must be the only record
  * with the natural key, have the values that were sent, and be managed by no resource. Otherwise, the next plan decides.
  */
-async function createdEarlier(
+async function findEarlierCreate(
   { kind, planned, holders, findByKey }: ResourceWrite,
   naturalKey: string | undefined,
   leaves: Leaves,
 ): Promise<ShownRecord | undefined> {
   if (naturalKey === undefined) return undefined;
-  const [found, ...more] = await findByKey(naturalKey).catch((): readonly ShownRecord[] => []);
-  if (found === undefined || more.length > 0 || holders.has(idKey(planned.kind, found.id))) return undefined;
-  return differencesFromSent(kind, leaves, shownBy(kind, found)).length === 0 ? found : undefined;
+  const [found, ...others] = await findByKey(naturalKey).catch((): readonly ShownRecord[] => []);
+  if (found === undefined || others.length > 0 || holders.has(idKey(planned.kind, found.id))) return undefined;
+  return differencesFromSent(kind, leaves, shownAfterCreate(kind, found)).length === 0 ? found : undefined;
 }
 
 /**
@@ -204,7 +204,7 @@ function refuseInvalidId({ planned, holders, session, existedBefore }: ResourceW
         : existedBefore(id) && `${id} was on the platform before`;
   if (problem === false) return;
   const { address } = planned;
-  throw new UnexpectedAnswer(address, problem, {
+  throw new UnexpectedResponse(address, problem, {
     next: [{ action: 'import', address, id: null, reason: 'odd_answer' }],
   });
 }
@@ -215,15 +215,15 @@ async function freshObservation(
   leaves: ReadonlyMap<string, Value>,
 ): Promise<Observation | undefined> {
   if (recheck === undefined) return observation;
-  const seen = await recheck();
-  if (seen.status !== 'shown' || planned.observed_digest === undefined) return seen;
-  const digest = digestOf(kind, { record: seen.record, leaves, salt: session.state.salt });
-  if (digest !== planned.observed_digest) throw changedSince(planned.address);
+  const current = await recheck();
+  if (current.status !== 'shown' || planned.observed_digest === undefined) return current;
+  const digest = digestOf(kind, { record: current.record, leaves, salt: session.state.salt });
+  if (digest !== planned.observed_digest) throw changedError(planned.address);
   // The record did not change, so the published version that the plan read still applies to hidden fields.
-  return observation?.status === 'shown' ? { ...observation, record: seen.record } : seen;
+  return observation?.status === 'shown' ? { ...observation, record: current.record } : current;
 }
 
-function changedSince(address: Address): UserError {
+function changedError(address: Address): UserError {
   return new UserError(`${address} changed since the plan was made`, { hint: 'Plan again.' });
 }
 

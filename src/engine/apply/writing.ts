@@ -76,7 +76,7 @@ export class UnrecordedIntent extends Error {
 }
 
 /** Thrown if the response to a write names a record that cannot be the one written. The response is not used. */
-export class UnexpectedAnswer extends UserError {
+export class UnexpectedResponse extends UserError {
   override readonly name = 'UnexpectedAnswer';
 
   constructor(address: Address, problem: string, help: Pick<UserErrorOptions, 'hint' | 'next'>) {
@@ -91,21 +91,21 @@ const MAX_LOST_CREATES = 3;
 
 /** Counts unknown creates in a row, of any kind, across all parts of a plan. */
 export class LostCreates {
-  #inARow = 0;
+  #consecutive = 0;
 
   /** Counts a failed create. A create that was not sent says nothing about the platform. */
   count(error: unknown, isUnknown: boolean): void {
-    if (isUnknown) this.#inARow += 1;
+    if (isUnknown) this.#consecutive += 1;
     else if (error instanceof PlatformError && error.reason === 'status') this.reset();
   }
 
   reset(): void {
-    this.#inARow = 0;
+    this.#consecutive = 0;
   }
 
   /** The reason why no further create is sent, as a clause. */
-  get outage(): string | undefined {
-    return this.#inARow < MAX_LOST_CREATES ? undefined : `${this.#inARow} creates in a row are unknown`;
+  get haltReason(): string | undefined {
+    return this.#consecutive < MAX_LOST_CREATES ? undefined : `${this.#consecutive} creates in a row are unknown`;
   }
 }
 
@@ -114,10 +114,10 @@ export function haltReason(
   error: unknown,
   { onError, session }: { readonly onError: 'continue' | 'stop'; readonly session: StateSession },
 ): string | undefined {
-  const isUnstored = error instanceof UnrecordedIntent || error instanceof UnsavedRecord;
-  const cause = isUnstored ? error.cause : error;
+  const isUnsaved = error instanceof UnrecordedIntent || error instanceof UnsavedRecord;
+  const cause = isUnsaved ? error.cause : error;
   if (cause instanceof LostLock) return 'another run or a forced unlock took the state lock';
-  if (isUnstored || session.broken) return 'the state could not be written';
+  if (isUnsaved || session.broken) return 'the state could not be written';
   if (error instanceof ForeignRecord) return 'the API key belongs to another workspace';
   if (error instanceof PlatformError && (error.status === 401 || error.saysForbidden)) {
     return 'the platform refuses the API key';

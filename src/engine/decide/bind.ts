@@ -31,16 +31,16 @@ export function bindResources(
   const holders = undeclaredHolders(state, declared);
   const releaseOf = releasesIn(state);
   const bindings = new Map<Address, Binding>();
-  const taken = new Set(declared);
+  const claimed = new Set(declared);
   for (const resource of resources.toSorted((a, b) => compareText(a.address, b.address))) {
     const isKnown = (candidate: Address): boolean => state.resources.has(candidate) || state.pending.has(candidate);
     const earlier = resource.previousNames.map((name) => `${resource.kind}/${name}`);
     const address = isKnown(resource.address)
       ? resource.address
       : [...earlier, ...(resource.id === undefined ? [] : [holders.get(idKey(resource.kind, resource.id)) ?? ''])].find(
-          (candidate) => isKnown(candidate) && !taken.has(candidate),
+          (candidate) => isKnown(candidate) && !claimed.has(candidate),
         );
-    if (address !== undefined) taken.add(address);
+    if (address !== undefined) claimed.add(address);
     const entry = address === undefined ? undefined : state.resources.get(address);
     const released =
       address === undefined && resource.id === undefined
@@ -72,22 +72,22 @@ function releasesIn({ orphans }: State) {
   for (const orphan of orphans) {
     if (orphan.closed?.because === 'deleted') continue;
     if (orphan.natural_key !== undefined) byKey.set(keyIn(orphan.kind, orphan.natural_key), orphan);
-    const isWanted = orphan.reason !== 'replaced' && orphan.reason !== 'gone';
-    if (isWanted && orphan.kind === kindOf(orphan.address)) byAddress.set(orphan.address, orphan);
+    const countsByAddress = orphan.reason !== 'replaced' && orphan.reason !== 'gone';
+    if (countsByAddress && orphan.kind === kindOf(orphan.address)) byAddress.set(orphan.address, orphan);
   }
-  const taken = new Set<Orphan>();
+  const returned = new Set<Orphan>();
   return (
     addresses: readonly Address[],
     { kind, key }: { readonly kind: string; readonly key: string | undefined },
   ): Orphan | undefined => {
-    const isMeant = (orphan: Orphan | undefined): orphan is Orphan =>
+    const matches = (orphan: Orphan | undefined): orphan is Orphan =>
       orphan !== undefined &&
-      !taken.has(orphan) &&
+      !returned.has(orphan) &&
       (key === undefined || orphan.natural_key === undefined || orphan.natural_key === key);
     const sameKey = key === undefined ? undefined : byKey.get(keyIn(kind, key));
-    const found = [sameKey, ...addresses.map((address) => byAddress.get(address))].find(isMeant);
-    if (found !== undefined) taken.add(found);
-    return found;
+    const orphan = [sameKey, ...addresses.map((address) => byAddress.get(address))].find(matches);
+    if (orphan !== undefined) returned.add(orphan);
+    return orphan;
   };
 }
 

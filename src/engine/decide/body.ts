@@ -12,7 +12,7 @@ import { fieldSchema, fieldsOf, isConfigObject, ruleOf, shownAt } from './field-
 import type { KnownRecords, NamedRecord } from './known-records.ts';
 import { resendMessage } from './resend-message.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
-import { brief } from './write-response.ts';
+import { shorten } from './write-response.ts';
 
 export function sentAtCreate(kind: Kind, leaves: Leaves): Leaves {
   return new Map([...leaves].filter(([path]) => ruleOf(kind, path).notAtCreate !== true));
@@ -47,9 +47,9 @@ export function updateBody(facts: BodyFacts): JsonObject {
     } else setOwn(body, root, values.get(root) ?? null);
   }
   for (const field of Object.keys(kind.alwaysSent ?? {})) {
-    const all = values.get(field);
-    const without = facts.omitted?.[field] ?? [];
-    const value = Array.isArray(all) ? all.filter((id) => !without.some((each) => each === id)) : all;
+    const current = values.get(field);
+    const omitted = facts.omitted?.[field] ?? [];
+    const value = Array.isArray(current) ? current.filter((id) => !omitted.some((each) => each === id)) : current;
     if (!Object.hasOwn(body, field) && value !== undefined && value !== null) setOwn(body, field, value);
   }
   return body;
@@ -58,16 +58,16 @@ export function updateBody(facts: BodyFacts): JsonObject {
 /** Yields the values of the manifest. A hidden field that others may change keeps the value that was sent last. */
 function* desiredValues(facts: BodyFacts): Generator<readonly [LeafPath, Json]> {
   const { kind, leaves, record, published, entry } = facts;
-  const free = driftIgnored(facts);
+  const ignored = driftIgnored(facts);
   for (const [path, value] of leaves) {
     if (!isWritable(kind, path)) continue;
     const isShown = [record, published].some((each) => shownAt(kind, each, path) !== undefined);
-    if (!free.has(path)) yield [path, revealSecrets(value)];
+    if (!ignored.has(path)) yield [path, revealSecrets(value)];
     else if (!isShown) yield [path, plainOf(recordedOf(entry, path)) ?? revealSecrets(value)];
   }
 }
 
-interface Deliverable {
+interface UpdateChanges {
   readonly leaves: Leaves;
   /** The fields that differ according to the plan. */
   readonly changed: readonly LeafPath[];
@@ -75,7 +75,7 @@ interface Deliverable {
 }
 
 /** The changes of an update, with the current record. */
-interface ResendInput extends Deliverable {
+interface ResendInput extends UpdateChanges {
   readonly kind: Kind;
   readonly record: ShownRecord;
   /** Used for config objects that the record hides. Set only during an import, and only if the draft has no unpublished changes. */
@@ -103,23 +103,25 @@ export function resentFields(facts: ResendInput): ResentFields {
   const problems: string[] = [];
   for (const [path, value] of shownFields(facts)) {
     const schema = fieldSchema(kind, path);
-    if (schema === undefined ? value !== null : takes(schema, value)) values.set(path, value as Json);
+    if (schema === undefined ? value !== null : accepts(schema, value)) values.set(path, value as Json);
     else if ((value ?? '') !== '') {
-      const which = isTainted(leaves.get(path) ?? null) ? '' : ` ${brief(value as Json)}`;
-      problems.push(`the API does not accept the shown ${path}${which}, which the update resends: set spec.${path}`);
+      const shownValue = isTainted(leaves.get(path) ?? null) ? '' : ` ${shorten(value as Json)}`;
+      problems.push(
+        `the API does not accept the shown ${path}${shownValue}, which the update resends: set spec.${path}`,
+      );
     } else if (kind.alwaysSent?.[path] === 'required')
       problems.push(`the platform shows no ${path}, and every update must send one: set spec.${path}`);
   }
   return { values, problems };
 }
 
-function takes(schema: z.ZodType, value: unknown): boolean {
+function accepts(schema: z.ZodType, value: unknown): boolean {
   return value !== undefined && schema.safeParse(value).success;
 }
 
 function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown]> {
   const { kind, leaves, record, published } = facts;
-  const free = driftIgnored(facts);
+  const ignored = driftIgnored(facts);
   for (const root of sentRoots(facts)) {
     if (!isConfigObject(kind, root)) continue;
     const base = record[root] ?? published?.[root];
@@ -128,7 +130,7 @@ function* shownFields(facts: ResendInput): Generator<readonly [LeafPath, unknown
       // The shown value of a write-only field may be a mask. Sending it would overwrite the real value.
       if (!leaves.has(path) && !ruleOf(kind, path).writeOnly) yield [path, value];
     }
-    for (const path of free) {
+    for (const path of ignored) {
       const value = [record, published].map((each) => shownAt(kind, each, path)).find((each) => each !== undefined);
       if (isUnder(path, root) && value !== undefined) yield [path, value];
     }
@@ -144,16 +146,16 @@ function sentRoots({ kind, changed }: Pick<ResendInput, 'kind' | 'changed'>): re
 /** Returns the fields that every update must send and that this one sends as observed. */
 function fieldsAsObserved(
   kind: Kind,
-  { record, ...facts }: Deliverable & { readonly record: ShownRecord | undefined },
+  { record, ...facts }: UpdateChanges & { readonly record: ShownRecord | undefined },
 ): readonly LeafPath[] {
-  const free = driftIgnored(facts);
+  const ignored = driftIgnored(facts);
   return Object.keys(kind.alwaysSent ?? {}).filter(
-    (field) => !facts.leaves.has(field) || (free.has(field) && record?.[field] !== undefined),
+    (field) => !facts.leaves.has(field) || (ignored.has(field) && record?.[field] !== undefined),
   );
 }
 
 /** Returns the leaves that are sent as observed, because others may change them and the manifest did not. */
-export function driftIgnored({ leaves, changed, ignoreDrift }: Deliverable): ReadonlySet<LeafPath> {
+export function driftIgnored({ leaves, changed, ignoreDrift }: UpdateChanges): ReadonlySet<LeafPath> {
   const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
 }
@@ -174,7 +176,7 @@ interface OmittedIds {
 /** Finds ids of missing records in fields that are resent as observed. The platform would refuse them. */
 export function omittedIdsOf(
   kind: Kind,
-  facts: Deliverable & { readonly record: ShownRecord | undefined },
+  facts: UpdateChanges & { readonly record: ShownRecord | undefined },
   { missing, seen }: Pick<KnownRecords, 'missing' | 'seen'>,
 ): OmittedIds {
   const ids: Record<LeafPath, string[]> = {};
@@ -184,10 +186,10 @@ export function omittedIdsOf(
     const refersTo = kind.fields[field]?.refersTo;
     const shown = valueAt(facts.record, field);
     if (refersTo === undefined || !Array.isArray(shown)) continue;
-    const named = shown.filter((id) => typeof id === 'string');
-    const missingIds = named.filter((id) => missing.has(idKey(refersTo, id)));
-    const open = named.filter((id) => !missingIds.includes(id) && !seen.has(idKey(refersTo, id)));
-    unchecked.push(...open.map((id) => ({ kind: refersTo, id })));
+    const shownIds = shown.filter((id) => typeof id === 'string');
+    const missingIds = shownIds.filter((id) => missing.has(idKey(refersTo, id)));
+    const others = shownIds.filter((id) => !missingIds.includes(id) && !seen.has(idKey(refersTo, id)));
+    unchecked.push(...others.map((id) => ({ kind: refersTo, id })));
     if (missingIds.length === 0) continue;
     ids[field] = missingIds;
     const names = missingIds.map((id) => namedId(id, missing.get(idKey(refersTo, id))));

@@ -26,7 +26,7 @@ export interface LeafState {
   /** True if the platform kept its own value when the field was last sent. */
   readonly kept: boolean;
   /** True if the reference is unchanged, but its target has a new id. */
-  readonly referentMoved: boolean;
+  readonly referentReplaced: boolean;
   /** The value in a published version, if the record hides the field; only during an import. */
   readonly published: unknown;
   /** Returns the fingerprint of a shown value that should be secret. */
@@ -53,14 +53,14 @@ export function compareLeaf(leaf: LeafState): Verdict {
   if (leaf.observed === undefined) return compareHidden(leaf);
   if (sameAsShown(leaf, leaf.observed)) return { inSync: true, verified: true, because: 'equal' };
 
-  const manifestMoved = leaf.recorded === undefined || !sameAsRecorded(leaf, leaf.recorded);
-  if (leaf.ignoreDrift && (leaf.adopting || !manifestMoved)) {
+  const manifestChanged = leaf.recorded === undefined || !sameAsRecorded(leaf, leaf.recorded);
+  if (leaf.ignoreDrift && (leaf.adopting || !manifestChanged)) {
     return { inSync: true, verified: true, because: 'ignored' };
   }
-  const platformMoved = leaf.baseline !== undefined && !sameAsBaseline(leaf, leaf.observed, leaf.baseline);
-  if (leaf.referentMoved) return { inSync: false, verified: true, cause: 'drift' };
-  if (manifestMoved) return { inSync: false, verified: true, cause: platformMoved ? 'both' : 'manifest' };
-  if (platformMoved) return { inSync: false, verified: true, cause: 'drift' };
+  const platformChanged = leaf.baseline !== undefined && !sameAsBaseline(leaf, leaf.observed, leaf.baseline);
+  if (leaf.referentReplaced) return { inSync: false, verified: true, cause: 'drift' };
+  if (manifestChanged) return { inSync: false, verified: true, cause: platformChanged ? 'both' : 'manifest' };
+  if (platformChanged) return { inSync: false, verified: true, cause: 'drift' };
   if (leaf.kept) return { inSync: false, verified: true, cause: 'kept' };
   return {
     inSync: true,
@@ -77,7 +77,7 @@ function compareHidden(leaf: LeafState): Verdict {
   if (same && leaf.kept && !leaf.ignoreDrift) return { inSync: false, verified: false, cause: 'kept' };
   return same
     ? { inSync: true, verified: false, because: 'equal' }
-    : { inSync: false, verified: false, cause: leaf.referentMoved ? 'drift' : 'manifest' };
+    : { inSync: false, verified: false, cause: leaf.referentReplaced ? 'drift' : 'manifest' };
 }
 
 function sameAsShown(leaf: LeafState, shown: unknown): boolean {
@@ -130,9 +130,9 @@ export function digestOf(
     if (!isObject(value)) return normalised(ruleOf(kind, path), value);
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, strip(item, `${path}.${key}`)]));
   };
-  const seen = Object.keys(kind.spec.shape).map((root) => [root, strip(record[root], root) ?? null]);
+  const fields = Object.keys(kind.spec.shape).map((root) => [root, strip(record[root], root) ?? null]);
   return createHmac('sha256', salt)
-    .update(canonicalJson([record.id, seen]))
+    .update(canonicalJson([record.id, fields]))
     .digest('base64url');
 }
 

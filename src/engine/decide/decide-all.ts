@@ -12,7 +12,7 @@ import { resolveReferences } from './references.ts';
 /** Decides each resource after all resources that it refers to. Pure. */
 export function decideAll(ordered: readonly Resource[], input: DecideInput): Map<Address, Decision> {
   const decisions = new Map<Address, Decision>();
-  const run = indexed(input);
+  const run = indexRun(input);
   for (const { address } of ordered) {
     const resource = withRecord(run, input.bindings.get(address) as Binding);
     const decided = resource.holder === address ? input.decided?.get(address) : undefined;
@@ -21,10 +21,10 @@ export function decideAll(ordered: readonly Resource[], input: DecideInput): Map
   return decisions;
 }
 
-type Indexed = ReturnType<typeof indexed>;
+type RunIndexes = ReturnType<typeof indexRun>;
 
 /** Adds indexes of the state, the orphan list and the reads of a run. */
-function indexed(input: DecideInput) {
+function indexRun(input: DecideInput) {
   const claimed = new Set([...input.bindings.values()].map((binding) => binding.previousAddress));
   return {
     ...input,
@@ -40,7 +40,7 @@ function indexed(input: DecideInput) {
   };
 }
 
-interface WithRecord {
+interface BoundRecord {
   readonly binding: Binding;
   readonly key: string | undefined;
   readonly observation: ReturnType<typeof observedOf>;
@@ -49,24 +49,24 @@ interface WithRecord {
 }
 
 /** Finds the record of a resource. The resource may take over the record of an undeclared address. */
-function withRecord(run: Indexed, bound: Binding): WithRecord {
-  const { kind, spec } = bound.resource;
+function withRecord(run: RunIndexes, unresolved: Binding): BoundRecord {
+  const { kind, spec } = unresolved.resource;
   const key = kindNamed(kind).naturalKey?.(spec)?.key;
-  const observation = observedOf(bound, key, run);
+  const observation = observedOf(unresolved, key, run);
   const id = idOf(observation);
-  const binding = continuingEntry(bound, id, run);
-  if (binding !== bound && id !== undefined) run.undeclared.delete(idKey(kind, id));
+  const binding = continuingEntry(unresolved, id, run);
+  if (binding !== unresolved && id !== undefined) run.undeclared.delete(idKey(kind, id));
   return { binding, key, observation, holder: id && run.records.holders.get(idKey(kind, id)) };
 }
 
 function factsOf(
-  { binding, key, observation, holder }: WithRecord,
-  run: Indexed,
+  { binding, key, observation, holder }: BoundRecord,
+  run: RunIndexes,
   decisions: ReadonlyMap<Address, Decision>,
 ): Facts {
   const { resource, previousAddress, entry } = binding;
   const { address, kind } = resource;
-  const isOwn = (each: Address | undefined): boolean => each === address || each === previousAddress;
+  const isSameResource = (each: Address | undefined): boolean => each === address || each === previousAddress;
   const sameKey = run.sameKey(kind, key).filter((record) => record.id !== entry?.id);
   const sameKeyHolder = sameKey[0] && run.records.holders.get(idKey(kind, sameKey[0].id));
   const concurrentCreate = key === undefined ? undefined : run.concurrentCreates.get(keyIn(kind, key));
@@ -78,9 +78,9 @@ function factsOf(
     sameKey,
     sameKeyHolder: sameKeyHolder && !run.isReleased(sameKeyHolder) ? sameKeyHolder : undefined,
     concurrentCreate: concurrentCreate === previousAddress ? undefined : concurrentCreate,
-    holder: isOwn(holder) ? undefined : holder,
+    holder: isSameResource(holder) ? undefined : holder,
     candidates: run.observed.candidates.get(address) ?? [],
-    returned: run.observed.returned.filter((orphan) => orphan.kind === kind && isOwn(orphan.address)),
+    returned: run.observed.returned.filter((orphan) => orphan.kind === kind && isSameResource(orphan.address)),
   };
 }
 
@@ -104,16 +104,16 @@ export function ownFacts(binding: Binding, run: RunFacts): OwnFacts {
  */
 function observedOf(
   { resource, entry, pending }: Binding,
-  key: WithRecord['key'],
-  { undeclared, observed, state }: Indexed,
+  key: BoundRecord['key'],
+  { undeclared, observed, state }: RunIndexes,
 ): Observation | { readonly status: 'missing'; readonly id: string } {
   const observation = observed.records.get(resource.address) ?? { status: 'absent' as const };
   const isNew = entry === undefined && pending === undefined && resource.id === undefined;
   if (observation.status === 'shown' || key === undefined || !isNew) return observation;
   const kind = kindNamed(resource.kind);
   for (const address of undeclared.values()) {
-    const known = kindOf(address) === resource.kind ? state.resources.get(address) : undefined;
-    if (known !== undefined && recordedKey(kind, known) === key) return { status: 'missing', id: known.id };
+    const managed = kindOf(address) === resource.kind ? state.resources.get(address) : undefined;
+    if (managed !== undefined && recordedKey(kind, managed) === key) return { status: 'missing', id: managed.id };
   }
   return observation;
 }

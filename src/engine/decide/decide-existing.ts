@@ -25,8 +25,8 @@ import {
   formsOf,
   plainLeaves,
   plannedAs,
-  waiting,
-  without,
+  waitFor,
+  withoutWrite,
 } from './decision.ts';
 import { differencesOf } from './differences.ts';
 import { leavesOf, ruleOf } from './field-rules.ts';
@@ -68,7 +68,7 @@ export function decideExisting(facts: Facts, { record, published, found }: Compa
   });
   const { notApplied, unclear, changes } = differences;
   const manual = changes.filter((change) => change.manual);
-  const decision = decisionOf({ facts, record, published, differences, adopting, found, manual });
+  const decision = chooseDecision({ facts, record, published, differences, adopting, found, manual });
   const { planned, warnings } = decision;
   return {
     ...decision,
@@ -77,13 +77,13 @@ export function decideExisting(facts: Facts, { record, published, found }: Compa
   };
 }
 
-function decisionOf(compared: ComparedFacts): Decision {
+function chooseDecision(compared: ComparedFacts): Decision {
   const { facts, differences, manual } = compared;
   const { changes } = differences;
-  if (facts.missing.length > 0 && changes.length > 0) return waiting(facts, facts.missing, changes);
-  const fixed = changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
-  if (fixed.length > 0) return replaced(compared, fixed);
-  return changes.length > manual.length ? updated(compared) : settledAs(compared);
+  if (facts.missing.length > 0 && changes.length > 0) return waitFor(facts, facts.missing, changes);
+  const immutable = changes.filter((change) => ruleOf(facts.kind, change.path).immutable);
+  if (immutable.length > 0) return decideReplace(compared, immutable);
+  return changes.length > manual.length ? decideUpdate(compared) : decideSettled(compared);
 }
 
 interface ComparedFacts extends UpdateFacts {
@@ -92,24 +92,24 @@ interface ComparedFacts extends UpdateFacts {
 }
 
 /** Replaces the record or blocks the resource, because fields differ that no update can change. */
-function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Decision {
+function decideReplace(compared: ComparedFacts, immutable: readonly PlannedChange[]): Decision {
   const { facts, record, differences } = compared;
   const { changes } = differences;
-  const fields = fixed.map((change) => change.path).join(', ');
+  const fields = immutable.map((change) => change.path).join(', ');
   const id = idOf(compared);
   const others = facts.sameKey.filter((each) => each.id !== record?.id);
   const [sameKeyRecord] = others;
   if (facts.kind.create === undefined && sameKeyRecord === undefined) {
     const reason = `${fields} names a record that is not in the workspace`;
-    return without(facts, 'manual', { id, reason, changes, steps: [creationStep(facts)] });
+    return withoutWrite(facts, 'manual', { id, reason, changes, steps: [creationStep(facts)] });
   }
   if (!facts.mayReplace) {
     const { address } = facts.binding.resource;
     const steps: NextStep[] = [{ action: 'replace', address, id }];
-    return without(facts, 'blocked', { id, reason: `${fields} cannot be updated`, changes, steps });
+    return withoutWrite(facts, 'blocked', { id, reason: `${fields} cannot be updated`, changes, steps });
   }
   const obstacle = takeoverProblem(facts, others);
-  if (obstacle !== undefined) return without(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
+  if (obstacle !== undefined) return withoutWrite(facts, 'blocked', { id, reason: `${fields} ${obstacle}`, changes });
   const orphanWarning = { message: `${id} stays active and becomes an orphan: delete it in the dashboard` };
   if (sameKeyRecord !== undefined) {
     const how = `${fields} now names this record instead of ${id}`;
@@ -124,7 +124,7 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
       changes,
       desired: formsOf(facts.leaves),
       ...(facts.kind.publishing !== undefined && { steps: publishSteps(facts.kind, undefined, true) }),
-      ...digest(facts, record),
+      ...digestDetails(facts, record),
     }),
     id: undefined,
     settled: undefined,
@@ -133,15 +133,18 @@ function replaced(compared: ComparedFacts, fixed: readonly PlannedChange[]): Dec
 }
 
 /** Returns the reason why no other record with the natural key can be used instead; undefined if one can, or if there is none. */
-function takeoverProblem({ kind, records, sameKeyHolder }: Facts, others: readonly ShownRecord[]): string | undefined {
-  const [namesake] = others;
-  if (others.length > 1) {
-    const ids = others.map((each) => each.id).sort();
+function takeoverProblem(
+  { kind, records, sameKeyHolder }: Facts,
+  sameKeyRecords: readonly ShownRecord[],
+): string | undefined {
+  const [sameKeyRecord] = sameKeyRecords;
+  if (sameKeyRecords.length > 1) {
+    const ids = sameKeyRecords.map((each) => each.id).sort();
     const named = ids.map((each) => namedId(each, records.owners.get(idKey(kind.name, each))));
     return `matches ${ids.length} other records: ${named.join(', ')}`;
   }
-  if (namesake !== undefined && records.closedOrphans.has(idKey(kind.name, namesake.id)))
-    return `names the closed orphan ${namesake.id}: it is not imported automatically`;
+  if (sameKeyRecord !== undefined && records.closedOrphans.has(idKey(kind.name, sameKeyRecord.id)))
+    return `names the closed orphan ${sameKeyRecord.id}: it is not imported automatically`;
   return sameKeyHolder && `names the record of ${sameKeyHolder}, which must release it first`;
 }
 
@@ -149,7 +152,7 @@ function idOf({ facts, record }: ComparedFacts): string | null {
   return record?.id ?? facts.binding.entry?.id ?? null;
 }
 
-function updated(outcome: ComparedFacts): Decision {
+function decideUpdate(outcome: ComparedFacts): Decision {
   const { facts, record, published, differences, adopting, found, manual } = outcome;
   const { binding, kind, leaves } = facts;
   const id = idOf(outcome);
@@ -158,10 +161,10 @@ function updated(outcome: ComparedFacts): Decision {
   const problems =
     record === undefined ? [] : resentFields({ ...sending, kind, record, published: standIn(published) }).problems;
   if (problems.length > 0) {
-    return without(facts, 'blocked', { id, reason: problems.join('; '), changes: differences.changes });
+    return withoutWrite(facts, 'blocked', { id, reason: problems.join('; '), changes: differences.changes });
   }
   const steps = [...manualSteps(facts, manual, record), ...publishSteps(kind, record)];
-  const leftOut = omittedIdsOf(kind, sending, facts.records);
+  const omitted = omittedIdsOf(kind, sending, facts.records);
   return {
     planned: plannedAs(facts, 'update', {
       id,
@@ -170,52 +173,52 @@ function updated(outcome: ComparedFacts): Decision {
       ...(adopting && { adopted: true as const }),
       ...(steps.length > 0 && { steps }),
       ...observedDetails(facts, { record, differences, hasStep: true }),
-      ...digest(facts, record),
+      ...digestDetails(facts, record),
       desired: formsOf(leaves),
-      ...(leftOut.warnings.length > 0 && { left_out: leftOut.ids }),
+      ...(omitted.warnings.length > 0 && { left_out: omitted.ids }),
     }),
     id: id ?? undefined,
     settled: undefined,
-    warnings: [...updateWarnings(outcome, new Set(changed.map(rootOf))), ...leftOut.warnings.map(remark)],
-    unchecked: leftOut.unchecked,
+    warnings: [...updateWarnings(outcome, new Set(changed.map(rootOf))), ...omitted.warnings.map(asRemark)],
+    unchecked: omitted.unchecked,
   };
 }
 
-function settledAs(outcome: ComparedFacts): Decision {
+function decideSettled(outcome: ComparedFacts): Decision {
   const { facts, record, published, differences, adopting, found, manual } = outcome;
   const { binding, kind, leaves } = facts;
   const id = idOf(outcome);
-  const fresh = binding.entry === undefined || found !== undefined;
+  const isImport = binding.entry === undefined || found !== undefined;
   const steps = manualSteps(facts, manual, record);
-  const action: Action = fresh ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
+  const action: Action = isImport ? 'adopt' : steps.length > 0 ? 'manual' : 'noop';
   return {
     planned: plannedAs(facts, action, {
       id,
       reason: settledReason(outcome, action),
       changes: differences.changes,
-      ...(fresh && { adopted: true as const, desired: formsOf(leaves), ...digest(facts, record) }),
+      ...(isImport && { adopted: true as const, desired: formsOf(leaves), ...digestDetails(facts, record) }),
       ...(steps.length > 0 && { steps }),
       ...observedDetails(facts, { record, differences, hasStep: false }),
     }),
     id: id ?? undefined,
-    settled: record === undefined ? undefined : settledEntry(outcome, record, fresh),
+    settled: record === undefined ? undefined : settledEntry(outcome, record, isImport),
     warnings: [
       ...releaseWarnings(kind, record, differences),
       ...(adopting && published?.ahead ? [AHEAD_WARNING] : []),
-    ].map(remark),
+    ].map(asRemark),
   };
 }
 
 function settledReason({ facts, record, differences, found }: ComparedFacts, action: Action): string {
   const { binding } = facts;
-  if (action === 'adopt') return found?.how ?? takenUnder(binding, record);
+  if (action === 'adopt') return found?.how ?? importReason(binding, record);
   if (action === 'manual')
     return [referentsClause(differences.changes), 'the API cannot change this'].filter(Boolean).join('; ');
   if (binding.previousAddress !== undefined) return `renamed from ${binding.previousAddress}`;
   return differences.notApplied.size > 0 ? 'the platform ignored part of the last update' : 'in sync';
 }
 
-function takenUnder({ released }: Binding, record: ShownRecord | undefined): string {
+function importReason({ released }: Binding, record: ShownRecord | undefined): string {
   return released === undefined || released.id !== record?.id
     ? 'exists on the platform, not managed yet'
     : `the former record of ${released.address}`;
@@ -225,11 +228,11 @@ function takenUnder({ released }: Binding, record: ShownRecord | undefined): str
 function settledEntry(
   { facts, differences, found, manual }: ComparedFacts,
   record: ShownRecord,
-  fresh: boolean,
+  isImport: boolean,
 ): ResourceEntry | undefined {
   const { entry } = facts.binding;
   // While values are open, only the id of an import is recorded, and the next plan continues the import.
-  if (differences.open.length > 0) return fresh ? importedEntry(record.id) : undefined;
+  if (differences.open.length > 0) return isImport ? importedEntry(record.id) : undefined;
   return stateEntryOf({
     kind: facts.kind,
     record,
@@ -238,13 +241,13 @@ function settledEntry(
     notApplied: differences.notApplied.keys(),
     carried: manual.map((change) => change.path),
     previous: found === undefined ? entry : undefined,
-    adopted: found === undefined ? fresh || entry?.adopted === true : !found.isOurs,
+    adopted: found === undefined ? isImport || entry?.adopted === true : !found.isOurs,
     fingerprints: facts.fingerprints,
     read: record,
   });
 }
 
-function remark(message: string): Remark {
+function asRemark(message: string): Remark {
   return { message };
 }
 
@@ -262,7 +265,7 @@ function observedDetails(
 }
 
 /** Returns the digest by which the apply of a saved plan detects a changed record. */
-function digest(facts: Facts, record: ShownRecord | undefined): Partial<PlannedResource> {
+function digestDetails(facts: Facts, record: ShownRecord | undefined): Partial<PlannedResource> {
   if (record === undefined) return {};
   return { observed_digest: digestOf(facts.kind, { record, leaves: facts.leaves, salt: facts.salt }) };
 }
@@ -284,8 +287,8 @@ function updateReason(changes: readonly PlannedChange[], adopting: boolean): str
 function referentsClause(changes: readonly PlannedChange[]): string | undefined {
   const addresses = [...new Set(changes.flatMap(({ referents = [] }) => referents))].sort();
   if (addresses.length === 0) return undefined;
-  const have = addresses.length === 1 ? 'has a new record' : 'have new records';
-  return `it refers to ${addresses.join(', ')}, which ${have}`;
+  const clauseEnd = addresses.length === 1 ? 'has a new record' : 'have new records';
+  return `it refers to ${addresses.join(', ')}, which ${clauseEnd}`;
 }
 
 /** Returns a manual step for each change. */
@@ -297,22 +300,26 @@ export function manualSteps(
   if (changes.length === 0) return [];
   const named = leavesOf(kind, binding.resource.spec);
   const plain = plainLeaves(leaves);
-  const known = { ...(record as JsonObject | undefined), ...plain };
+  const shownFields = { ...(record as JsonObject | undefined), ...plain };
   // The label must not use the shown record, which may contain a secret of the manifest.
   const label = (kind.routes?.label ?? kind.label)({ ...plain, id: record?.id ?? binding.resource.name });
   return changes.map(({ path, before, after }): NextStep => {
-    const wanted = named.get(path);
-    if (wanted instanceof Reference && gone.has(wanted.address))
-      return { action: 'wait_for', address: wanted.address, because: 'missing', path };
+    const reference = named.get(path);
+    if (reference instanceof Reference && gone.has(reference.address))
+      return { action: 'wait_for', address: reference.address, because: 'missing', path };
     const { refersTo } = ruleOf(kind, path);
     const isId = refersTo !== undefined && typeof after === 'string';
     const owner =
-      wanted instanceof Reference ? wanted.address : isId ? records.owners.get(idKey(refersTo, after)) : undefined;
+      reference instanceof Reference
+        ? reference.address
+        : isId
+          ? records.owners.get(idKey(refersTo, after))
+          : undefined;
     const valueText = isId
       ? namedId(after, owner)
       : (owner ?? (after === undefined ? '(secret)' : JSON.stringify(after)));
     const instruction =
-      kind.manualChangeStep?.({ path, record: known, before, after: valueText }) ??
+      kind.manualChangeStep?.({ path, record: shownFields, before, after: valueText }) ??
       `In the dashboard, set ${path} to ${valueText}.`;
     const field = kind.routes?.ways[path] ?? path;
     const value = after === null ? null : (owner ?? (typeof after === 'string' ? after : valueText));

@@ -4,13 +4,13 @@ import type { Orphan, PendingCreate } from '../../state/state-document.ts';
 import { writes } from '../plan/plan-actions.ts';
 import type { Remark } from '../plan/plan-document.ts';
 import { decideExisting, manualSteps } from './decide-existing.ts';
-import { creationStep, type Decision, type Facts, formsOf, plannedAs, waiting, without } from './decision.ts';
+import { creationStep, type Decision, type Facts, formsOf, plannedAs, waitFor, withoutWrite } from './decision.ts';
 import { creationOf } from './differences.ts';
 import { publishSteps } from './publication.ts';
 
 /** Decides the action for one declared resource. Pure. */
 export function decide(facts: Facts): Decision {
-  const decision = markMissing(decided(facts), facts);
+  const decision = markMissing(decideAction(facts), facts);
   const { entry, resource } = facts.binding;
   if (entry === undefined || resource.id === undefined || entry.id === resource.id) return decision;
   const ignored: Remark = {
@@ -34,27 +34,28 @@ function markMissing(decision: Decision, { binding: { entry }, observation }: Fa
   return { ...decision, planned };
 }
 
-function decided(facts: Facts): Decision {
+function decideAction(facts: Facts): Decision {
   const { binding, observation, holder } = facts;
   if (observation.status === 'shown' && holder !== undefined) {
     const reason = `the record ${observation.record.id} is already managed as ${holder}`;
-    return without(facts, 'blocked', { reason });
+    return withoutWrite(facts, 'blocked', { reason });
   }
-  const closedOrphan = closedRecord(facts);
-  if (closedOrphan !== undefined) return refusedClosed(facts, closedOrphan);
+  const closedOrphan = closedOrphanOf(facts);
+  if (closedOrphan !== undefined) return refuseClosed(facts, closedOrphan);
   const { pending, resource } = binding;
   if (pending !== undefined) {
-    if (observation.status !== 'shown' || facts.kind.naturalKeyOf === undefined) return unknownCreate(facts, pending);
+    if (observation.status !== 'shown' || facts.kind.naturalKeyOf === undefined)
+      return decideUnknownCreate(facts, pending);
     const key = facts.kind.naturalKey?.(resource.spec)?.key;
     if (pending.natural_key !== undefined && pending.natural_key !== key) {
       // A decision is possible once the first record is in the state.
       const reason = `the unknown create sent at ${pending.since} succeeded, but the manifest changed since`;
       const address = addressInState(facts);
       const steps: NextStep[] = [{ action: 'import', address, id: observation.record.id, reason: 'succeeded' }];
-      return without(facts, 'unknown', { reason, steps });
+      return withoutWrite(facts, 'unknown', { reason, steps });
     }
-    const how = 'the unknown create succeeded: its record was found by its natural key';
-    return decideExisting(facts, { record: observation.record, found: { how, isOurs: true } });
+    const foundBy = 'the unknown create succeeded: its record was found by its natural key';
+    return decideExisting(facts, { record: observation.record, found: { how: foundBy, isOurs: true } });
   }
   switch (observation.status) {
     case 'shown':
@@ -66,21 +67,21 @@ function decided(facts: Facts): Decision {
         },
       });
     case 'remembered':
-      if (binding.entry?.missing_since !== undefined) return missing(facts);
+      if (binding.entry?.missing_since !== undefined) return decideMissing(facts);
       return decideExisting(facts, { record: undefined });
     case 'missing':
-      return missing(facts);
+      return decideMissing(facts);
     case 'foreign':
-      return foreign(facts, observation.workspaceId);
+      return decideForeign(facts, observation.workspaceId);
     case 'absent':
-      return created(facts, 'not in the workspace yet');
+      return decideCreate(facts, 'not in the workspace yet');
     default:
       return observation satisfies never;
   }
 }
 
 /** Returns the orphan of the observed record, if a person closed it and the manifest does not name its id. */
-function closedRecord({ binding, observation, records }: Facts): Orphan | undefined {
+function closedOrphanOf({ binding, observation, records }: Facts): Orphan | undefined {
   const { entry, pending, resource, released } = binding;
   if (entry !== undefined || pending !== undefined) return undefined;
   const id = observation.status === 'shown' ? observation.record.id : released?.id;
@@ -88,40 +89,40 @@ function closedRecord({ binding, observation, records }: Facts): Orphan | undefi
   return records.closedOrphans.get(idKey(resource.kind, id));
 }
 
-function refusedClosed(facts: Facts, { id, closed }: Orphan): Decision {
+function refuseClosed(facts: Facts, { id, closed }: Orphan): Decision {
   const reason = `${id} is a closed orphan (${closed?.because}): it is not imported automatically`;
   const steps: NextStep[] = [
     { action: 'import', address: facts.binding.resource.address, id, reason: 'closed' },
     { action: 'close_orphan', id, because: 'deleted' },
   ];
-  return without(facts, 'blocked', { reason, steps });
+  return withoutWrite(facts, 'blocked', { reason, steps });
 }
 
 /** Decides for a known record that is not found. The platform may lag or fail, or the record was deleted: only a person can decide. */
-function missing(facts: Facts): Decision {
+function decideMissing(facts: Facts): Decision {
   const { binding, kind, returned } = facts;
   const { entry, released, resource } = binding;
   const lost = entry ?? released;
-  if (lost === undefined) return created(facts, 'not in the workspace yet');
+  if (lost === undefined) return decideCreate(facts, 'not in the workspace yet');
   const since = entry?.missing_since === undefined ? ' (found in this run)' : ` since ${entry.missing_since}`;
   const reason =
     entry === undefined
       ? `${lost.id}, a former record of ${released?.address}, is missing from the platform`
       : `its record ${entry.id} is missing from the platform${since}`;
-  const again = returned[0];
+  const returnedOrphan = returned[0];
   const isNamed = entry !== undefined && entry.id === resource.id;
-  if (kind.create === undefined) return created(facts, reason);
-  if (facts.mayRecreate && !isNamed && again === undefined) return created(facts, reason, lost.id);
+  if (kind.create === undefined) return decideCreate(facts, reason);
+  if (facts.mayRecreate && !isNamed && returnedOrphan === undefined) return decideCreate(facts, reason, lost.id);
   const { address } = resource;
   const steps: NextStep[] =
-    again !== undefined
-      ? [{ action: 'import', address, id: again.id, reason: 'former' }]
+    returnedOrphan !== undefined
+      ? [{ action: 'import', address, id: returnedOrphan.id, reason: 'former' }]
       : [{ action: 'wait' }, { action: 'recreate', address, ...(isNamed && { remove_id: true as const }) }];
-  return without(facts, 'blocked', { reason, steps });
+  return withoutWrite(facts, 'blocked', { reason, steps });
 }
 
 /** Blocks a resource whose record belongs to another workspace, where this run must not write. */
-function foreign(facts: Facts, workspaceId: string): Decision {
+function decideForeign(facts: Facts, workspaceId: string): Decision {
   const { entry, resource } = facts.binding;
   const reason = `its record ${entry?.id ?? resource.id} belongs to workspace ${workspaceId}, not to the selected one`;
   const steps: NextStep[] = [
@@ -130,28 +131,28 @@ function foreign(facts: Facts, workspaceId: string): Decision {
       ? { action: 'correct_id' }
       : { action: 'release', address: resource.address, id: entry.id, or: 'correct_workspace' },
   ];
-  return without(facts, 'blocked', { reason, steps });
+  return withoutWrite(facts, 'blocked', { reason, steps });
 }
 
 /** @param recreates the id of the missing record that the new one replaces. */
-function created(facts: Facts, reason: string, recreates?: string): Decision {
+function decideCreate(facts: Facts, reason: string, recreates?: string): Decision {
   const { binding, kind, leaves } = facts;
   if (binding.entry === undefined && binding.resource.id !== undefined) {
-    return without(facts, 'blocked', {
+    return withoutWrite(facts, 'blocked', {
       reason: `its id ${binding.resource.id} names no record of this workspace`,
       steps: [{ action: 'correct_id' }],
     });
   }
   if (facts.concurrentCreate !== undefined && facts.concurrentCreate !== binding.resource.address) {
     const steps: NextStep[] = [{ action: 'resolve_first', address: facts.concurrentCreate }];
-    const contested = `the unknown create of ${facts.concurrentCreate} may have made this record`;
-    return without(facts, 'unknown', { reason: contested, steps });
+    const reason = `the unknown create of ${facts.concurrentCreate} may have made this record`;
+    return withoutWrite(facts, 'unknown', { reason, steps });
   }
   const changes = creationOf(kind, leaves, facts.fingerprints);
   if (kind.create === undefined) {
-    return without(facts, 'manual', { reason, changes, steps: [creationStep(facts), ...facts.missing] });
+    return withoutWrite(facts, 'manual', { reason, changes, steps: [creationStep(facts), ...facts.missing] });
   }
-  if (facts.missing.length > 0) return waiting(facts, facts.missing);
+  if (facts.missing.length > 0) return waitFor(facts, facts.missing);
   const manual = changes.filter((change) => change.manual);
   const steps = [...manualSteps(facts, manual, undefined), ...publishSteps(kind, undefined, true)];
   return {
@@ -164,23 +165,24 @@ function created(facts: Facts, reason: string, recreates?: string): Decision {
     }),
     id: undefined,
     settled: undefined,
-    warnings: missingSecrets(facts),
+    warnings: missingSecretWarnings(facts),
   };
 }
 
 /**
  * Warns about fields that a new record needs because of another field and that the manifest leaves out, such as the key of a provider.
  */
-function missingSecrets({ kind, leaves }: Facts): Remark[] {
-  return Object.entries(kind.fields).flatMap(([path, { needlessWith: other }]) => {
-    const value = other && leaves.get(other.field);
-    if (other === undefined || typeof value !== 'string' || value === other.value || leaves.has(path)) return [];
-    return [{ message: `${path} is not set, but ${other.field} is ${value}: it is created without one.` }];
+function missingSecretWarnings({ kind, leaves }: Facts): Remark[] {
+  return Object.entries(kind.fields).flatMap(([path, { needlessWith: requirement }]) => {
+    const value = requirement && leaves.get(requirement.field);
+    if (requirement === undefined || typeof value !== 'string' || value === requirement.value || leaves.has(path))
+      return [];
+    return [{ message: `${path} is not set, but ${requirement.field} is ${value}: it is created without one.` }];
   });
 }
 
 /** Decides for an unknown create whose record cannot be found. Only a person can resolve it. */
-function unknownCreate(facts: Facts, { since }: PendingCreate): Decision {
+function decideUnknownCreate(facts: Facts, { since }: PendingCreate): Decision {
   const address = addressInState(facts);
   const isListed = facts.kind.naturalKeyOf !== undefined;
   const reason = `the create sent at ${since} was not confirmed: the record may or may not exist`;
@@ -199,7 +201,7 @@ function unknownCreate(facts: Facts, { since }: PendingCreate): Decision {
     { action: 'import', address, id: null, reason: isListed ? 'not_listed' : 'found' },
     { action: 'resolve_not_created', address },
   ];
-  return without(facts, 'unknown', { reason, steps });
+  return withoutWrite(facts, 'unknown', { reason, steps });
 }
 
 /** Returns the address of the unknown create. A renamed resource keeps its earlier address until an apply. */

@@ -62,12 +62,12 @@ export interface Decision {
 }
 
 /** Returns the decision for a resource whose references cannot be resolved yet. */
-export function waiting(facts: Facts, steps: readonly NextStep[], changes: readonly PlannedChange[] = []): Decision {
-  return without(facts, 'manual', { reason: 'waits for a record it refers to', changes, steps: [...steps] });
+export function waitFor(facts: Facts, steps: readonly NextStep[], changes: readonly PlannedChange[] = []): Decision {
+  return withoutWrite(facts, 'manual', { reason: 'waits for a record it refers to', changes, steps: [...steps] });
 }
 
 /** Returns a decision that writes nothing. */
-export function without(facts: Facts, action: Action, details: PlannedDetails): Decision {
+export function withoutWrite(facts: Facts, action: Action, details: PlannedDetails): Decision {
   return {
     planned: plannedAs(facts, action, details),
     id: facts.binding.entry?.id,

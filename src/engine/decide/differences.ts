@@ -47,7 +47,7 @@ export interface Differences {
 
 /** Compares all managed leaves of an existing record. */
 export function differencesOf(facts: CompareInput): Differences {
-  const found = {
+  const result = {
     changes: [] as PlannedChange[],
     notApplied: new Map<LeafPath, Json | undefined>(),
     unclear: [] as LeafPath[],
@@ -62,37 +62,37 @@ export function differencesOf(facts: CompareInput): Differences {
     const { verdict, referents } = compare(path, desired);
     if (!verdict.inSync && (verdict.cause !== 'kept' || facts.retryIgnored)) {
       const change = changeOf(facts, path, verdict);
-      found.changes.push(referents.length === 0 ? change : { ...change, referents });
+      result.changes.push(referents.length === 0 ? change : { ...change, referents });
       continue;
     }
-    if (!verdict.inSync) found.notApplied.set(path, keptValue(facts, path, desired));
-    else if (!verdict.verified) found.unverified.push(path);
+    if (!verdict.inSync) result.notApplied.set(path, keptValue(facts, path, desired));
+    else if (!verdict.verified) result.unverified.push(path);
     if (!isComplete(desired)) {
-      found.open.push(path);
+      result.open.push(path);
       continue;
     }
-    found.settled.set(path, desired);
-    if (verdict.inSync && verdict.because === 'ignored') found.driftIgnored.add(path);
-    if (verdict.inSync && verdict.because === 'first look') found.unclear.push(path);
+    result.settled.set(path, desired);
+    if (verdict.inSync && verdict.because === 'ignored') result.driftIgnored.add(path);
+    if (verdict.inSync && verdict.because === 'first look') result.unclear.push(path);
   }
   const released = Object.keys(facts.entry?.recorded ?? {}).filter((path) => !facts.leaves.has(path));
-  return { ...found, released: released.sort() };
+  return { ...result, released: released.sort() };
 }
 
 function compareFields(facts: CompareInput) {
   const { kind, entry, fingerprints, published, owners, adopting } = facts;
-  const forms = {
+  const helpers = {
     fingerprintOf: (shown: unknown): string => fingerprints.of(maskable(shown)),
     formOf: (shown: unknown): Json => mask(shown as Json, fingerprints),
   };
   return (path: LeafPath, desired: Value) => {
     const rule = ruleOf(kind, path);
     const recorded = recordedOf(entry, path);
-    const referents = movedReferences(rule, { desired, recorded }, owners);
+    const referents = replacedReferents(rule, { desired, recorded }, owners);
     const verdict = compareLeaf({
-      ...forms,
+      ...helpers,
       rule,
-      referentMoved: referents.length > 0,
+      referentReplaced: referents.length > 0,
       desired,
       masked: isComplete(desired) ? mask(desired, fingerprints) : null,
       recorded,
@@ -136,9 +136,9 @@ function changeOf(facts: CompareInput, path: LeafPath, verdict: Verdict & { inSy
   };
   if (isTainted(desired) || rule.writeOnly || isMasked(recorded)) {
     const shown = observedAt(facts, path);
-    const isOther =
+    const showsOther =
       shown !== undefined && isTainted(desired) && (verdict.cause !== 'manifest' || recorded === undefined);
-    const before = isOther ? fingerprints.of(maskable(shown)) : fingerprintIn(recorded);
+    const before = showsOther ? fingerprints.of(maskable(shown)) : fingerprintIn(recorded);
     const after = isComplete(desired) ? fingerprintIn(mask(desired, fingerprints)) : undefined;
     return {
       ...common,
@@ -196,7 +196,7 @@ function fingerprintIn(masked: Json | undefined): string | undefined {
 type Owners = ReadonlyMap<string, Address>;
 
 /** Returns the targets that have a new record although the references are unchanged. Empty if the manifest changed. */
-function movedReferences(
+function replacedReferents(
   rule: FieldRule,
   { desired, recorded }: { readonly desired: Value; readonly recorded: Json | undefined },
   owners: Owners,
@@ -212,8 +212,8 @@ function movedReferences(
   const named = (value: Value): Value => (Array.isArray(value) ? value.map(addressOf) : addressOf(value));
   if (!sameValue(rule, named(desired), named(recorded))) return [];
   const before = new Set(Array.isArray(recorded) ? recorded : [recorded]);
-  const moved = (Array.isArray(desired) ? desired : [desired]).filter(
+  const replaced = (Array.isArray(desired) ? desired : [desired]).filter(
     (item) => item !== null && (typeof item !== 'string' || !before.has(item)),
   );
-  return [...new Set(moved.map((item) => String(addressOf(item))))].sort();
+  return [...new Set(replaced.map((item) => String(addressOf(item))))].sort();
 }

@@ -22,15 +22,15 @@ function* largeChange(
   { guards, managed, isManaged }: GuardInput,
 ): Generator<PlanDocument['guards'][number]> {
   if (managed < guards.minResources) return;
-  const changed = planned.filter(
+  const changedCount = planned.filter(
     (each) =>
       each.recreates !== undefined ||
       ((each.action === 'update' || each.action === 'replace' || each.action === 'forget') && isManaged(each)),
   ).length;
-  if (changed * 100 <= guards.maxChangedPercent * managed) return;
+  if (changedCount * 100 <= guards.maxChangedPercent * managed) return;
   yield {
     guard: 'large_change',
-    message: `${changed} of ${managed} managed resources would change, more than guards.max_changed_percent allows (${guards.maxChangedPercent} %)`,
+    message: `${changedCount} of ${managed} managed resources would change, more than guards.max_changed_percent allows (${guards.maxChangedPercent} %)`,
   };
 }
 

@@ -14,7 +14,7 @@ import type { NamedRecord } from './known-records.ts';
 import type { Observed } from './observed.ts';
 import { dependenciesOf, inDependencyOrder } from './order.ts';
 import { namesOf, withNames } from './planned-names.ts';
-import { refuseDoubledNames } from './references.ts';
+import { refuseAmbiguousNames } from './references.ts';
 import { renameWarnings } from './renames.ts';
 
 export interface PlanInput extends DecideInput {
@@ -41,7 +41,7 @@ export interface Plan {
  */
 export function makePlan(input: PlanInput): Plan {
   const resources = [...input.bindings.values()].map((binding) => binding.resource);
-  refuseDoubledNames(resources, input.observed.lookups);
+  refuseAmbiguousNames(resources, input.observed.lookups);
   const dependencies = new Map(
     resources.map((resource) => [resource.address, dependenciesOf(resource, input.declared)]),
   );
@@ -52,9 +52,9 @@ export function makePlan(input: PlanInput): Plan {
     changes: withNames(planned.changes, kinds.get(planned.kind), names),
     depends_on: [...(dependencies.get(planned.address) ?? [])],
   }));
-  const leaving = undeclared(input, planned);
-  const releasing = new Map(leaving.toReversed().map((each) => [idKey(each.kind, each.id ?? ''), each]));
-  const all = [...planned.map((each) => afterRelease(each, releasing)), ...leaving].sort((a, b) =>
+  const undeclaredResources = planUndeclared(input, planned);
+  const released = new Map(undeclaredResources.toReversed().map((each) => [idKey(each.kind, each.id ?? ''), each]));
+  const all = [...planned.map((each) => afterRelease(each, released)), ...undeclaredResources].sort((a, b) =>
     compareText(a.address, b.address),
   );
   const warnings = [...decisions.values()]
@@ -95,16 +95,16 @@ export function makePlan(input: PlanInput): Plan {
 }
 
 /** Makes an import wait for the release of the same record at another address. Otherwise the record would become an orphan. */
-function afterRelease(planned: PlannedResource, leaving: ReadonlyMap<string, PlannedResource>): PlannedResource {
-  const holder = planned.adopted && planned.id !== null && leaving.get(idKey(planned.kind, planned.id));
+function afterRelease(planned: PlannedResource, released: ReadonlyMap<string, PlannedResource>): PlannedResource {
+  const holder = planned.adopted && planned.id !== null && released.get(idKey(planned.kind, planned.id));
   if (!holder) return planned;
   return { ...planned, depends_on: [...planned.depends_on, holder.address].sort() };
 }
 
 /** Plans the entries and unknown creates in the state that no manifest declares. */
-function undeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
+function planUndeclared(input: PlanInput, planned: readonly PlannedResource[]): PlannedResource[] {
   const taken = new Set(planned.flatMap(({ address, previous_address }) => [address, previous_address ?? address]));
-  const isOpen = (address: Address): boolean =>
+  const isUndeclared = (address: Address): boolean =>
     !input.declared.has(address) && !taken.has(address) && (input.scope?.has(address) ?? true);
   const base = (address: Address) => ({
     address,
@@ -114,11 +114,11 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
     depends_on: [],
   });
   const forgotten = [...input.state.resources].filter(
-    ([address]) => isOpen(address) && !input.state.pending.has(address),
+    ([address]) => isUndeclared(address) && !input.state.pending.has(address),
   );
-  const pending = [...input.state.pending].filter(([address]) => isOpen(address));
+  const pending = [...input.state.pending].filter(([address]) => isUndeclared(address));
   return [
-    ...forgotten.map(([address, entry]) => forgottenAs(base(address), entry)),
+    ...forgotten.map(([address, entry]) => planForget(base(address), entry)),
     ...pending.map(([address, { since }]) => ({
       ...base(address),
       action: 'unknown' as const,
@@ -132,7 +132,7 @@ function undeclared(input: PlanInput, planned: readonly PlannedResource[]): Plan
   ];
 }
 
-function forgottenAs<T>(base: T, { id, missing_since: since }: ResourceEntry) {
+function planForget<T>(base: T, { id, missing_since: since }: ResourceEntry) {
   return {
     ...base,
     action: 'forget' as const,
@@ -146,11 +146,11 @@ function forgottenAs<T>(base: T, { id, missing_since: since }: ResourceEntry) {
 /** Warns that two records may now serve the same purpose: one that was reported missing, and its replacement. */
 function returnedWarning({ kind, id, address }: Orphan, { state }: PlanInput): PlanWarning {
   const holder = state.resources.get(address)?.id;
-  const step = { action: 'import', address, id, reason: 'returned' } as const;
+  const importStep = { action: 'import', address, id, reason: 'returned' } as const;
   return {
     address,
     message: `the missing ${kind} ${id} is back on the platform.`,
-    next: [{ ...step, ...(holder !== undefined && { instead_of: holder }) }],
+    next: [{ ...importStep, ...(holder !== undefined && { instead_of: holder }) }],
   };
 }
 

@@ -16,18 +16,18 @@ export function inDependencyOrder<T extends { readonly address: Address }>(
 ): T[] {
   const byAddress = new Map(resources.map((resource) => [resource.address, resource]));
   const ordered: T[] = [];
-  const placed = new Set<Address>();
+  const visited = new Set<Address>();
   for (const start of [...byAddress.keys()].sort()) {
     const stack = [start];
     while (stack.length > 0) {
       const address = stack.at(-1) as Address;
-      const open = (dependencies.get(address) ?? []).filter((each) => byAddress.has(each) && !placed.has(each));
-      if (open.length > 0 && !placed.has(address)) stack.push(...open.reverse());
+      const pending = (dependencies.get(address) ?? []).filter((each) => byAddress.has(each) && !visited.has(each));
+      if (pending.length > 0 && !visited.has(address)) stack.push(...pending.reverse());
       else {
         stack.pop();
         const resource = byAddress.get(address);
-        if (resource !== undefined && !placed.has(address)) ordered.push(resource);
-        placed.add(address);
+        if (resource !== undefined && !visited.has(address)) ordered.push(resource);
+        visited.add(address);
       }
     }
   }

@@ -30,18 +30,18 @@ export function namesOf(
 export function withNames(
   changes: readonly PlannedChange[],
   kind: Kind | undefined,
-  namesNow: () => Names,
+  loadNames: () => Names,
 ): readonly PlannedChange[] {
   if (kind === undefined || changes.length === 0) return changes;
-  const names = namesNow();
+  const names = loadNames();
   return changes.map((change) => {
     const { refersTo } = ruleOf(kind, change.path);
     const ids = refersTo === undefined ? [] : [...idsIn(change.before), ...idsIn(change.after)];
-    const known = [...new Set(ids)].flatMap((id) => {
+    const named = [...new Set(ids)].flatMap((id) => {
       const name = names.get(idKey(refersTo ?? '', id));
       return name === undefined ? [] : [[id, name] as const];
     });
-    return known.length === 0 ? change : { ...change, names: Object.fromEntries(known) };
+    return named.length === 0 ? change : { ...change, names: Object.fromEntries(named) };
   });
 }
 

@@ -31,9 +31,9 @@ export function publicationNotices(
   return [editedNotice(draftStatus, hasStep ? undefined : 'run status to see what publishing would change')];
 }
 
-function editedNotice(status: 'edited' | 'unclear', more: string | undefined): string {
+function editedNotice(status: 'edited' | 'unclear', detail: string | undefined): string {
   const clause = status === 'edited' ? 'edited since it was published' : 'may be edited since it was published';
-  return more === undefined ? clause : `${clause}: ${more}`;
+  return detail === undefined ? clause : `${clause}: ${detail}`;
 }
 
 interface DraftRecord {
@@ -61,7 +61,7 @@ export function draftDifferences(kind: Kind, { record, entry }: DraftRecord, ver
     const fields = isConfigObject(kind, root) ? fieldsOf(kind, root) : [root];
     const isVersionShown = version[root] !== undefined;
     const isDraftShown = record[root] !== undefined;
-    const missed: LeafPath[] = [];
+    const unknownFields: LeafPath[] = [];
     for (const path of fields) {
       const remembered = baselineOf(entry, path) ?? recordedOf(entry, path);
       const shown = shownAt(kind, record, path) as Json | undefined;
@@ -70,9 +70,9 @@ export function draftDifferences(kind: Kind, { record, entry }: DraftRecord, ver
       const before = shownAt(kind, version, path) as Json | undefined;
       if (isCurrent && isRemembered && before !== undefined) continue;
       if (ruleOf(kind, path).writeOnly || !isVersionShown) {
-        if (after !== undefined || remembered !== undefined) missed.push(path);
+        if (after !== undefined || remembered !== undefined) unknownFields.push(path);
       } else if (after === undefined && !isDraftShown) {
-        if ((before ?? null) !== null) missed.push(path);
+        if ((before ?? null) !== null) unknownFields.push(path);
       } else if (!sameValue(ruleOf(kind, path), before ?? null, after ?? null)) {
         const sensitive = isMasked(remembered) || isMasked(recordedOf(entry, path));
         changes.push({
@@ -85,7 +85,7 @@ export function draftDifferences(kind: Kind, { record, entry }: DraftRecord, ver
         });
       }
     }
-    unknown.push(...(missed.length === fields.length ? [root] : missed));
+    unknown.push(...(unknownFields.length === fields.length ? [root] : unknownFields));
   }
   return { changes, unknown };
 }
@@ -102,18 +102,18 @@ export function withGap(
 ): PlannedResource {
   const { notices: _, ...rest } = planned;
   if (unpublished.length === 0) return rest;
-  return { ...rest, notices: [`publishing would change ${listed(unpublished)}`] };
+  return { ...rest, notices: [`publishing would change ${listFields(unpublished)}`] };
 }
 
 /** Adds a notice that no published version could be read for the comparison. */
 export function withoutVersion(
   planned: PlannedResource,
   status: 'edited' | 'unclear',
-  isThere: boolean,
+  exists: boolean,
 ): PlannedResource {
   if (planned.steps?.some(({ action }) => action === 'publish')) return planned;
-  const why = isThere ? 'its latest version cannot be read' : 'the platform shows no published version';
-  return { ...planned, notices: [editedNotice(status, why)] };
+  const reason = exists ? 'its latest version cannot be read' : 'the platform shows no published version';
+  return { ...planned, notices: [editedNotice(status, reason)] };
 }
 
 /** Adds a notice about further changes that publishing makes after this update. Removes the publish step if it would change nothing. */
@@ -124,22 +124,22 @@ export function withGapAfter(
 ): PlannedResource {
   const { notices: _, steps = [], ...rest } = planned;
   const changed = new Set(planned.changes.map(({ path }) => path));
-  const also = unpublished.filter((path) => !changed.has(path));
+  const others = unpublished.filter((path) => !changed.has(path));
   const isPublished = planned.changes.every(
     ({ path, after, sensitive }) =>
       !sensitive && after !== undefined && sameValue(ruleOf(kind, path), after, shownAt(kind, version, path)),
   );
-  const left = isPublished && also.length === 0 ? steps.filter(({ action }) => action !== 'publish') : steps;
+  const remaining = isPublished && others.length === 0 ? steps.filter(({ action }) => action !== 'publish') : steps;
   return {
     ...rest,
-    ...(left.length > 0 && { steps: left }),
-    ...(also.length > 0 && { notices: [`publishing it also changes ${listed(also)}`] }),
+    ...(remaining.length > 0 && { steps: remaining }),
+    ...(others.length > 0 && { notices: [`publishing it also changes ${listFields(others)}`] }),
   };
 }
 
 const MAX_NAMED = 5;
 
-function listed(paths: readonly LeafPath[]): string {
-  const more = paths.length - MAX_NAMED;
-  return more <= 1 ? paths.join(', ') : `${paths.slice(0, MAX_NAMED).join(', ')} and ${more} more fields`;
+function listFields(paths: readonly LeafPath[]): string {
+  const moreCount = paths.length - MAX_NAMED;
+  return moreCount <= 1 ? paths.join(', ') : `${paths.slice(0, MAX_NAMED).join(', ')} and ${moreCount} more fields`;
 }

@@ -21,7 +21,7 @@ export function resolveReferences(
   const gone = new Set<Address>();
   if (!hasReference(resource.spec)) return { leaves: leavesOf(kind, resource.spec), missing: [], gone };
   const missing = new Map<string, NextStep>();
-  const wait = (address: Address, because: 'missing' | 'not_created' | 'not_in_run'): void => {
+  const addWait = (address: Address, because: 'missing' | 'not_created' | 'not_in_run'): void => {
     missing.set(`wait_for ${address} ${because}`, { action: 'wait_for', address, because });
   };
   for (const reference of references(resource.spec)) {
@@ -32,9 +32,9 @@ export function resolveReferences(
       missing.set(`dashboard ${step.instruction}`, step);
     }
   }
-  const named = leavesOf(kind, resource.spec);
+  const declaredLeaves = leavesOf(kind, resource.spec);
   const leaves = new Map(
-    [...named].map(([path, value]) => [
+    [...declaredLeaves].map(([path, value]) => [
       path,
       withReferences(
         value,
@@ -54,18 +54,18 @@ export function resolveReferences(
       : input.state.resources.get(address)?.missing_since !== undefined;
   for (const [path, value] of leaves) {
     const isManual = ruleOf(kind, path).manual === true;
-    for (const { address } of references(named.get(path) ?? null)) {
+    for (const { address } of references(declaredLeaves.get(path) ?? null)) {
       if (!isMissing(address)) continue;
       gone.add(address);
-      if (!isManual) wait(address, 'missing');
+      if (!isManual) addWait(address, 'missing');
     }
     if (isManual) continue;
     for (const { address } of references(value)) {
       const action = decisions.get(address)?.planned.action;
       if (action !== undefined && !writes.has(action)) {
-        wait(address, 'not_created');
+        addWait(address, 'not_created');
       } else if (input.declared.has(address) && !input.bindings.has(address)) {
-        wait(address, 'not_in_run');
+        addWait(address, 'not_in_run');
       }
     }
   }
@@ -91,7 +91,7 @@ export function lookUp(reference: Reference, lookups: Observed['lookups']): stri
 }
 
 /** @throws UserError if a reference names several records. */
-export function refuseDoubledNames(resources: readonly Resource[], lookups: Observed['lookups']): void {
+export function refuseAmbiguousNames(resources: readonly Resource[], lookups: Observed['lookups']): void {
   const problems = new Set<string>();
   for (const { spec, source, address } of resources) {
     for (const reference of references(spec)) {
@@ -114,6 +114,6 @@ function additionStep(
   { kind, target }: Reference,
   lookups: Observed['lookups'],
 ): Extract<NextStep, { action: 'dashboard' }> {
-  const end = didYouMean(target, lookups.get(kind)?.keys() ?? []) || '.';
-  return { action: 'dashboard', instruction: lookup.manualAddStep(target) + end };
+  const ending = didYouMean(target, lookups.get(kind)?.keys() ?? []) || '.';
+  return { action: 'dashboard', instruction: lookup.manualAddStep(target) + ending };
 }

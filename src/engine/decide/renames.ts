@@ -33,12 +33,12 @@ export function renameWarnings(
   if (created.length === 0 || forgotten.size === 0) return [];
   const holders = holdersOf(known);
   const pairs = created
-    .flatMap((each) => likeliest(each, { known, forgotten, holders }))
+    .flatMap((each) => findMostSimilar(each, { known, forgotten, holders }))
     .sort((a, b) => b.score - a.score || (a.created < b.created ? -1 : 1));
-  const taken = new Set<Address>();
+  const claimed = new Set<Address>();
   return pairs.flatMap(({ created: address, forgotten: old }): PlanWarning[] => {
-    if (taken.has(old)) return [];
-    taken.add(old);
+    if (claimed.has(old)) return [];
+    claimed.add(old);
     const id = state.pending.has(old) ? null : (state.resources.get(old)?.id ?? null);
     const next = [{ action: 'keep_record', id, previous_name: old.slice(old.indexOf('/') + 1) }] as const;
     return [{ address, message: `This looks like a rename of ${old}.`, next }];
@@ -66,7 +66,7 @@ interface Candidates {
 }
 
 /** Finds the record most similar to the new one; none if two are equally similar. */
-function likeliest(
+function findMostSimilar(
   { address, kind, desired = {} }: PlannedResource,
   { known, forgotten, holders }: Candidates,
 ): Pair[] {

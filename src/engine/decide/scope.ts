@@ -23,18 +23,18 @@ export function scopeOf(
   { targets, labels, alone = false }: Selection,
   { resources, state }: { readonly resources: readonly Resource[]; readonly state: State },
 ): ReadonlySet<Address> | undefined {
-  const wanted = Object.entries(labels);
-  if (targets.length === 0 && wanted.length === 0) return undefined;
+  const wantedLabels = Object.entries(labels);
+  if (targets.length === 0 && wantedLabels.length === 0) return undefined;
   const declared = new Map(resources.map((resource) => [resource.address, resource]));
   const known = new Set([...declared.keys(), ...state.resources.keys(), ...state.pending.keys()]);
   const named = targets.flatMap((target) => (isGlob(target) ? matching(target, known, '--target') : [target]));
   refuseUnknown(named, { known, option: '--target' });
 
   const hasLabels = (resource: Resource): boolean =>
-    wanted.every(([key, value]) => Object.hasOwn(resource.labels, key) && resource.labels[key] === value);
-  const labelled = wanted.length === 0 ? [] : resources.filter(hasLabels).map(({ address }) => address);
-  if (wanted.length > 0 && labelled.length === 0) {
-    const selector = wanted.map(([key, value]) => `${key}=${value}`).join(',');
+    wantedLabels.every(([key, value]) => Object.hasOwn(resource.labels, key) && resource.labels[key] === value);
+  const labelled = wantedLabels.length === 0 ? [] : resources.filter(hasLabels).map(({ address }) => address);
+  if (wantedLabels.length > 0 && labelled.length === 0) {
+    const selector = wantedLabels.map(([key, value]) => `${key}=${value}`).join(',');
     throw new UserError(`no manifest matches the selector ${selector}`, {
       hint: 'Labels are set under metadata.labels.',
     });
@@ -47,12 +47,12 @@ export function scopeOf(
     for (const name of previousNames) renamed.set(`${kind}/${name}`, address);
   }
   const current = named.map((target) => (declared.has(target) ? target : (renamed.get(target) ?? target)));
-  const open = [...current, ...labelled];
-  for (const address of open) {
+  const queue = [...current, ...labelled];
+  for (const address of queue) {
     if (scope.has(address)) continue;
     scope.add(address);
     const resource = declared.get(address);
-    if (resource !== undefined && !alone) open.push(...dependenciesOf(resource, addresses));
+    if (resource !== undefined && !alone) queue.push(...dependenciesOf(resource, addresses));
   }
   return scope;
 }
@@ -60,8 +60,8 @@ export function scopeOf(
 /** Returns the addresses that a glob matches. @throws UserError if there are none. */
 export function matching(glob: string, known: Iterable<Address>, option: string): Address[] {
   const matches = picomatch(glob, { dot: true });
-  const found = [...known].filter((address) => matches(address));
-  if (found.length > 0) return found;
+  const addresses = [...known].filter((address) => matches(address));
+  if (addresses.length > 0) return addresses;
   throw usageError(
     `${option} ${glob} matches no resource`,
     'Globs match addresses (Kind/name), such as Agent/support-* or PhoneNumber/*.',

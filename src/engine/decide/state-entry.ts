@@ -98,14 +98,14 @@ export function stateEntryOf(facts: EntryFacts): ResourceEntry {
     }
   }
   const notApplied = [...(facts.notApplied ?? [])].sort();
-  const isSeen = (root: string): boolean => {
+  const wasRead = (root: string): boolean => {
     if (!isObject(facts.read?.[root]))
       return previous?.read?.includes(root) === true && facts.resent?.includes(root) !== true;
     const leaves = Object.keys(recorded).filter((path) => rootOf(path) === root && !unobserved.includes(path));
     return leaves.every((path) => ruleOf(kind, path).writeOnly || valueAt(facts.read, path) !== undefined);
   };
   const roots = [...new Set(Object.keys(recorded).map(rootOf))].filter((root) => isConfigObject(kind, root));
-  const read = roots.filter(isSeen).sort();
+  const read = roots.filter(wasRead).sort();
   const entry = {
     id: record.id,
     ...(facts.adopted && { adopted: true as const }),
@@ -146,11 +146,11 @@ export function maskable(shown: unknown): string {
 }
 
 /** Returns the plain value of one in the state; undefined if it is secret. */
-export function plainOf(remembered: Json | undefined): Json | undefined {
-  return remembered === undefined || isMasked(remembered) ? undefined : opened(remembered);
+export function plainOf(stored: Json | undefined): Json | undefined {
+  return stored === undefined || isMasked(stored) ? undefined : unwrapLiterals(stored);
 }
 
-function opened(form: Json): Json {
+function unwrapLiterals(form: Json): Json {
   const isLiteral = isObject(form) && Object.hasOwn(form, '$literal');
-  return mapParts<Json, Json>(isLiteral ? (form.$literal as Json) : form, opened);
+  return mapParts<Json, Json>(isLiteral ? (form.$literal as Json) : form, unwrapLiterals);
 }

@@ -7,7 +7,7 @@ import { isFingerprint, sameValue } from './compare.ts';
 import { ruleOf, shownAt } from './field-rules.ts';
 
 /** Describes the response to a create, which is the only source of shown values. */
-export function shownBy(kind: Kind, record: ShownRecord): ShownAfter {
+export function shownAfterCreate(kind: Kind, record: ShownRecord): ShownAfter {
   return {
     notApplied: new Set(),
     shown: (path) => shownAt(kind, record, path),
@@ -40,7 +40,7 @@ export function differencesFromSent(kind: Kind, sent: Leaves, after: ShownAfter)
       warnings.push(
         isTainted(value) || isFingerprint(shown)
           ? `the platform changed the secret ${path}`
-          : `the platform changed ${path} from ${brief(plain)} to ${brief(shown as Json)}`,
+          : `the platform changed ${path} from ${shorten(plain)} to ${shorten(shown as Json)}`,
       );
     }
   }
@@ -53,7 +53,7 @@ export function keptWarnings(kept: ReadonlyMap<LeafPath, Json | undefined>): Rem
     message:
       value === undefined
         ? `The platform ignored the last update of ${path}.`
-        : `The platform ignored the last update of ${path} and kept ${brief(value)}.`,
+        : `The platform ignored the last update of ${path} and kept ${shorten(value)}.`,
     next: [{ action: 'retry_ignored', path }],
   }));
 }
@@ -63,9 +63,9 @@ export function isAboutKept({ next = [] }: Remark, paths: ReadonlySet<LeafPath>)
   return next.some((step) => step.action === 'retry_ignored' && paths.has(step.path));
 }
 
-const LONGEST = 60;
+const MAX_LENGTH = 60;
 
-export function brief(value: Json): string {
+export function shorten(value: Json): string {
   const text = JSON.stringify(value);
-  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text;
 }

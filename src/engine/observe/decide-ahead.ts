@@ -14,17 +14,17 @@ import { recordsSecret } from '../decide/state-entry.ts';
 /** The last decision for each resource, with its inputs. It usually still applies if the resource was not loaded again. */
 const lastDecisions = new WeakMap<
   Resource,
-  { readonly from: readonly unknown[]; readonly observation: Observation; readonly decision: Decision }
+  { readonly inputs: readonly unknown[]; readonly observation: Observation; readonly decision: Decision }
 >();
 
 /**
  * Decides resources that depend only on their manifest and record while other reads are in flight. In a plan with few changes, these are
  * most resources. The decisions are equal to those of `decideAll`.
  */
-export class DecidingAhead {
+export class DecideAhead {
   readonly #decisions = new Map<Address, Decision>();
   readonly #run: RunFacts;
-  readonly #seen: { readonly binding: Binding; readonly observation: Observation }[] = [];
+  readonly #queue: { readonly binding: Binding; readonly observation: Observation }[] = [];
 
   constructor(run: RunFacts) {
     this.#run = run;
@@ -34,25 +34,25 @@ export class DecidingAhead {
     return this.#decisions;
   }
 
-  take(binding: Binding, observation: Observation): void {
-    this.#seen.push({ binding, observation });
+  add(binding: Binding, observation: Observation): void {
+    this.#queue.push({ binding, observation });
     // Let the next requests start before a batch of responses is decided.
-    if (this.#seen.length === 1) setImmediate(() => setImmediate(() => this.decide()));
+    if (this.#queue.length === 1) setImmediate(() => setImmediate(() => this.decide()));
   }
 
   /** Decides the resources added so far. Never throws: an error occurs again when all resources are decided. */
   decide(): void {
-    for (const { binding, observation } of this.#seen.splice(0)) {
+    for (const { binding, observation } of this.#queue.splice(0)) {
       const { resource } = binding;
       const own = ownFacts(binding, this.#run);
       // Fingerprints concern secrets, which do not matter here.
-      const from = Object.values({ ...own, ...binding, binding: undefined, fingerprints: undefined });
+      const inputs = Object.values({ ...own, ...binding, binding: undefined, fingerprints: undefined });
       const last = lastDecisions.get(resource);
-      if (last?.from.every((fact, at) => fact === from[at]) && jsonEqual(observation, last.observation)) {
+      if (last?.inputs.every((fact, index) => fact === inputs[index]) && jsonEqual(observation, last.observation)) {
         this.#decisions.set(resource.address, last.decision);
         continue;
       }
-      if (!this.#isAlone(binding, observation)) continue;
+      if (!this.#isIndependent(binding, observation)) continue;
       const facts = {
         ...own,
         observation,
@@ -70,7 +70,7 @@ export class DecidingAhead {
       try {
         const decision = decide(facts);
         this.#decisions.set(resource.address, decision);
-        lastDecisions.set(resource, { from, observation, decision });
+        lastDecisions.set(resource, { inputs, observation, decision });
       } catch {
         // The same error ends the run when all resources are decided.
       }
@@ -78,7 +78,7 @@ export class DecidingAhead {
   }
 
   /** True if no other resource, list or secret affects the decision. */
-  #isAlone({ resource, entry, previousAddress, pending }: Binding, observation: Observation): boolean {
+  #isIndependent({ resource, entry, previousAddress, pending }: Binding, observation: Observation): boolean {
     return (
       observation.status === 'shown' &&
       entry?.id === observation.record.id &&

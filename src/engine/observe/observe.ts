@@ -8,7 +8,7 @@ import type { Decision } from '../decide/decision.ts';
 import { leavesOf } from '../decide/field-rules.ts';
 import type { Observed } from '../decide/observed.ts';
 import { recordsSecret, textsToMask } from '../decide/state-entry.ts';
-import { DecidingAhead } from './decide-ahead.ts';
+import { DecideAhead } from './decide-ahead.ts';
 import type { PublicationsRequest } from './plan-publications.ts';
 import type { ReadAhead } from './read-ahead.ts';
 import { readAll } from './read-all.ts';
@@ -45,13 +45,13 @@ export async function observe(bound: Bound, request: PlanRequest): Promise<Snaps
   const observedAt = request.ahead?.since ?? request.now();
   const bindings = [...bound.bindings.values()];
   const fingerprints = createFingerprints(request.state.salt);
-  const deciding = new DecidingAhead({ ...request, ...bound, fingerprints });
+  const deciding = new DecideAhead({ ...request, ...bound, fingerprints });
   const [observed] = await Promise.all([
     readAll(bindings, {
       ...observeOptions(request),
       workspace: request.workspace,
       ahead: request.ahead,
-      onObserved: (binding, observation) => deciding.take(binding, observation),
+      onObserved: (binding, observation) => deciding.add(binding, observation),
     }),
     fingerprints.prepare(bindings.flatMap(({ resource }) => secretTexts(resource.spec))),
   ]);

@@ -14,7 +14,7 @@ import type { ObserveOptions } from './read-records.ts';
 const MAX_UNCHANGED = 10;
 
 /** The result of each comparison and a digest of its inputs, by record id. With it, a loop compares each draft only once. */
-export type ComparedDrafts = Map<string, { readonly from: string; readonly unpublished: readonly LeafPath[] }>;
+export type ComparedDrafts = Map<string, { readonly inputs: string; readonly unpublished: readonly LeafPath[] }>;
 
 export interface PublicationsRequest {
   /** The drafts to compare with their published version: those that the plan updates and a few others, or all. */
@@ -29,10 +29,10 @@ export interface PublicationsRequest {
 /** Compares drafts that may be unpublished with their latest version, with one read each. */
 export async function planWithPublications(
   plan: Plan,
-  { publications: which, comparedDrafts: known }: PublicationsRequest,
+  { publications: selection, comparedDrafts: cache }: PublicationsRequest,
   options: ObserveOptions,
 ): Promise<Plan> {
-  if (which === undefined) return plan;
+  if (selection === undefined) return plan;
   const compared = new Map<string, PlannedResource>();
   const drafts = plan.document.resources.flatMap((planned) => {
     const kind = kindNamed(planned.kind);
@@ -41,31 +41,32 @@ export async function planWithPublications(
     const status = kind.publishing?.draftStatus(observation.record);
     if (status !== 'edited' && status !== 'unclear') return [];
     const entry = options.state.resources.get(planned.previous_address ?? planned.address);
-    return [{ planned, kind, seen: observation, status, entry }];
+    return [{ planned, kind, observation, status, entry }];
   });
-  const isWanted = ({ planned }: (typeof drafts)[number]) => which === 'all' || planned.action === 'update';
+  const mustCompare = ({ planned }: (typeof drafts)[number]) => selection === 'all' || planned.action === 'update';
   const others = drafts.filter((draft) => {
-    if (isWanted(draft)) return false;
-    const { planned, seen: observation, status, entry } = draft;
-    const before = known?.get(observation.record.id);
-    if (before === undefined || before.from !== basisOf(observation.record, entry))
-      return known !== undefined || status === 'unclear';
-    compared.set(planned.address, withGap(planned, before));
+    if (mustCompare(draft)) return false;
+    const { planned, observation, status, entry } = draft;
+    const cached = cache?.get(observation.record.id);
+    if (cached === undefined || cached.inputs !== inputsDigest(observation.record, entry))
+      return cache !== undefined || status === 'unclear';
+    compared.set(planned.address, withGap(planned, cached));
     return false;
   });
-  const wanted = [...drafts.filter(isWanted), ...others.slice(0, MAX_UNCHANGED)];
-  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, seen: observation, status, entry }) => {
+  const wanted = [...drafts.filter(mustCompare), ...others.slice(0, MAX_UNCHANGED)];
+  await eachConcurrently(wanted, options.concurrency, async ({ planned, kind, observation, status, entry }) => {
     const { record } = observation;
-    const version = observation.published?.record ?? (await latest(() => kind.published?.(options.client, record)));
+    const version =
+      observation.published?.record ?? (await readLatestVersion(() => kind.published?.(options.client, record)));
     if (version === undefined || version === 'unreadable') {
       compared.set(planned.address, withoutVersion(planned, status, version !== undefined));
       return;
     }
     const { changes } = draftDifferences(kind, { record, entry }, version);
     const unpublished = changes.map(({ path }) => path);
-    known?.set(record.id, { from: basisOf(record, entry), unpublished });
+    cache?.set(record.id, { inputs: inputsDigest(record, entry), unpublished });
     const gap = { unpublished, version };
-    const isAfter = which === 'changes' && planned.action === 'update';
+    const isAfter = selection === 'changes' && planned.action === 'update';
     compared.set(planned.address, isAfter ? withGapAfter(planned, kind, gap) : withGap(planned, gap));
   });
   if (compared.size === 0) return plan;
@@ -74,12 +75,12 @@ export async function planWithPublications(
 }
 
 /** Returns a digest that changes if the draft, its published version or its state entry changes. */
-function basisOf({ version, published_at, updated_at }: ShownRecord, entry: ResourceEntry | undefined): string {
+function inputsDigest({ version, published_at, updated_at }: ShownRecord, entry: ResourceEntry | undefined): string {
   const facts = [version, published_at, updated_at, entry?.recorded, entry?.observed];
   return hash('sha256', JSON.stringify(facts), 'base64');
 }
 
-async function latest(
+async function readLatestVersion(
   read: () => Promise<PublishedRecord | undefined> | undefined,
 ): Promise<ShownRecord | 'unreadable' | undefined> {
   try {

@@ -33,14 +33,14 @@ export async function planWithRoutes(plan: Plan, desired: readonly Resource[], o
       if (!(failure instanceof PlatformError)) throw error;
       if (failure.reason === 'aborted') throw error;
       const { method, path, status } = failure.facts;
-      const how = status === undefined ? failure.reason : `answered ${status}`;
-      const why = `reading them failed (${method} ${path}: ${how})`;
-      const found = namedRoutes(kind, plan.document, (address) => {
+      const outcome = status === undefined ? failure.reason : `answered ${status}`;
+      const reason = `reading them failed (${method} ${path}: ${outcome})`;
+      const fallback = namedRoutes(kind, plan.document, (address) => {
         const observation = plan.observed.records.get(address);
         return observation?.status === 'shown' ? observation.record : undefined;
       });
-      named.set(kind.name, found.named);
-      warnings.push(found.areAll ? unknownUse(kind, why) : unknownRoutes(kind, why));
+      named.set(kind.name, fallback.named);
+      warnings.push(fallback.isComplete ? unknownUse(kind, reason) : unknownRoutes(kind, reason));
     }
   }
   if (lists.size === 0 && warnings.length === 0) return plan;
@@ -63,17 +63,17 @@ export async function planWithRoutes(plan: Plan, desired: readonly Resource[], o
   return { ...plan, document: { ...document, warnings: [...document.warnings, ...warnings] } };
 }
 
-function unknownRoutes({ routes: { noun } }: RoutingKind, why: string): PlanWarning {
-  return { address: null, message: `the ${noun}s that use the changed resources are not known: ${why}` };
+function unknownRoutes({ routes: { noun } }: RoutingKind, reason: string): PlanWarning {
+  return { address: null, message: `the ${noun}s that use the changed resources are not known: ${reason}` };
 }
 
-function unknownUse({ routes: { noun, ways } }: RoutingKind, why: string): PlanWarning {
-  const which = Object.values(ways).join(' or ');
-  return { address: null, message: `how ${noun}s use the changed resources (${which}) is not known: ${why}` };
+function unknownUse({ routes: { noun, ways } }: RoutingKind, reason: string): PlanWarning {
+  const directions = Object.values(ways).join(' or ');
+  return { address: null, message: `how ${noun}s use the changed resources (${directions}) is not known: ${reason}` };
 }
 
 /** The minimum length of a secret that is searched for inside values. Shorter secrets also occur in ordinary words. */
-const longSecret = 8;
+const MIN_SEARCHED_LENGTH = 8;
 
 /** Returns a predicate for fields that a manifest or the state marks as secret, and for values that contain a secret. */
 function secretFields(
@@ -82,7 +82,7 @@ function secretFields(
 ): (address: string | undefined, field: string, value: unknown) => boolean {
   const declared = new Map(desired.map((resource) => [resource.address, resource]));
   const secrets = new Set(desired.flatMap(({ spec }) => secretTexts(spec)));
-  const long = [...secrets].filter((secret) => secret.length >= longSecret);
+  const searched = [...secrets].filter((secret) => secret.length >= MIN_SEARCHED_LENGTH);
   return (address = '', field, value) => {
     const entry = state.resources.get(address);
     return (
@@ -90,7 +90,7 @@ function secretFields(
       isMasked(entry?.recorded[field]) ||
       isMasked(entry?.observed[field]) ||
       secrets.has(String(value)) ||
-      (typeof value === 'string' && long.some((secret) => value.includes(secret)))
+      (typeof value === 'string' && searched.some((secret) => value.includes(secret)))
     );
   };
 }

@@ -29,7 +29,7 @@ export class ReadAhead {
   readonly #lists = new Map<string, Started<readonly ShownRecord[]>>();
   readonly #lookups = new Map<string, Started<readonly LookupRecord[]>>();
   /** All lists that were started, including those already returned. */
-  readonly #listed = new Set<string>();
+  readonly #startedLists = new Set<string>();
   readonly #queue: ExpectedRecord[] = [];
   #next = 0;
   #running = 0;
@@ -43,8 +43,8 @@ export class ReadAhead {
 
   /** Called for each declaration. Replaces long strings of its spec with the equal strings of the state. */
   declared(address: Address, spec?: unknown): void {
-    const known = this.#options.state.resources.get(address);
-    internStringsOf(known, spec);
+    const managed = this.#options.state.resources.get(address);
+    internStringsOf(managed, spec);
     if (this.#abandoned) return;
     const kind = kinds.get(kindOf(address));
     if (kind === undefined) return;
@@ -52,12 +52,12 @@ export class ReadAhead {
       this.#list(kind.name, this.#lists, () => readList(kind, this.#options));
       return;
     }
-    const entry = kind.get === undefined ? undefined : known;
+    const entry = kind.get === undefined ? undefined : managed;
     if (entry === undefined || this.#records.has(idKey(kind.name, entry.id))) return;
     const expected: ExpectedRecord = { kind, entry, started: undefined };
     this.#records.set(idKey(kind.name, entry.id), expected);
     this.#queue.push(expected);
-    this.#begin();
+    this.#startQueued();
   }
 
   refersTo(kind: string): void {
@@ -85,14 +85,14 @@ export class ReadAhead {
   }
 
   list(kind: string): Started<readonly ShownRecord[]> | undefined {
-    return taken(this.#lists, kind);
+    return takeOnce(this.#lists, kind);
   }
 
   lookup(name: string): Started<readonly LookupRecord[]> | undefined {
-    return taken(this.#lookups, name);
+    return takeOnce(this.#lookups, name);
   }
 
-  #begin(): void {
+  #startQueued(): void {
     while (!this.#abandoned && this.#running < this.#options.concurrency) {
       const expected = this.#queue[this.#next];
       if (expected === undefined) return;
@@ -101,7 +101,7 @@ export class ReadAhead {
       this.#running += 1;
       expected.started = this.#read(expected).finally(() => {
         this.#running -= 1;
-        this.#begin();
+        this.#startQueued();
       });
       ignoreFailure(expected.started);
     }
@@ -118,8 +118,8 @@ export class ReadAhead {
   }
 
   #list<T>(name: string, lists: Map<string, Started<T>>, read: () => Promise<T>): void {
-    if (this.#abandoned || this.#listed.has(name)) return;
-    this.#listed.add(name);
+    if (this.#abandoned || this.#startedLists.has(name)) return;
+    this.#startedLists.add(name);
     lists.set(name, this.#guarded(read()));
   }
 
@@ -139,7 +139,7 @@ function ignoreFailure(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }
 
-function taken<T>(started: Map<string, T>, name: string): T | undefined {
+function takeOnce<T>(started: Map<string, T>, name: string): T | undefined {
   const found = started.get(name);
   started.delete(name);
   return found;

@@ -49,8 +49,8 @@ export async function readAll(bindings: readonly Binding[], options: ReadAllCont
   options.client.workspaceCheck.refuseWrongWorkspace();
   if (options.refresh && !options.evenIfAll) refuseWhenAllMissing(bindings, records, options);
   const missing = bindings.filter(({ resource }) => records.get(resource.address)?.status === 'missing');
-  const kindsMissing = new Set(missing.map(({ resource }) => resource.kind));
-  const returned = await returnedOrphans(kindsMissing, lists, options);
+  const kindsWithMissing = new Set(missing.map(({ resource }) => resource.kind));
+  const returned = await returnedOrphans(kindsWithMissing, lists, options);
   return { records, lists, lookups, candidates, returned };
 }
 
@@ -143,10 +143,10 @@ async function publishedOf(
   { binding, record, options }: { binding: Binding; record: ShownRecord; options: ObserveOptions },
 ): Promise<PublishedRecord | undefined> {
   if (kind.published === undefined) return undefined;
-  const hides = [...leavesOf(kind, binding.resource.spec).keys()].some(
+  const isHidden = [...leavesOf(kind, binding.resource.spec).keys()].some(
     (path) => shownAt(kind, record, path) === undefined,
   );
-  return hides ? kind.published(options.client, record) : undefined;
+  return isHidden ? kind.published(options.client, record) : undefined;
 }
 
 /** The minimum number of missing records that cannot be ordinary deletions. */
@@ -157,11 +157,11 @@ function refuseWhenAllMissing(
   records: ReadonlyMap<Address, Observation>,
   { state, workspace }: Pick<ReadAllContext, 'state' | 'workspace'>,
 ): void {
-  const read = bindings.filter((binding) => binding.entry !== undefined);
-  if (read.length < MIN_SUSPICIOUS) return;
-  if (read.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
-  const which = read.length === state.resources.size ? 'managed records' : 'managed records in this run';
-  throw new UserError(`none of the ${read.length} ${which} exists`, {
+  const managed = bindings.filter((binding) => binding.entry !== undefined);
+  if (managed.length < MIN_SUSPICIOUS) return;
+  if (managed.some(({ resource }) => records.get(resource.address)?.status !== 'missing')) return;
+  const scope = managed.length === state.resources.size ? 'managed records' : 'managed records in this run';
+  throw new UserError(`none of the ${managed.length} ${scope} exists`, {
     hint: isLoopback(new URL(workspace.baseUrl).hostname)
       ? 'An emulator without --data FILE loses its records when it stops.'
       : 'Check the API key, base_url and the state; the platform may also have a fault.',
@@ -206,17 +206,17 @@ async function returnedOrphans(
   lists: ReadonlyMap<string, readonly ShownRecord[]>,
   options: ObserveOptions,
 ): Promise<readonly Orphan[]> {
-  const returned = options.state.orphans.filter(
+  const candidates = options.state.orphans.filter(
     ({ kind, reason, closed }) => reason === 'gone' && closed === undefined && kinds.has(kind),
   );
-  const back = new Set<Orphan>();
-  await eachConcurrently(returned, options.concurrency, async (orphan) => {
+  const returned = new Set<Orphan>();
+  await eachConcurrently(candidates, options.concurrency, async (orphan) => {
     const list = lists.get(orphan.kind);
     const isShown =
       list === undefined
         ? (await getRecord(kindNamed(orphan.kind), { ...options, id: orphan.id })).status === 'shown'
         : list.some(({ id }) => id === orphan.id);
-    if (isShown) back.add(orphan);
+    if (isShown) returned.add(orphan);
   });
-  return returned.filter((orphan) => back.has(orphan));
+  return candidates.filter((orphan) => returned.has(orphan));
 }

@@ -34,17 +34,17 @@ export function unlisted(id: string, { workspaceCheck }: PlatformClient): Observ
 }
 
 /** The minimum length, in characters, of a string that is worth sharing. Prompts have thousands. */
-const LONG = 256;
+const MIN_SHARED_LENGTH = 256;
 
 /**
  * Replaces long strings of a spec or a record with the equal strings of the state entry, so that each of 10,000 prompts is in memory
  * once. Mutates an object that was just read, but only with equal values.
  */
-export function internStringsOf(entry: ResourceEntry | undefined, read: unknown): void {
+export function internStringsOf(entry: ResourceEntry | undefined, target: unknown): void {
   for (const [path, text] of Object.entries(entry?.recorded ?? {})) {
-    if (typeof text !== 'string' || text.length < LONG || valueAt(read, path) !== text) continue;
+    if (typeof text !== 'string' || text.length < MIN_SHARED_LENGTH || valueAt(target, path) !== text) continue;
     const dot = path.lastIndexOf('.');
-    const parent = dot === -1 ? read : valueAt(read, path.slice(0, dot));
+    const parent = dot === -1 ? target : valueAt(target, path.slice(0, dot));
     if (isObject(parent)) (parent as Record<string, unknown>)[path.slice(dot + 1)] = text;
   }
 }
@@ -115,18 +115,18 @@ export function* matchToList(
       continue;
     }
     const key = pending?.natural_key ?? kind.naturalKey?.(resource.spec)?.key;
-    const [record, ...more] = key === undefined ? [] : (byKey.get(key) ?? []);
+    const [record, ...others] = key === undefined ? [] : (byKey.get(key) ?? []);
     const wasKnown = isRecorded || (pending === undefined && released !== undefined);
     if (record === undefined) {
       yield [address, isRecorded ? unlisted(id, client) : { status: wasKnown ? 'missing' : 'absent' }];
-    } else if (more.length > 0) problems.push(ambiguity(resource, [record, ...more]));
+    } else if (others.length > 0) problems.push(ambiguityProblem(resource, [record, ...others]));
     else yield [address, { status: 'shown', record, ...(isRecorded && { successor: true as const }) }];
   }
   if (problems.length === 0) return;
   throw new UserError(problems.sort().join('\n'), { hint: 'Set metadata.id to the id of the right one.' });
 }
 
-function ambiguity({ address, source }: Resource, records: readonly ShownRecord[]): string {
+function ambiguityProblem({ address, source }: Resource, records: readonly ShownRecord[]): string {
   const ids = records.map((record) => record.id).sort();
   return `${source.file}:${source.line}  ${address} matches ${ids.length} records: ${ids.join(', ')}`;
 }
@@ -149,12 +149,12 @@ export class ReadCounter {
   #total = 0;
   #inFlight = 0;
   #lists = 0;
-  readonly #tell: OnReadProgress;
+  readonly #onProgress: OnReadProgress;
   readonly #client: Pick<PlatformClient, 'atOnce'> | undefined;
 
   /** @param client limits the number of reads in flight. */
   constructor(onProgress?: OnReadProgress, client?: Pick<PlatformClient, 'atOnce'>) {
-    this.#tell = onProgress;
+    this.#onProgress = onProgress;
     this.#client = client;
   }
 
@@ -189,7 +189,7 @@ export class ReadCounter {
   }
 
   #notify(): void {
-    this.#tell?.({
+    this.#onProgress?.({
       done: this.#done,
       total: this.#total,
       inFlight: Math.min(this.#inFlight, this.#client?.atOnce() ?? this.#inFlight),

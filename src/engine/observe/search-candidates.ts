@@ -29,11 +29,11 @@ export async function searchCandidates(
   const since = new Date(Math.min(...[...lost.values()].map((pending) => Date.parse(pending.since))));
   const mentions = new Map<string, string[]>();
   const { state } = options;
-  const known = managedRecords(state);
-  const former = new Set(state.orphans.map((orphan) => idKey(orphan.kind, orphan.id)));
-  const skips = (id: string): boolean => [known, former].some((ids) => ids.has(idKey(kind.name, id)));
+  const managed = managedRecords(state);
+  const orphans = new Set(state.orphans.map((orphan) => idKey(orphan.kind, orphan.id)));
+  const isKnown = (id: string): boolean => [managed, orphans].some((ids) => ids.has(idKey(kind.name, id)));
   for (const source of kind.mentions) {
-    await gatherMentions(source.read(options.client, since), mentions, { most: MAX_MENTIONS, skips });
+    await gatherMentions(source.read(options.client, since), mentions, { most: MAX_MENTIONS, skips: isKnown });
   }
   const records: ShownRecord[] = [];
   await eachConcurrently([...mentions.keys()].slice(0, MAX_READ), options.concurrency, async (id) => {

@@ -20,7 +20,7 @@ export function withDashboardLinks(
 ): PlanDocument {
   if (dashboard === undefined) return document;
   const resources = document.resources.map(({ url: _, ...resource }) => {
-    const url = isForDashboard(resource)
+    const url = needsDashboard(resource)
       ? recordUrl({ dashboard }, { ...resource, id: resource.id ?? onlyCandidate(resource) })
       : undefined;
     return url === undefined ? resource : { ...resource, url };
@@ -38,7 +38,7 @@ export function recordUrl(
 }
 
 /** True if a person has to do or check something in the dashboard. A record that is still to be created has no link. */
-function isForDashboard({ action, id, steps = [], notices = [] }: PlannedResource): boolean {
+function needsDashboard({ action, id, steps = [], notices = [] }: PlannedResource): boolean {
   if (action === 'unknown' || action === 'manual') return true;
   return id !== null && (action === 'forget' || action === 'replace' || steps.length + notices.length > 0);
 }

@@ -7,10 +7,10 @@ import { actions, PLAN_FORMAT_VERSION } from './plan-actions.ts';
 /* Only code that validates plans imports values of this file, because building the schemas delays the start. */
 
 /** A flag that is true or absent. */
-const present = (description: string) => z.literal(true).optional().describe(description);
+const flag = (description: string) => z.literal(true).optional().describe(description);
 
 /** A list of strings that is absent if it would be empty. */
-const texts = (description: string) => z.array(z.string()).optional().describe(description);
+const strings = (description: string) => z.array(z.string()).optional().describe(description);
 
 export const plannedChange = describedObject('One field that differs.', {
   path: z.string().describe('The field, e.g. `prompt_config.prompt`.'),
@@ -25,13 +25,13 @@ export const plannedChange = describedObject('One field that differs.', {
   cause: z.enum(['manifest', 'drift', 'both']).describe('What changed: the manifest, the platform, or both.'),
   verified: z.boolean().describe('False if the platform does not show the field: `before` is the value last sent.'),
   sensitive: z.boolean().describe('True for a secret.'),
-  manual: present('Present for a manual step: the API cannot make this change.'),
-  not_applied: present('Present when it was sent before and the platform ignored it.'),
+  manual: flag('Present for a manual step: the API cannot make this change.'),
+  not_applied: flag('Present when it was sent before and the platform ignored it.'),
   names: z
     .record(z.string(), z.string())
     .optional()
     .describe('Of ids in `before` and `after`: the address of the record, or its name on the platform.'),
-  referents: texts('Present when the manifest is unchanged and a resource it refers to has a new record.'),
+  referents: strings('Present when the manifest is unchanged and a resource it refers to has a new record.'),
   fingerprints: z
     .strictObject({ before: z.string().optional(), after: z.string().optional() })
     .optional()
@@ -44,8 +44,8 @@ export const plannedRoute = describedObject('A record that is linked to another,
   address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
   label: z.string().describe('Display name, e.g. `+12025550120 (Front desk)`.'),
   ways: z.array(z.string()).describe('How it is linked now, e.g. `inbound`.'),
-  coming: texts('Links that a manual step in this plan adds.'),
-  leaving: texts('Links that a manual step in this plan removes.'),
+  coming: strings('Links that a manual step in this plan adds.'),
+  leaving: strings('Links that a manual step in this plan removes.'),
 });
 
 export const plannedResource = describedObject('The planned action of one resource.', {
@@ -66,8 +66,8 @@ export const plannedResource = describedObject('The planned action of one resour
     .describe('Where it is declared; null if no manifest declares it.'),
   reason: z.string().describe('Why this action, in one sentence.'),
   changes: z.array(plannedChange),
-  adopted: present('Present when an existing record is imported.'),
-  missing: present('Present when the record is missing from the platform and this plan does not recreate it.'),
+  adopted: flag('Present when an existing record is imported.'),
+  missing: flag('Present when the record is missing from the platform and this plan does not recreate it.'),
   missing_since: z.string().optional().describe('ISO 8601: when a run first found the record missing.'),
   recreates: z
     .string()
@@ -75,8 +75,8 @@ export const plannedResource = describedObject('The planned action of one resour
     .describe('Of a create: id of the missing record that it replaces (--allow-recreate).'),
   previous_address: z.string().optional().describe('The address before a rename.'),
   steps: z.array(nextStep).optional().describe('The next steps.'),
-  unverified: texts('Managed fields that the platform does not show; compared with the values last sent.'),
-  not_applied: texts('Fields that were sent and that the platform ignored: not in sync, and not resent.'),
+  unverified: strings('Managed fields that the platform does not show; compared with the values last sent.'),
+  not_applied: strings('Fields that were sent and that the platform ignored: not in sync, and not resent.'),
   depends_on: z.array(z.string()).describe('Addresses that must be applied first.'),
   desired: z
     .record(z.string(), jsonValue)
@@ -87,9 +87,9 @@ export const plannedResource = describedObject('The planned action of one resour
     .optional()
     .describe('By field: ids of missing records that the update omits.'),
   labels: z.record(z.string(), z.string()).optional().describe('metadata.labels, if there are any.'),
-  ignore_drift: texts('Fields under metadata.ignore_drift: sent only when the manifest changes them.'),
-  notices: texts('Notes on the record, one clause each.'),
-  released: texts('Fields that left the manifest.'),
+  ignore_drift: strings('Fields under metadata.ignore_drift: sent only when the manifest changes them.'),
+  notices: strings('Notes on the record, one clause each.'),
+  released: strings('Fields that left the manifest.'),
   routes: z
     .array(plannedRoute)
     .optional()
@@ -101,7 +101,7 @@ const planWarning = z.strictObject({
   address: z.string().nullable(),
   message: z.string(),
   next: z.array(nextStep).optional().describe('The next steps.'),
-  may_erase: texts(
+  may_erase: strings(
     'Fields that the update may erase: neither declared nor shown. Secrets first, then fields that are hard to restore.',
   ),
 });

@@ -31,15 +31,15 @@ export type NamedRoutes = ReadonlyMap<Address, readonly unknown[]>;
 export function namedRoutes(
   kind: RoutingKind,
   { resources }: Pick<PlanDocument, 'resources'>,
-  shown: (address: Address) => ShownRecord | undefined,
-): { readonly named: NamedRoutes; readonly areAll: boolean } {
+  recordOf: (address: Address) => ShownRecord | undefined,
+): { readonly named: NamedRoutes; readonly isComplete: boolean } {
   const targets = new Set(targetsOf(kind));
   const changing = resources.filter((each) => targets.has(each.kind) && changesRecord(each));
-  const found = changing.flatMap(({ address }) => {
-    const items = shown(address)?.[kind.routes.named.field];
+  const namedItems = changing.flatMap(({ address }) => {
+    const items = recordOf(address)?.[kind.routes.named.field];
     return Array.isArray(items) ? [[address, items as readonly unknown[]] as const] : [];
   });
-  return { named: new Map(found), areAll: found.length === changing.length };
+  return { named: new Map(namedItems), isComplete: namedItems.length === changing.length };
 }
 
 interface RouteSources {
@@ -55,34 +55,34 @@ interface RouteSources {
  * Adds to each changing record its routes, and how the manual steps of the plan change them. Kinds that could not be read are left out.
  * Pure.
  */
-export function withRoutes(document: PlanDocument, known: RouteSources): PlanDocument {
-  const listed = [...kinds.values()].filter(isRouting).filter(({ name }) => known.lists.has(name));
-  const found = new RouteCollector();
+export function withRoutes(document: PlanDocument, sources: RouteSources): PlanDocument {
+  const listed = [...kinds.values()].filter(isRouting).filter(({ name }) => sources.lists.has(name));
+  const collector = new RouteCollector();
   const named = new Set<Address>();
-  for (const [kindName, routes] of known.named) {
+  for (const [kindName, routes] of sources.named) {
     const kind = kinds.get(kindName);
     if (!isRouting(kind)) continue;
     for (const [address, items] of routes) {
       named.add(address);
-      for (const item of items) addNamed(found, { kind, address, item, known });
+      for (const item of items) addNamed(collector, { kind, address, item, sources });
     }
   }
   if (listed.length === 0 && named.size === 0) return document;
   for (const kind of listed) {
-    for (const record of known.lists.get(kind.name) ?? []) addShown(found, { kind, record, known });
+    for (const record of sources.lists.get(kind.name) ?? []) addShown(collector, { kind, record, sources });
   }
   for (const resource of document.resources) {
     const kind = listed.find(({ name }) => name === resource.kind);
-    if (kind !== undefined) addPlanned(found, { kind, resource, known });
+    if (kind !== undefined) addPlanned(collector, { kind, resource, sources });
   }
   const reachable = new Set(listed.flatMap(targetsOf));
   return {
     ...document,
     resources: document.resources.map((resource) => {
       if (!reachable.has(resource.kind) && !named.has(resource.address)) return resource;
-      const routes = found.of(resource);
-      const moves = routes.some(({ coming, leaving }) => coming !== undefined || leaving !== undefined);
-      return changesRecord(resource) || moves ? { ...resource, routes } : resource;
+      const routes = collector.routesOf(resource);
+      const changesRoutes = routes.some(({ coming, leaving }) => coming !== undefined || leaving !== undefined);
+      return changesRecord(resource) || changesRoutes ? { ...resource, routes } : resource;
     }),
   };
 }
@@ -116,7 +116,7 @@ class RouteCollector {
     return route;
   }
 
-  of({ kind, id, address }: PlannedResource): PlannedRoute[] {
+  routesOf({ kind, id, address }: PlannedResource): PlannedRoute[] {
     const routes = [
       ...(this.#byTarget.get(address)?.values() ?? []),
       ...((id === null ? undefined : this.#byTarget.get(idKey(kind, id)))?.values() ?? []),
@@ -133,8 +133,8 @@ class RouteCollector {
 }
 
 function addShown(
-  found: RouteCollector,
-  { kind, record, known }: { kind: RoutingKind; record: ShownRecord; known: RouteSources },
+  collector: RouteCollector,
+  { kind, record, sources }: { kind: RoutingKind; record: ShownRecord; sources: RouteSources },
 ): void {
   for (const [path, way] of Object.entries(kind.routes.ways)) {
     const id = record[path];
@@ -142,49 +142,49 @@ function addShown(
     const base = {
       kind: kind.name,
       id: record.id,
-      address: known.addressOf(kind.name, record.id) ?? null,
-      label: kind.routes.label(known.withoutSecrets(kind.name, record)),
+      address: sources.addressOf(kind.name, record.id) ?? null,
+      label: kind.routes.label(sources.withoutSecrets(kind.name, record)),
     };
-    found.route(idKey(targetOf(kind, path), id), base).ways.add(way);
+    collector.route(idKey(targetOf(kind, path), id), base).ways.add(way);
   }
 }
 
 /** Adds the route of a record that another one names, as an object or by one of its fields. The form is not documented. */
 function addNamed(
-  found: RouteCollector,
-  { kind, address, item, known }: { kind: RoutingKind; address: Address; item: unknown; known: RouteSources },
+  collector: RouteCollector,
+  { kind, address, item, sources }: { kind: RoutingKind; address: Address; item: unknown; sources: RouteSources },
 ): void {
   const { name, routes } = kind;
   if (!isObject(item) && typeof item !== 'string' && typeof item !== 'number') return;
   const fields = isObject(item) ? item : { [routes.named.item]: item };
   const id = typeof fields.id === 'string' ? fields.id : null;
-  const label = routes.label(known.withoutSecrets(name, { ...fields, id: id ?? '' }));
+  const label = routes.label(sources.withoutSecrets(name, { ...fields, id: id ?? '' }));
   if (label === '') return;
-  const ownAddress = (id === null ? undefined : known.addressOf(name, id)) ?? null;
+  const ownAddress = (id === null ? undefined : sources.addressOf(name, id)) ?? null;
   const base = { kind: name, id, label, address: ownAddress };
-  found.route(address, base).ways.add(routes.named.way);
+  collector.route(address, base).ways.add(routes.named.way);
 }
 
 /** Adds the links that the plan asks a person to add or to remove. */
 function addPlanned(
-  found: RouteCollector,
-  { kind, resource, known }: { kind: RoutingKind; resource: PlannedResource; known: RouteSources },
+  collector: RouteCollector,
+  { kind, resource, sources }: { kind: RoutingKind; resource: PlannedResource; sources: RouteSources },
 ): void {
-  const shown = known.lists.get(kind.name)?.find(({ id }) => id === resource.id);
+  const shown = sources.lists.get(kind.name)?.find(({ id }) => id === resource.id);
   const base = {
     kind: kind.name,
     id: resource.id,
     address: resource.address,
     label:
-      kind.routes.label(shown === undefined ? declaredIn(resource) : known.withoutSecrets(kind.name, shown)) ||
+      kind.routes.label(shown === undefined ? declaredIn(resource) : sources.withoutSecrets(kind.name, shown)) ||
       resource.address,
   };
   for (const { path, before, after, manual } of resource.changes) {
     const way = kind.routes.ways[path];
     if (way === undefined || !manual) continue;
     const [from, to] = [targetKey(targetOf(kind, path), before), targetKey(targetOf(kind, path), after)];
-    if (from !== undefined) found.route(from, base).leaving.add(way);
-    if (to !== undefined) found.route(to, base).coming.add(way);
+    if (from !== undefined) collector.route(from, base).leaving.add(way);
+    if (to !== undefined) collector.route(to, base).coming.add(way);
   }
 }
 

@@ -7,12 +7,12 @@ import type { PlanDocument } from './plan-document.ts';
 import { planDocument } from './plan-schema.ts';
 
 /** The maximum depth of a plan. Manifests nest less than half as deep. */
-const DEEPEST = 250;
+const MAX_DEPTH = 250;
 
-const NEWER = 'Use that version, or plan again with this one.';
+const NEWER_HINT = 'Use that version, or plan again with this one.';
 
 /** Matches the first bytes of files from common encryption tools. */
-const ENCRYPTED =
+const ENCRYPTED_HEADER =
   /^(?:-----BEGIN (?:PGP MESSAGE|AGE ENCRYPTED FILE)|age-encryption\.org|\$ANSIBLE_VAULT|Salted__|U2FsdGVkX1)/;
 
 /**
@@ -25,7 +25,7 @@ export function parseSavedPlan(
 ): PlanDocument {
   const next: readonly NextStep[] = [{ action: 'save_plan' }];
   const encrypted = () => new UserError(`${file} is encrypted`, { hint: 'Decrypt it first.' });
-  if (ENCRYPTED.test(text)) throw encrypted();
+  if (ENCRYPTED_HEADER.test(text)) throw encrypted();
   let data: unknown;
   try {
     data = JSON.parse(text);
@@ -36,17 +36,17 @@ export function parseSavedPlan(
   if (!isObject(data) || typeof data.format_version !== 'number' || !Array.isArray(data.resources)) {
     throw new UserError(`${file} is not a saved plan`, { next });
   }
-  const madeBy = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
+  const planVersion = typeof data.voxform_version === 'string' ? data.voxform_version : undefined;
   if (data.format_version !== PLAN_FORMAT_VERSION) {
     throw new UserError(
       `${file} has plan format ${data.format_version}; this version of voxform reads format ${PLAN_FORMAT_VERSION}`,
-      data.format_version < PLAN_FORMAT_VERSION ? { next } : { hint: NEWER },
+      data.format_version < PLAN_FORMAT_VERSION ? { next } : { hint: NEWER_HINT },
     );
   }
-  if (madeBy !== undefined && isNewer(madeBy, version)) {
-    throw new UserError(`${file} was made by voxform ${madeBy}; this is voxform ${version}`, { hint: NEWER });
+  if (planVersion !== undefined && isNewer(planVersion, version)) {
+    throw new UserError(`${file} was made by voxform ${planVersion}; this is voxform ${version}`, { hint: NEWER_HINT });
   }
-  if (isDeeperThan(data, DEEPEST)) {
+  if (isDeeperThan(data, MAX_DEPTH)) {
     throw new UserError(`${file} is not a saved plan: its values are nested too deeply`, { next });
   }
   if (data.digest === undefined || data.digest !== digestOfPlan(data)) {

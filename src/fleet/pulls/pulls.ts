@@ -139,13 +139,13 @@ export class Pulls {
         source,
         noLongerOpen.filter((_, index) => ended[index] === undefined),
       );
-      if (this.#reported.changes(key, []).ended > 0)
+      if (this.#reported.update(key, []).ended > 0)
         log.entry('info', `the ${key} can be read again`, { event: 'pulls' });
     } catch (error) {
       if (!(error instanceof HostProblem)) throw error;
       const problem = messageOf(error);
       await storePullsProblem(database, source, problem);
-      if (this.#reported.changes(key, [problem]).added.length > 0)
+      if (this.#reported.update(key, [problem]).added.length > 0)
         log.entry('warning', `cannot read the ${key}: ${problem}`, { event: 'pulls-failed' });
     }
   }

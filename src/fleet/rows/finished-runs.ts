@@ -1,4 +1,4 @@
-import { listed } from '../../operator/last-run.ts';
+import { limitResources } from '../../operator/last-run.ts';
 import type { AppliedRow } from '../../operator/plan-after.ts';
 import type { RequestMemory } from '../../operator/run-report.ts';
 import type { RunStatus } from '../../operator/workspace-status.ts';
@@ -239,7 +239,7 @@ FROM json_to_recordset($1::json) AS r (address text, started_at timestamptz, sec
 
 function recordOf({ row, record, plan, summary }: FinishedRun): Json {
   const applied = record?.applied ?? [];
-  const appliedChanges = applied.length > 0 && listed(applied.map((each) => ({ ...each })));
+  const appliedChanges = applied.length > 0 && limitResources(applied.map((each) => ({ ...each })));
   return {
     address: row.address,
     started_at: record?.startedAt.toISOString() ?? null,

@@ -1,4 +1,4 @@
-import { type KeptRun, MOST_COUNTED, type ShownWorkspace } from '../../operator/shown-workspace.ts';
+import { type KeptRun, MAX_COUNTED, type ShownWorkspace } from '../../operator/shown-workspace.ts';
 import {
   needs as allNeeds,
   type Need,
@@ -46,14 +46,14 @@ interface PageSelection {
 
 /**
  * Returns the workspaces of one page in order, the number of matching workspaces and the total number. Both are counted up to
- * `MOST_COUNTED + 1`.
+ * `MAX_COUNTED + 1`.
  */
 export async function pageOfWorkspaces(
   statements: FleetStatements,
   selection: PageSelection,
 ): Promise<{ readonly rows: readonly ShownWorkspace[]; readonly found: number; readonly total: number }> {
   const { status, needs, source, label, word, order, after, offset, limit } = selection;
-  if (offset >= MOST_COUNTED) return pageOfWorkspaces(statements, { ...selection, offset: 0, limit: 0 });
+  if (offset >= MAX_COUNTED) return pageOfWorkspaces(statements, { ...selection, offset: 0, limit: 0 });
   const values: unknown[] = [];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const filters = [
@@ -73,9 +73,9 @@ export async function pageOfWorkspaces(
   const wanted = `ORDER BY ${orders[order]} LIMIT ${bind(limit)} OFFSET ${bind(offset)}`;
   const [row] = await statements.ask(
     `WITH f AS MATERIALIZED (SELECT address, array_position(${bind(workspaceStatuses)}::text[], ${SHOWN_STATUS}) AS rank, ${SHOWN_SINCE} AS since,
-  NOT (${IS_ACTIVE}) AS inactive, due_at FROM ${S}.workspaces w WHERE ${found} LIMIT ${MOST_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
-SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT ${MOST_COUNTED + 1}) AS t) AS total, ${last}::integer AS last,
-  CASE WHEN found > ${MOST_COUNTED} THEN ARRAY(${many} ${wanted}) ELSE ARRAY(SELECT address FROM f WHERE ${isLater} ${wanted}) END AS addresses FROM n`,
+  NOT (${IS_ACTIVE}) AS inactive, due_at FROM ${S}.workspaces w WHERE ${found} LIMIT ${MAX_COUNTED + 1}), n AS MATERIALIZED (SELECT count(*)::integer AS found FROM f)
+SELECT found, (SELECT count(*)::integer FROM (SELECT FROM ${S}.workspaces LIMIT ${MAX_COUNTED + 1}) AS t) AS total, ${last}::integer AS last,
+  CASE WHEN found > ${MAX_COUNTED} THEN ARRAY(${many} ${wanted}) ELSE ARRAY(SELECT address FROM f WHERE ${isLater} ${wanted}) END AS addresses FROM n`,
     ...values,
   );
   const addresses = row?.addresses as string[];
@@ -147,7 +147,7 @@ async function byAddress(
 
 /** Workspaces with one status or one need. */
 interface NeedyWorkspaces {
-  /** The number of workspaces, counted up to `MOST_COUNTED + 1`. */
+  /** The number of workspaces, counted up to `MAX_COUNTED + 1`. */
   readonly found: number;
   readonly rows: readonly ShownWorkspace[];
 }
@@ -166,7 +166,7 @@ export async function needyWorkspaces(
     const [since, isLast] =
       status === undefined ? [SHOWN_SINCE, `${SHOWN_STATUS} = 'in-sync',`] : [sqlOf(status).since, ''];
     const selected = `FROM ${S}.workspaces WHERE ${status === undefined ? NEEDS[need ?? 'records'] : sqlOf(status).condition}`;
-    return `SELECT '${reason}' AS reason, (SELECT count(*)::integer FROM (SELECT ${selected} LIMIT ${MOST_COUNTED + 1}) AS f) AS found,
+    return `SELECT '${reason}' AS reason, (SELECT count(*)::integer FROM (SELECT ${selected} LIMIT ${MAX_COUNTED + 1}) AS f) AS found,
   ARRAY(SELECT address ${selected} ORDER BY ${isLast} ${since}, address LIMIT ${limit}) AS addresses`;
   });
   const found = await statements.ask(reasons.join(' UNION ALL '));

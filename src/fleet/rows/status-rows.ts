@@ -12,7 +12,7 @@ import { IS_ACTIVE, IS_REMOVED } from './member-rows.ts';
 /** The SQL condition for a process without heartbeats. */
 export const IS_DEAD = "heard_at < now() - interval '60 seconds'";
 /** The SQL interval after which a check is stale. */
-const STALE_AFTER = `greatest(${STALE.intervals} * interval_ms, ${STALE.least}) * interval '1 millisecond'`;
+const STALE_AFTER = `greatest(${STALE.intervals} * interval_ms, ${STALE.minMilliseconds}) * interval '1 millisecond'`;
 
 /** The SQL condition for a workspace whose last check is stale. */
 export const IS_STALE = `coalesce(checked_at < now() - ${STALE_AFTER}, false)`;

@@ -10,7 +10,7 @@ import { UserError, usageError } from '../../problems/user-error.ts';
 import { CHECKOUTS } from '../../project/local-paths.ts';
 import { treeProblem } from '../../project/project-size.ts';
 import type { ProjectOrigin } from '../../runs/drift-request/request-target.ts';
-import type { Fetched, ManifestSource, Version } from '../source.ts';
+import type { FetchResult, ManifestSource, Version } from '../source.ts';
 
 interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   readonly url: string;
@@ -25,11 +25,11 @@ interface GitSourceOptions extends Pick<FetchOptions, 'env' | 'redact'> {
   keepSecret(secret: string): void;
 }
 
-const FETCHED = 'refs/voxform/fetched';
-const GOOD = 'refs/voxform/good';
+const FETCHED_REF = 'refs/voxform/fetched';
+const GOOD_REF = 'refs/voxform/good';
 
 /** Milliseconds. */
-const TIMEOUT = 120_000;
+const TIMEOUT_MS = 120_000;
 
 /**
  * Returns a source of the newest commit of a branch or tag. Each commit has its own checkout.
@@ -55,8 +55,8 @@ export function secretsOf({ credentials }: GitAddress): string[] {
 /** Returns the normalized relative path of the project in a checkout. Throws `UserError` if it is outside. */
 function checkSubfolder(folder: string): string {
   const normal = path.posix.normalize(folder.replaceAll('\\', '/'));
-  const leadsOut = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
-  if (!leadsOut && !normal.split('/').includes('.git')) return normal;
+  const leavesRepository = path.posix.isAbsolute(normal) || normal === '..' || normal.startsWith('../');
+  if (!leavesRepository && !normal.split('/').includes('.git')) return normal;
   throw usageError('--path must be a folder inside the repository');
 }
 
@@ -78,49 +78,49 @@ class GitSource implements ManifestSource {
     this.#home = path.join(cwd, CHECKOUTS, key.slice(0, 16));
   }
 
-  async fetch(signal: AbortSignal): Promise<Fetched> {
+  async fetch(signal: AbortSignal): Promise<FetchResult> {
     const { ref } = this.#options;
     let problem: unknown;
     try {
       await this.#prepare(signal);
       await this.#git(
-        ['fetch', '--no-tags', '--depth=1', '--no-write-fetch-head', '--', this.#address.url, `+${ref}:${FETCHED}`],
+        ['fetch', '--no-tags', '--depth=1', '--no-write-fetch-head', '--', this.#address.url, `+${ref}:${FETCHED_REF}`],
         signal,
       );
     } catch (error) {
       problem = error;
     }
     signal.throwIfAborted();
-    const commit = await this.#commitAt(FETCHED, signal);
+    const commit = await this.#commitAt(FETCHED_REF, signal);
     if (commit === undefined) throw problem ?? new UserError(`${this.name} has no commit`);
     this.#newest = commit;
     try {
       return { ...(await this.#checkOut(commit, signal)), problem };
     } catch (error) {
       signal.throwIfAborted();
-      const good = error instanceof UserError ? await this.lastGood() : undefined;
-      if (good === undefined || good.commit === commit) throw error;
-      return { ...good, problem: error };
+      const lastGood = error instanceof UserError ? await this.lastGood() : undefined;
+      if (lastGood === undefined || lastGood.commit === commit) throw error;
+      return { ...lastGood, problem: error };
     }
   }
 
   async lastGood(): Promise<Version | undefined> {
-    const never = new AbortController().signal;
-    const commit = this.#good ?? (await this.#commitAt(GOOD, never));
-    return commit === undefined ? undefined : this.#checkOut(commit, never);
+    const noAbort = new AbortController().signal;
+    const commit = this.#good ?? (await this.#commitAt(GOOD_REF, noAbort));
+    return commit === undefined ? undefined : this.#checkOut(commit, noAbort);
   }
 
   async keep({ commit }: Version): Promise<void> {
     if (commit === undefined || commit === this.#good) return;
     this.#good = commit;
-    const never = new AbortController().signal;
-    await this.#git(['update-ref', GOOD, commit], never);
-    await this.#removeOthers(never);
+    const noAbort = new AbortController().signal;
+    await this.#git(['update-ref', GOOD_REF, commit], noAbort);
+    await this.#removeOthers(noAbort);
   }
 
   originOf({ folder, checkout = folder }: Version): ProjectOrigin {
-    const inside = path.relative(realpathSync(checkout), realpathSync(folder)).replaceAll(path.sep, '/');
-    return { address: this.#address.url, ref: this.#options.ref, folder: inside };
+    const folderPath = path.relative(realpathSync(checkout), realpathSync(folder)).replaceAll(path.sep, '/');
+    return { address: this.#address.url, ref: this.#options.ref, folder: folderPath };
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {
@@ -165,9 +165,9 @@ class GitSource implements ManifestSource {
     const call = { env: gitEnvironment(env, ISOLATION_SETTINGS), signal };
     const objects = new ObjectReader(path.join(this.#home, 'repository'), call);
     try {
-      const inside = subfolder === '.' ? undefined : await objects.header(`${commit}:${subfolder}`);
-      const own = inside?.type === 'tree' ? { tree: inside.id, folder: subfolder } : undefined;
-      const project = own ?? { tree: (await objects.header(`${commit}^{tree}`))?.id ?? '', folder: '.' };
+      const object = subfolder === '.' ? undefined : await objects.header(`${commit}:${subfolder}`);
+      const projectFolder = object?.type === 'tree' ? { tree: object.id, folder: subfolder } : undefined;
+      const project = projectFolder ?? { tree: (await objects.header(`${commit}^{tree}`))?.id ?? '', folder: '.' };
       const problem = await treeProblem(objects, project.tree);
       if (problem === undefined) return project;
       const shown = project.folder === '.' ? '' : `${project.folder} of `;
@@ -179,9 +179,9 @@ class GitSource implements ManifestSource {
 
   /** Removes all checkouts except those of the last valid commit and of the newest. */
   async #removeOthers(signal: AbortSignal): Promise<void> {
-    const kept = new Set(['repository', 'index', this.#good, this.#newest]);
+    const retained = new Set(['repository', 'index', this.#good, this.#newest]);
     for (const entry of await readdir(this.#home)) {
-      if (!kept.has(entry)) await rm(path.join(this.#home, entry), { recursive: true, force: true });
+      if (!retained.has(entry)) await rm(path.join(this.#home, entry), { recursive: true, force: true });
     }
     await this.#git(['gc', '--auto', '--quiet'], signal).catch(() => undefined);
   }
@@ -195,6 +195,6 @@ class GitSource implements ManifestSource {
 
   #gitOptions(signal: AbortSignal): FetchOptions {
     const { env, redact } = this.#options;
-    return { env, redact, signal, address: this.#address, timeout: TIMEOUT };
+    return { env, redact, signal, address: this.#address, timeout: TIMEOUT_MS };
   }
 }

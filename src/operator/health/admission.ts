@@ -50,12 +50,12 @@ export function isLocal(
   { headers, httpVersion, socket }: RequestFacts,
   { listen, proxy, userHeader }: Listening,
 ): boolean {
-  const from = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
+  const remoteAddress = (socket.remoteAddress ?? '').replace(/^::ffff:/, '');
   const isOfProxy = (name: string): boolean =>
     FORWARDING.test(name.replaceAll('_', '-')) || name === userHeader?.name.toLowerCase();
   const isForwarded =
     httpVersion !== '1.1' || proxy.includes(socket.remoteAddress) || Object.keys(headers).some(isOfProxy);
-  return !isForwarded && [listen.host, from, headers.host ?? ''].every(isLoopback);
+  return !isForwarded && [listen.host, remoteAddress, headers.host ?? ''].every(isLoopback);
 }
 
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d+)?$/i;
@@ -122,12 +122,12 @@ interface WrongTokenLimits {
   /** Milliseconds of a monotonic clock. */
   now(): number;
   /** The limit of wrong tokens per address. */
-  readonly each?: number;
+  readonly perAddress?: number;
   /** The limit for all addresses together. */
   readonly all?: number;
 }
 
-const MILLISECONDS = 10 * 60_000;
+const WINDOW_MS = 10 * 60_000;
 const MAX_ADDRESSES = 10_000;
 const ALL = '';
 
@@ -136,14 +136,14 @@ export class WrongTokens {
   readonly #limits: Required<WrongTokenLimits>;
   readonly #counts = new Map<string, { count: number; readonly until: number }>();
 
-  constructor({ now, each = 10, all = 300 }: WrongTokenLimits) {
-    this.#limits = { now, each, all };
+  constructor({ now, perAddress = 10, all = 300 }: WrongTokenLimits) {
+    this.#limits = { now, perAddress, all };
   }
 
   /** Returns the seconds until this address may try another token; 0 if it may try now. */
   wait(address: string | undefined): number {
-    const { each, all, now } = this.#limits;
-    const until = Math.max(this.#fullUntil(networkOf(address), each), this.#fullUntil(ALL, all));
+    const { perAddress, all, now } = this.#limits;
+    const until = Math.max(this.#fullUntil(networkOf(address), perAddress), this.#fullUntil(ALL, all));
     return Math.ceil(Math.max(0, until - now()) / 1000);
   }
 
@@ -152,7 +152,7 @@ export class WrongTokens {
     for (const key of [networkOf(address), ALL]) {
       const known = this.#current(key);
       if (known !== undefined) known.count += 1;
-      else this.#counts.set(key, { count: 1, until: this.#limits.now() + MILLISECONDS });
+      else this.#counts.set(key, { count: 1, until: this.#limits.now() + WINDOW_MS });
     }
     const [oldest] = this.#counts.keys();
     if (this.#counts.size > MAX_ADDRESSES && oldest !== undefined) this.#counts.delete(oldest);
@@ -165,9 +165,9 @@ export class WrongTokens {
     }
   }
 
-  #fullUntil(key: string, most: number): number {
+  #fullUntil(key: string, max: number): number {
     const known = this.#current(key);
-    return known !== undefined && known.count >= most ? known.until : 0;
+    return known !== undefined && known.count >= max ? known.until : 0;
   }
 
   #current(key: string): { count: number; readonly until: number } | undefined {

@@ -22,7 +22,7 @@ interface ListenerOptions extends Admission {
   /** Limits attempts with wrong bearer tokens. */
   readonly wrongTokens: WrongTokens;
   /** The timeout for status and metrics in milliseconds. */
-  readonly longest?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   readonly page: {
     /** Serves every other path. */
     fetch(request: Request, env: HttpBindings): Response | Promise<Response>;
@@ -33,16 +33,16 @@ interface ListenerOptions extends Admission {
 
 const HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const JSON_TYPE = { 'content-type': 'application/json' };
-const READING = 'GET, HEAD';
+const READ_METHODS = 'GET, HEAD';
 const SIGN_IN =
   'authentication required: sign in on the page, or set VOXFORM_WATCH_TOKEN and send it as a bearer token';
 
 const UNSIGNED = 'the signature is missing or wrong, or this source has no webhook in the fleet file';
 /** The maximum size of an event from GitHub. */
-const MAX_EVENT = 25 * 1024 ** 2;
+const MAX_EVENT_BYTES = 25 * 1024 ** 2;
 
 /** The default timeout of status and metrics, whose database may not respond. It is shorter than that of monitoring. */
-const LONGEST = 5000;
+const DEFAULT_TIMEOUT_MS = 5000;
 
 /** Slow or numerous connections must not block others. */
 const limits = {
@@ -52,9 +52,9 @@ const limits = {
   maxHeaderSize: 16_384,
 };
 const MAX_CONNECTIONS = 1000;
-const MAX_EACH = 250;
+const MAX_CONNECTIONS_PER_ADDRESS = 250;
 /** The timeout of idle connections. Live updates send data more often. */
-const IDLE = 60_000;
+const IDLE_TIMEOUT_MS = 60_000;
 
 export interface Listener {
   /** The address with the actual port. */
@@ -69,47 +69,47 @@ export function notFound({ reconciles }: { readonly reconciles: boolean }): stri
 /** Serves health, status, metrics and the page. Throws `UserError` for an address that it cannot listen on. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
   const { host, port } = options.listen;
-  const answer = getRequestListener(appOf(options).fetch, { overrideGlobalObjects: false });
+  const handle = getRequestListener(appOf(options).fetch, { overrideGlobalObjects: false });
   const server = createServer(limits, (request, response) => {
     // Probes come from any address, use an IP address as host name, and must not depend on other parts of the server.
-    const plain = plainAnswer(request, options);
-    if (plain === undefined) return void answer(request, response);
+    const plainResponse = plainResponseTo(request, options);
+    if (plainResponse === undefined) return void handle(request, response);
     request.resume();
-    const { status, body, ...headers } = plain;
+    const { status, body, ...headers } = plainResponse;
     response.writeHead(status, { ...HEADERS, ...JSON_TYPE, ...headers });
     response.end(request.method === 'HEAD' ? undefined : `${JSON.stringify(body)}\n`);
   });
   server.maxConnections = MAX_CONNECTIONS;
-  server.timeout = IDLE;
-  limitEach(server, options);
+  server.timeout = IDLE_TIMEOUT_MS;
+  limitConnectionsPerAddress(server, options);
   server.listen(port, host);
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === 'EADDRINUSE' ? 'address already in use' : cause.message;
+    const reason = cause.code === 'EADDRINUSE' ? 'address already in use' : cause.message;
     const hint = 'Choose another address with --listen; port 0 picks a free port.';
-    throw new UserError(`cannot listen on ${host}:${port}: ${why}`, { hint, cause });
+    throw new UserError(`cannot listen on ${host}:${port}: ${reason}`, { hint, cause });
   });
   const shown = host.includes(':') ? `[${host}]` : host;
   return { url: `http://${shown}:${(server.address() as AddressInfo).port}`, close: () => close(server) };
 }
 
-interface PlainAnswer {
+interface PlainResponse {
   readonly status: number;
   readonly body: Json;
   readonly allow?: string;
 }
 
 /** Returns the response to a probe or to a malformed request; undefined for every other request. */
-function plainAnswer(
+function plainResponseTo(
   request: IncomingMessage,
   { isAlive = () => true, isReady }: ListenerOptions,
-): PlainAnswer | undefined {
+): PlainResponse | undefined {
   const { url = '', method = '' } = request;
   const [path] = url.split('?', 1);
   if (path !== '/healthz' && path !== '/readyz') {
     const error = malformation(request);
     return error === undefined ? undefined : { status: 400, body: { error } };
   }
-  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'use GET' }, allow: READING };
+  if (method !== 'GET' && method !== 'HEAD') return { status: 405, body: { error: 'use GET' }, allow: READ_METHODS };
   const body = path === '/healthz' ? { alive: isAlive() } : { ready: isReady() };
   return { status: Object.values(body)[0] ? 200 : 503, body };
 }
@@ -119,79 +119,81 @@ type AppContext = Context<{ Bindings: HttpBindings }>;
 
 /** Creates the routes of status, metrics, requests for a run and events. The page serves every other path. */
 function appOf(options: ListenerOptions): App {
-  const { status, metrics, reconcile, events, redact, page, longest = LONGEST } = options;
+  const { status, metrics, reconcile, events, redact, page, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const app: App = new Hono();
-  const timely = (c: AppContext, work: () => Promise<Response>): Promise<Response> =>
-    inTime(longest, work).catch((error: unknown) => answered(c, 503, redact(messageOf(error))));
+  const respondInTime = (c: AppContext, work: () => Promise<Response>): Promise<Response> =>
+    withTimeout(timeoutMs, work).catch((error: unknown) => errorResponse(c, 503, redact(messageOf(error))));
   app.get('/status', (c) =>
-    timely(c, async () => {
-      const refused = refusing(c, options, { writes: false });
+    respondInTime(c, async () => {
+      const refused = refusalResponse(c, options, { writes: false });
       const { incoming } = c.env;
       const mayRead = hasBearer(incoming, options) ? refused === undefined : await page.mayRead(incoming);
-      if (!mayRead) return refused ?? answered(c, 403, SIGN_IN);
+      if (!mayRead) return refused ?? errorResponse(c, 403, SIGN_IN);
       return c.body(redact(`${JSON.stringify(await status())}\n`), 200, { ...HEADERS, ...JSON_TYPE });
     }),
   );
   app.get('/metrics', (c) =>
-    timely(c, async () => {
-      const refused = refusing(c, options, { writes: false });
+    respondInTime(c, async () => {
+      const refused = refusalResponse(c, options, { writes: false });
       if (refused !== undefined) return refused;
       const { contentType, text } = await metrics();
       return c.body(redact(text), 200, { ...HEADERS, 'content-type': contentType });
     }),
   );
-  for (const path of ['/status', '/metrics']) app.all(path, (c) => answered(c, 405, 'use GET', { allow: READING }));
+  for (const path of ['/status', '/metrics'])
+    app.all(path, (c) => errorResponse(c, 405, 'use GET', { allow: READ_METHODS }));
   if (reconcile !== undefined) {
     app.post('/reconcile', (c) => {
-      const refused = refusing(c, options, { writes: true });
+      const refused = refusalResponse(c, options, { writes: true });
       if (refused !== undefined) return refused;
       reconcile();
       return c.json({ accepted: true }, 202, HEADERS);
     });
-    app.all('/reconcile', (c) => answered(c, 405, 'use POST', { allow: 'POST' }));
+    app.all('/reconcile', (c) => errorResponse(c, 405, 'use POST', { allow: 'POST' }));
   }
   if (events !== undefined) {
     app.post('/hooks/:source', (c) => {
       const { incoming } = c.env;
       const length = Number(incoming.headers['content-length'] ?? Number.NaN);
-      if (Number.isNaN(length)) return answered(c, 411, 'send the length of the event');
-      if (length > MAX_EVENT) return answered(c, 413, `the event is larger than ${MAX_EVENT / 1024 ** 2} MiB`);
-      return timely(c, async () =>
+      if (Number.isNaN(length)) return errorResponse(c, 411, 'send the length of the event');
+      if (length > MAX_EVENT_BYTES)
+        return errorResponse(c, 413, `the event is larger than ${MAX_EVENT_BYTES / 1024 ** 2} MiB`);
+      return respondInTime(c, async () =>
         (await events(c.req.param('source'), incoming))
           ? c.json({ accepted: true }, 202, HEADERS)
-          : answered(c, 401, UNSIGNED),
+          : errorResponse(c, 401, UNSIGNED),
       );
     });
-    app.all('/hooks/:source', (c) => answered(c, 405, 'use POST', { allow: 'POST' }));
+    app.all('/hooks/:source', (c) => errorResponse(c, 405, 'use POST', { allow: 'POST' }));
   }
   app.all('*', (c) => page.fetch(c.req.raw, c.env));
   return app;
 }
 
 /** Limits the connections of each address. */
-function limitEach(server: Server, { proxy }: ListenerOptions): void {
+function limitConnectionsPerAddress(server: Server, { proxy }: ListenerOptions): void {
   const counts = new Map<string, number>();
   server.on('connection', (socket) => {
     if (proxy.includes(socket.remoteAddress)) return;
-    const from = networkOf(socket.remoteAddress);
-    const count = counts.get(from) ?? 0;
-    if (count >= MAX_EACH) {
+    const network = networkOf(socket.remoteAddress);
+    const count = counts.get(network) ?? 0;
+    if (count >= MAX_CONNECTIONS_PER_ADDRESS) {
       socket.destroy();
       return;
     }
-    counts.set(from, count + 1);
+    counts.set(network, count + 1);
     socket.once('close', () => {
-      const left = (counts.get(from) ?? 1) - 1;
-      if (left > 0) counts.set(from, left);
-      else counts.delete(from);
+      const remaining = (counts.get(network) ?? 1) - 1;
+      if (remaining > 0) counts.set(network, remaining);
+      else counts.delete(network);
     });
   });
 }
 
-async function inTime<T>(longest: number, work: () => Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${longest / 1000} s`)), longest);
-  return Promise.race([work(), late]).finally(() => clearTimeout(timer));
+async function withTimeout<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+  return Promise.race([work(), timeout]).finally(() => clearTimeout(timer));
 }
 
 /** True if a request has a bearer token. Other credentials, such as Basic, may be those of a proxy. */
@@ -199,19 +201,23 @@ function hasBearer({ headers }: IncomingMessage, { token }: ListenerOptions): bo
   return token !== undefined && /^bearer /i.test(headers.authorization ?? '');
 }
 
-function refusing(c: AppContext, options: ListenerOptions, what: { readonly writes: boolean }): Response | undefined {
+function refusalResponse(
+  c: AppContext,
+  options: ListenerOptions,
+  what: { readonly writes: boolean },
+): Response | undefined {
   const { wrongTokens } = options;
   const { incoming } = c.env;
   const { remoteAddress } = incoming.socket;
   const hasToken = hasBearer(incoming, options);
   const wait = hasToken ? wrongTokens.wait(remoteAddress) : 0;
-  if (wait > 0) return answered(c, 429, 'too many wrong tokens', { 'retry-after': String(wait) });
-  const why = refusal(incoming, options, what);
-  if (why === WRONG_TOKEN && hasToken) wrongTokens.add(remoteAddress);
-  return why === undefined ? undefined : answered(c, 403, why);
+  if (wait > 0) return errorResponse(c, 429, 'too many wrong tokens', { 'retry-after': String(wait) });
+  const reason = refusal(incoming, options, what);
+  if (reason === WRONG_TOKEN && hasToken) wrongTokens.add(remoteAddress);
+  return reason === undefined ? undefined : errorResponse(c, 403, reason);
 }
 
-function answered(
+function errorResponse(
   c: AppContext,
   status: 401 | 403 | 405 | 411 | 413 | 429 | 503,
   error: string,

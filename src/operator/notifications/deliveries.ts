@@ -36,14 +36,14 @@ interface DeliveriesOptions {
 /** The maximum number of pending deliveries per receiver; later ones are dropped. */
 const MAX_WAITING = 32;
 /** The number of attempts after which a delivery is reported as delayed. */
-const REPORTED_TRIES = 5;
+const DELAYED_AFTER_ATTEMPTS = 5;
 
 const LIMITS = { connections: 1, timeoutMilliseconds: 10_000, maxBodyBytes: 1024 * 1024 };
 
 /** Milliseconds. */
 const BACKOFF = { first: 1000, max: 300_000 };
 /** The maximum pause that a receiver may request. */
-const LONGEST_ASKED = 3_600_000;
+const MAX_REQUESTED_PAUSE_MS = 3_600_000;
 
 /**
  * Delivers notifications in order for each receiver, without blocking the watch. A delivery is retried until the receiver accepts it,
@@ -52,7 +52,7 @@ const LONGEST_ASKED = 3_600_000;
 export class Deliveries {
   readonly #options: DeliveriesOptions;
   readonly #waiting = new Map<string, Delivery[]>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #inFlight = new Set<Promise<void>>();
   readonly #end = new AbortController();
   readonly #web = new WebClient(LIMITS);
 
@@ -70,20 +70,20 @@ export class Deliveries {
     const waiting = this.#waiting.get(receiver);
     if (waiting === undefined) {
       this.#waiting.set(receiver, [delivery]);
-      const work = this.#deliver(receiver).finally(() => this.#underWay.delete(work));
-      this.#underWay.add(work);
+      const work = this.#deliver(receiver).finally(() => this.#inFlight.delete(work));
+      this.#inFlight.add(work);
     } else if (waiting.length < MAX_WAITING) waiting.push(delivery);
     else delivery.onResult('dropped', 'too many notifications pending for this receiver');
   }
 
   /** Waits for all deliveries, but at most this many milliseconds, and cancels the rest. */
   async flush(milliseconds: number): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(milliseconds, resolve);
-    await Promise.race([Promise.all(this.#underWay), late]);
+    await Promise.race([Promise.all(this.#inFlight), timeout]);
     cancel();
     this.#end.abort();
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
     await this.#web.close();
   }
 
@@ -115,12 +115,13 @@ export class Deliveries {
         mayRetry: ({ status }) => !signal.aborted && (status === undefined || isRefusal(status)),
         requestedPause: (result) => {
           const requested = pauseOfRefusal(result, Date.now());
-          return requested === undefined ? undefined : Math.min(requested, LONGEST_ASKED);
+          return requested === undefined ? undefined : Math.min(requested, MAX_REQUESTED_PAUSE_MS);
         },
         budget: { remaining: Number.POSITIVE_INFINITY },
         wait: ({ requested = 0, result, attempts }) => {
           const problem = problemOf(result, delivery) ?? '';
-          if (attempts === REPORTED_TRIES) delivery.onResult('delayed', `${problem} (after ${attempts} attempts)`);
+          if (attempts === DELAYED_AFTER_ATTEMPTS)
+            delivery.onResult('delayed', `${problem} (after ${attempts} attempts)`);
           return this.#pause(Math.max(requested, backoff(attempts, this.#options.random, BACKOFF)));
         },
       },

@@ -61,13 +61,13 @@ interface FoundEvents {
 /** Derives notification events from run reports. A condition gives one event while it is unchanged. */
 export class NotificationEvents {
   readonly #reported: RepeatFilter;
-  readonly #reportedEarlier: (workspaceId: string) => NotifiedDrift;
+  readonly #readReported: (workspaceId: string) => NotifiedDrift;
   #drifted: ReadonlyMap<string, string> | undefined;
 
   constructor({ reported = () => ({}), remembered }: NotificationEventsOptions = {}) {
     this.#reported = new RepeatFilter(remembered?.said);
     this.#drifted = remembered?.drifted && new Map(Object.entries(remembered.drifted));
-    this.#reportedEarlier = reported;
+    this.#readReported = reported;
   }
 
   get remembered(): RememberedEvents {
@@ -75,13 +75,13 @@ export class NotificationEvents {
   }
 
   /** Returns a function that returns the events of a run for a receiver of these types of events. */
-  in(report: RunReport): (on: readonly NotifyEvent[]) => readonly NotificationEvent[] {
+  eventsOf(report: RunReport): (on: readonly NotifyEvent[]) => readonly NotificationEvent[] {
     const drift = this.#drift(report);
     const planned = (report.plan?.resources ?? [])
       .filter(({ action }) => writes.has(action))
       .map((resource) => ({ resource, isCorrection: isCorrection(resource, report) }));
     const waiting = isWaiting(report) ? planned : [];
-    const { added } = this.#reported.changes(
+    const { added } = this.#reported.update(
       'changes',
       waiting.map(({ resource }) => keyOf(resource)),
     );
@@ -103,15 +103,15 @@ export class NotificationEvents {
     // A run that ended early does not show whether an earlier failure is over.
     const isOver = lines.length === 0 && !hasFailed && plan === undefined;
     const keys = hasFailed ? [...lines, errorKey(error)] : lines;
-    const isNews = !isOver && this.#reported.changes('failure', keys).added.length > 0;
+    const isNew = !isOver && this.#reported.update('failure', keys).added.length > 0;
     if (hasFailed) lines.unshift(messageOf(error, selection));
-    return isNews ? { failures: lines, failed: failed.map(({ address }) => address) } : { failures: [], failed: [] };
+    return isNew ? { failures: lines, failed: failed.map(({ address }) => address) } : { failures: [], failed: [] };
   }
 
   #drift(report: RunReport): FoundEvents['drift'] {
     const { drift, missing, plan, workspace } = report;
     if (plan === undefined) return [];
-    const before = this.#drifted ?? new Map(Object.entries(this.#reportedEarlier(workspace?.id ?? '')));
+    const before = this.#drifted ?? new Map(Object.entries(this.#readReported(workspace?.id ?? '')));
     const done = correctedIn(report);
     const written = new Map(plan.resources.map((resource) => [resource.address, resource]));
     const found = [
@@ -123,7 +123,7 @@ export class NotificationEvents {
       })),
     ];
     this.#drifted = new Map(found.flatMap(({ address, digest }) => (done.has(address) ? [] : [[address, digest]])));
-    const now = new Set(found.map(({ address }) => address));
+    const current = new Set(found.map(({ address }) => address));
     const open = found.flatMap(({ address, digest, line }) => {
       const resource = written.get(address);
       if (done.has(address) && resource !== undefined) {
@@ -133,13 +133,13 @@ export class NotificationEvents {
         return [{ text, address, isOverwritten }];
       }
       if (before.get(address) === digest) return [];
-      const isBoth = resource?.changes.some(({ cause }) => cause === 'both');
-      const text = isBoth ? `${line} (the manifest changed too)` : line;
+      const changedByBoth = resource?.changes.some(({ cause }) => cause === 'both');
+      const text = changedByBoth ? `${line} (the manifest changed too)` : line;
       return [{ text, address, isOverwritten: false }];
     });
     const ended = [...before].flatMap(([address, digest]) => {
       const line = digest.startsWith(MISSING) ? 'no longer missing' : 'no longer drifted';
-      return now.has(address) ? [] : [{ text: `${address}: ${line}`, address, isOverwritten: false }];
+      return current.has(address) ? [] : [{ text: `${address}: ${line}`, address, isOverwritten: false }];
     });
     return [...open, ...ended];
   }
@@ -151,11 +151,11 @@ function isWaiting({ hold }: RunReport): boolean {
 }
 
 function eventsFor(on: readonly NotifyEvent[], found: FoundEvents, report: RunReport): readonly NotificationEvent[] {
-  const isBoth = on.includes('changes') && on.includes('drift');
-  const drift = found.drift.filter(({ isOverwritten }) => !(isOverwritten && isBoth));
-  const reported = new Set(isBoth ? drift.map(({ address }) => address) : []);
+  const receivesBoth = on.includes('changes') && on.includes('drift');
+  const drift = found.drift.filter(({ isOverwritten }) => !(isOverwritten && receivesBoth));
+  const reported = new Set(receivesBoth ? drift.map(({ address }) => address) : []);
   const lines: Readonly<Record<NotifyEvent, { lines: readonly string[]; addresses: readonly string[] }>> = {
-    changes: changesIn(found, { report, isBoth, reported }),
+    changes: changesIn(found, { report, receivesBoth, reported }),
     failure: { lines: found.failures, addresses: found.failed },
     drift: { lines: drift.map(({ text }) => text), addresses: drift.map(({ address }) => address) },
   };
@@ -171,17 +171,17 @@ function changesIn(
   { planned, added }: FoundEvents,
   {
     report,
-    isBoth,
+    receivesBoth,
     reported,
-  }: { readonly report: RunReport; readonly isBoth: boolean; readonly reported: ReadonlySet<string> },
+  }: { readonly report: RunReport; readonly receivesBoth: boolean; readonly reported: ReadonlySet<string> },
 ): { lines: readonly string[]; addresses: readonly string[] } {
   const { applied, plan, hold, selection } = report;
   const done = doneAddresses({ applied });
   const resources = planned
-    .filter(({ isCorrection: isOnlyCorrection }) => !(isBoth && isOnlyCorrection))
+    .filter(({ isCorrection: isOnlyCorrection }) => !(receivesBoth && isOnlyCorrection))
     .map(({ resource }) => resource);
   const written = resources.filter(({ address }) => done.has(address));
-  const addressesOf = (some: readonly PlannedResource[]) => some.map(({ address }) => address);
+  const addressesOf = (subset: readonly PlannedResource[]) => subset.map(({ address }) => address);
   if (written.length > 0) {
     return { lines: written.map((each) => appliedMessage(each, selection)), addresses: addressesOf(written) };
   }
@@ -263,17 +263,17 @@ export function bodyOf(
   const safe = (value: Json): Json => (typeof value === 'string' ? withoutMentions(redact(value)) : value);
   if (template === undefined) return { ...values, text: safe(values.text) };
   const shown = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, safe(value)]));
-  return filled(template, shown as NotificationEvent['values']);
+  return fillTemplate(template, shown as NotificationEvent['values']);
 }
 
 /** Fills in placeholders. A string that is a single placeholder becomes the value itself. Inside a longer string, a value becomes text. */
-function filled(template: Json, values: NotificationEvent['values']): Json {
+function fillTemplate(template: Json, values: NotificationEvent['values']): Json {
   if (typeof template === 'string') {
     const [, only] = /^\{\{\s*([a-z_]+)\s*\}\}$/.exec(template) ?? [];
     if (only !== undefined && Object.hasOwn(values, only)) return values[only as Placeholder];
     return fillPlaceholders(template, (name) => asText(values[name]));
   }
-  return mapParts<Json, Json>(template, (part) => filled(part, values));
+  return mapParts<Json, Json>(template, (part) => fillTemplate(part, values));
 }
 
 function asText(value: Json): string {
@@ -282,7 +282,7 @@ function asText(value: Json): string {
 }
 
 /** A zero-width space. */
-const NOTHING = '\u200b';
+const ZERO_WIDTH_SPACE = '\u200b';
 
 /** Matches the bracket of `<!channel>`, `<@U1>`, `<#C1>`, `<@&1>`, `<https://a|b>` or `<at>Ann</at>`, but not of `a < b`. */
 const BRACKET = /<(?=[!@#:/&\p{L}])/gu;
@@ -296,5 +296,5 @@ const LINK = /\](?=\()/gu;
  * text may come from anyone with access to the platform.
  */
 export function withoutMentions(text: string): string {
-  return text.replace(BRACKET, '‹').replace(MENTION, `@${NOTHING}`).replace(LINK, `]${NOTHING}`);
+  return text.replace(BRACKET, '‹').replace(MENTION, `@${ZERO_WIDTH_SPACE}`).replace(LINK, `]${ZERO_WIDTH_SPACE}`);
 }

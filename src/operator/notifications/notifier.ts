@@ -14,7 +14,7 @@ interface NotifierOptions {
   redact(text: string): string;
   onResult(result: DeliveryResult): void;
   /** Stores reported drift across restarts. */
-  readonly memory?: NotifiedDriftStore | undefined;
+  readonly store?: NotifiedDriftStore | undefined;
   /** The conditions that earlier notifiers of the workspace reported. */
   readonly remembered?: RememberedEvents | undefined;
 }
@@ -26,9 +26,9 @@ export class Notifier implements RunObserver {
   readonly #reported = new RepeatFilter();
 
   constructor(options: NotifierOptions) {
-    const { memory, remembered } = options;
+    const { store, remembered } = options;
     this.#options = options;
-    this.#events = new NotificationEvents({ reported: memory?.read, remembered });
+    this.#events = new NotificationEvents({ reported: store?.read, remembered });
   }
 
   /** The reported conditions, for the next notifier of the workspace. */
@@ -37,10 +37,10 @@ export class Notifier implements RunObserver {
   }
 
   finished(report: RunReport): void {
-    const eventsFor = this.#events.in(report);
+    const eventsFor = this.#events.eventsOf(report);
     if (report.notify === undefined) return;
     const { notify, workspace } = report;
-    for (const problem of this.#reported.changes('problems', notify.problems).added)
+    for (const problem of this.#reported.update('problems', notify.problems).added)
       this.#options.log.entry('warning', `Notification skipped: ${problem}`, { event: 'not-notified' });
     for (const { on, template, url, shown, header, network } of notify.receivers) {
       for (const event of eventsFor(on)) {
@@ -48,10 +48,10 @@ export class Notifier implements RunObserver {
         const body = redact(JSON.stringify(bodyOf(event, template, redact)));
         const { reported } = event;
         const onResult = (result: DeliveryResult, problem: string): void => {
-          const { memory } = this.#options;
+          const { store } = this.#options;
           reportDelivery(result, problem, { ...this.#options, shown });
           if (result === 'delivered' && reported !== undefined && workspace !== undefined)
-            memory?.write(workspace.id, reported);
+            store?.write(workspace.id, reported);
         };
         this.#options.deliveries.add({ url, shown, header, body, network, onResult });
       }
@@ -65,14 +65,14 @@ export interface NotifiedDriftStore {
   write(workspaceId: string, reported: NotifiedDrift): void;
 }
 
-const written = z.record(z.string(), z.string());
+const storedDrift = z.record(z.string(), z.string());
 
 /** Stores one file per workspace. A file that cannot be read or written only causes a repeated message. */
 export function notifiedDriftIn(folder: string): NotifiedDriftStore {
   const fileOf = (workspaceId: string) => path.join(folder, `notified-${encodeURIComponent(workspaceId)}.json`);
   return {
     read(workspaceId) {
-      return attempt(() => written.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')))) ?? {};
+      return attempt(() => storedDrift.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')))) ?? {};
     },
     write(workspaceId, reported) {
       // If it cannot be written, the next watch repeats current drift.

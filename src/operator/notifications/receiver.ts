@@ -30,7 +30,7 @@ export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
   await workspace.secrets.read(secretsIn(project.webhooks));
   const inputs = inputsFor({ project, workspace, env, mode: 'live' });
   const problems: string[] = [];
-  const find = (form: TextForm): Secret | undefined => {
+  const resolve = (form: TextForm): Secret | undefined => {
     const found = inputs.named(form);
     if (!('value' in found)) {
       problems.push(found.message);
@@ -42,10 +42,10 @@ export async function receiversOf(opened: OpenWorkspace): Promise<Receivers> {
     return secret;
   };
   const receivers = project.webhooks.flatMap((webhook): Receiver[] => {
-    const url = typeof webhook.url === 'string' ? new Secret('url', webhook.url) : find(webhook.url);
+    const url = typeof webhook.url === 'string' ? new Secret('url', webhook.url) : resolve(webhook.url);
     const { secret_header: secretHeader, on } = webhook;
     const template = webhook.template as JsonObject | undefined;
-    const value = secretHeader && find(secretHeader.value);
+    const value = secretHeader && resolve(secretHeader.value);
     if (url === undefined || (secretHeader !== undefined && value === undefined)) return [];
     const shown = serverOf(url);
     if (shown === undefined) {

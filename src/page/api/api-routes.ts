@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import { MOST_COUNTED } from '../../operator/shown-workspace.ts';
+import { MAX_COUNTED } from '../../operator/shown-workspace.ts';
 import { parseListQuery, parsePaging, parseResourceQuery, queryProblems, typedText } from '../list-query.ts';
 import { MIN_SEARCH_LENGTH, type PageSource, type WorkspaceDetail } from '../page-data.ts';
 import type { PageContext, PageEnv, PageResponses } from '../page-responses.ts';
@@ -77,10 +77,10 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
       const problems = queryProblems(parameters, sources);
       if (problems.length > 0) return refuse(c, problems);
       const items = rows.map(workspaceRowJson);
-      const isLast = isByAddress ? list.rows.length <= limit : isLastPage(paging, Math.min(found, MOST_COUNTED));
+      const isLast = isByAddress ? list.rows.length <= limit : isLastPage(paging, Math.min(found, MAX_COUNTED));
       const nextParameters = isByAddress ? { after: rows.at(-1)?.address ?? '' } : { page: String(paging.page + 1) };
       return respond(c, 'workspaces', {
-        ...{ items, found: Math.min(found, MOST_COUNTED), cut: found > MOST_COUNTED },
+        ...{ items, found: Math.min(found, MAX_COUNTED), cut: found > MAX_COUNTED },
         next: isLast ? null : pathWith(c, nextParameters),
         frozen: c.var.freeze ?? null,
       });

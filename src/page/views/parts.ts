@@ -1,5 +1,5 @@
 import type { Freeze } from '../../fleet/rows/freeze-rows.ts';
-import { MOST_COUNTED } from '../../operator/shown-workspace.ts';
+import { MAX_COUNTED } from '../../operator/shown-workspace.ts';
 import type { WorkspaceStatus } from '../../operator/workspace-status.ts';
 import { Html, html } from '../../output/html/html.ts';
 import { addressHtml } from '../../output/html/resource-html.ts';
@@ -227,7 +227,7 @@ export function formatNumber(count: number): string {
 
 /** Formats a number of matches, such as `10,000`, or `more than 10,000` where counting stopped. */
 export function countText(count: number): string {
-  return count > MOST_COUNTED ? `more than ${formatNumber(MOST_COUNTED)}` : formatNumber(count);
+  return count > MAX_COUNTED ? `more than ${formatNumber(MAX_COUNTED)}` : formatNumber(count);
 }
 
 /** Returns `Page 2 of 9` with links to the previous and next page. */

@@ -1,5 +1,5 @@
 import { kindOf } from '../../manifests/resource.ts';
-import { isForPerson, leftIn } from '../../operator/plan-after.ts';
+import { isForPerson, remainingIn } from '../../operator/plan-after.ts';
 import { MIN_SHARING } from '../../output/compact.ts';
 import { type Html, html, joined } from '../../output/html/html.ts';
 import { MAX_UNFOLDED } from '../../output/html/html-report.ts';
@@ -201,7 +201,7 @@ export function findResources(
   { resources, remaining, saved, selection }: Resources,
   { q = '', kind, status }: Partial<ResourceQuery> = {},
 ): ListedResource[] {
-  const planned = new Set(leftIn(saved?.plan ?? remaining).map(({ address }) => address));
+  const planned = new Set(remainingIn(saved?.plan ?? remaining).map(({ address }) => address));
   const known = new Map((remaining?.resources ?? []).map((each) => [each.address, each]));
   const words = q.toLowerCase().split(/\s+/);
   return resources

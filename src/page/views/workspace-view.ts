@@ -1,6 +1,6 @@
 import { recordUrl } from '../../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../../engine/plan/plan-document.ts';
-import { leftIn } from '../../operator/plan-after.ts';
+import { remainingIn } from '../../operator/plan-after.ts';
 import { planSummary } from '../../output/action-words.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import { changesHtml, referencesHtml } from '../../output/html/html-report.ts';
@@ -91,7 +91,7 @@ function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const age =
     saved === undefined ? html`as of ${timeWithAge(checkedAt, now)}` : html`made ${timeWithAge(saved.madeAt, now)}`;
   const plan = saved?.plan ?? remaining;
-  return html`<h2>Plan <small>${age}</small></h2>${decisionLinks(detail, context)}${heldPart(detail)}${leftIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { selection, fold: 'groups', room: MAX_PLAN_BYTES, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
+  return html`<h2>Plan <small>${age}</small></h2>${decisionLinks(detail, context)}${heldPart(detail)}${remainingIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { selection, fold: 'groups', room: MAX_PLAN_BYTES, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
 }
 
 function historyElsewhere({ outside, selection }: WorkspaceDetail): Html {

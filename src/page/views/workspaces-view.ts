@@ -1,4 +1,4 @@
-import { MOST_COUNTED } from '../../operator/shown-workspace.ts';
+import { MAX_COUNTED } from '../../operator/shown-workspace.ts';
 import { type Need, needs, type WorkspaceStatus, workspaceStatuses } from '../../operator/workspace-status.ts';
 import { type Html, html } from '../../output/html/html.ts';
 import { may } from '../access/person.ts';
@@ -123,13 +123,13 @@ ${sources.length > 1 && selectField('Source', { name: 'source', chosen: query.so
 <label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
 ${problems.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
-<div id="list" data-live><p class="where">${isFiltered ? `${countText(found)} of ` : ''}${countText(total)} ${total === 1 ? 'workspace' : 'workspaces'}${found > MOST_COUNTED && `. The first ${formatNumber(MOST_COUNTED)} are listed: filter to see others.`}</p>
+<div id="list" data-live><p class="where">${isFiltered ? `${countText(found)} of ` : ''}${countText(total)} ${total === 1 ? 'workspace' : 'workspaces'}${found > MAX_COUNTED && `. The first ${formatNumber(MAX_COUNTED)} are listed: filter to see others.`}</p>
 ${rows.length === 0 ? html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'No workspace matches.'}</p>` : rowsTable([{ rows }], now)}
 ${pager(query.page, pagesOf(list), (page) => queryPath('/workspaces', { ...query, limit: undefined, page }))}</div>`;
 }
 
 export function pagesOf({ found }: Pick<WorkspaceList, 'found'>): number {
-  return Math.max(1, Math.ceil(Math.min(found, MOST_COUNTED) / ROWS_PER_PAGE));
+  return Math.max(1, Math.ceil(Math.min(found, MAX_COUNTED) / ROWS_PER_PAGE));
 }
 
 const needWords: Readonly<Record<Need, string>> = {
@@ -161,7 +161,7 @@ function attentionTable(lists: readonly AttentionList[], now: Date): Html {
   const linkToAll = ({ filter, found, isCut }: AttentionList) => {
     const words = filter.needs === undefined ? statusWords[filter.status].word : `with ${needWords[filter.needs]}`;
     return isCut
-      ? html`<a href="${queryPath('/workspaces', filter)}">${found > MOST_COUNTED ? 'More than' : 'All'} ${formatNumber(Math.min(found, MOST_COUNTED))} ${words}</a>`
+      ? html`<a href="${queryPath('/workspaces', filter)}">${found > MAX_COUNTED ? 'More than' : 'All'} ${formatNumber(Math.min(found, MAX_COUNTED))} ${words}</a>`
       : undefined;
   };
   return rowsTable(

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { DecidingAhead } from '../../../src/engine/observe/decide-ahead.ts';
+import { DecideAhead } from '../../../src/engine/observe/decide-ahead.ts';
 import type { ShownRecord } from '../../../src/kinds/kind.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import { attempt } from '../../../src/problems/attempt.ts';
@@ -90,11 +90,11 @@ function decided(
   const own = entry ?? { ...ENTRY, recorded: { name: recorded }, observed: { name: 'old' } };
   const state = { resources: new Map([[desired.address, own]]), salt: 'S1' } as unknown as State;
   const run = { state, retryIgnored, allowReplace: new Set<string>(), allowRecreate: new Set<string>() };
-  const deciding = new DecidingAhead({ ...run, fingerprints: createFingerprints('S1') });
+  const deciding = new DecideAhead({ ...run, fingerprints: createFingerprints('S1') });
   const binding = { resource: desired, entry: own, id: '1' };
   const past = { previousAddress: undefined, pending: undefined, released: undefined };
   const record = { id: '1', name: shown, workspace_id: 'W1' } as unknown as ShownRecord;
-  deciding.take({ ...binding, ...past }, { status: 'shown', record, published: undefined });
+  deciding.add({ ...binding, ...past }, { status: 'shown', record, published: undefined });
   deciding.decide();
   return deciding.decisions.get(desired.address);
 }

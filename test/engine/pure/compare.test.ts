@@ -40,7 +40,7 @@ function leaf({ desired = SENT, ...rest }: Partial<LeafState>): LeafState {
     ignoreDrift: false,
     adopting: false,
     kept: false,
-    referentMoved: false,
+    referentReplaced: false,
     published: undefined,
     fingerprintOf: (shown) => fingerprints.of(String(shown)),
     formOf: (shown) => mask(shown as Json, fingerprints),

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { bindResources } from '../../../src/engine/decide/bind.ts';
 import { makePlan, type Plan, type PlanInput } from '../../../src/engine/decide/make-plan.ts';
 import type { Observed } from '../../../src/engine/decide/observed.ts';
-import { DecidingAhead } from '../../../src/engine/observe/decide-ahead.ts';
+import { DecideAhead } from '../../../src/engine/observe/decide-ahead.ts';
 import type { PlannedResource } from '../../../src/engine/plan/plan-document.ts';
 import type { Resource } from '../../../src/manifests/resource.ts';
 import type { State } from '../../../src/state/state.ts';
@@ -29,12 +29,12 @@ export function plan(world: World): Plan {
 }
 
 /** What is decided before everything is observed. */
-export function decidedAhead(world: World): DecidingAhead['decisions'] {
+export function decidedAhead(world: World): DecideAhead['decisions'] {
   const { bindings, observed, ...known } = inputOf(world);
-  const deciding = new DecidingAhead(known);
+  const deciding = new DecideAhead(known);
   for (const [address, observation] of observed.records) {
     const binding = bindings.get(address);
-    if (binding !== undefined) deciding.take(binding, observation);
+    if (binding !== undefined) deciding.add(binding, observation);
   }
   deciding.decide();
   return deciding.decisions;

@@ -146,7 +146,7 @@ describe('the listener', () => {
       metrics: () => silent,
       redact: String,
       wrongTokens: new WrongTokens({ now: () => 0 }),
-      longest: 20,
+      timeoutMs: 20,
     });
     for (const path of ['status', 'metrics']) {
       const answer = await fetch(`${listener.url}/${path}`);

@@ -50,7 +50,7 @@ function told(...reports: readonly Partial<RunReport>[]): string[] {
   const events = new NotificationEvents();
   return reports.map((report) =>
     events
-      .in(sampleReport(report))(notifyEvents)
+      .eventsOf(sampleReport(report))(notifyEvents)
       .map(({ event }) => event)
       .join('+'),
   );
@@ -95,7 +95,7 @@ describe('notification events', () => {
   });
 
   it('is JSON whatever is in it', () => {
-    const [event] = new NotificationEvents().in(sampleReport(failed))(notifyEvents);
+    const [event] = new NotificationEvents().eventsOf(sampleReport(failed))(notifyEvents);
     const template = { a: '{{error}}!', list: ['{{changed}}', 'n={{changed}}', 1, null], resources: '{{resources}}' };
     const body = event && bodyOf(event, template, (text) => text);
     expect(JSON.parse(JSON.stringify(body))).toEqual({
@@ -117,7 +117,7 @@ it('says drift, its correction and its end in a line each, and names voxform and
   expect(
     reports.map((report) =>
       events
-        .in(sampleReport(report))(notifyEvents)
+        .eventsOf(sampleReport(report))(notifyEvents)
         .map(({ values }) => values.text),
     ),
   ).toEqual([
@@ -130,12 +130,12 @@ it('says drift, its correction and its end in a line each, and names voxform and
 });
 
 it('says with a drift that the manifest changed too', () => {
-  const [event] = new NotificationEvents().in(sampleReport(moved))(notifyEvents);
+  const [event] = new NotificationEvents().eventsOf(sampleReport(moved))(notifyEvents);
   expect(event?.values.text).toBe('voxform staging: drift\nAgent/a: name (the manifest changed too)');
 });
 
 it('reports a correction as a change where the receiver gets no drift', () => {
-  const [event, ...more] = new NotificationEvents().in(sampleReport(corrected))(['changes', 'failure']);
+  const [event, ...more] = new NotificationEvents().eventsOf(sampleReport(corrected))(['changes', 'failure']);
   expect([event?.event, event?.values.text]).toEqual(['changes', 'voxform staging: changes\nupdated Agent/a: name']);
   expect(more).toEqual([]);
 });
@@ -148,7 +148,7 @@ it('says with a correction what is left to a person, and who overwrote what', ()
   });
   const text = (report: Partial<RunReport>, changes: boolean) =>
     new NotificationEvents()
-      .in(sampleReport(withSteps(report)))(changes ? notifyEvents : ['failure', 'drift'])
+      .eventsOf(sampleReport(withSteps(report)))(changes ? notifyEvents : ['failure', 'drift'])
       .filter(({ event }) => (changes ? true : event === 'drift'))
       .map(({ values }) => values.text);
   expect(text(corrected, true)).toEqual([
@@ -164,7 +164,7 @@ it('says with a correction what is left to a person, and who overwrote what', ()
 
 it('ends with the page of the workspace, if its address is known', () => {
   const url = 'https://voxform.example.com/workspaces/voices/acme:production';
-  const [event] = new NotificationEvents().in(sampleReport({ ...failed, url }))(notifyEvents);
+  const [event] = new NotificationEvents().eventsOf(sampleReport({ ...failed, url }))(notifyEvents);
   expect(event && bodyOf(event, undefined, (text) => text)).toMatchObject({
     url,
     text: expect.stringMatching(/\nhttps:\/\/voxform\.example\.com\/workspaces\/voices\/acme:production$/),

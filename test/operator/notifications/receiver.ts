@@ -66,7 +66,7 @@ export function notifierTo(url: string, { memory, remembered, template, secret =
     log: { entry: (level, message) => log.push(`${level} ${message}`) },
     redact: (text) => text.replaceAll(secret, '(secret)'),
     onResult: (result) => results.push(result),
-    memory,
+    store: memory,
     remembered,
   });
   const header = { name: 'X-Token', value: new Secret('TOKEN', 'open sesame') };
