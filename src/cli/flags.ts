@@ -42,10 +42,10 @@ export function withPlatform(command: Command): Command {
   return command
     .option(
       '--concurrency <n|auto>',
-      'Requests in flight at once (default: limits.concurrency, auto)',
+      'Maximum number of requests in flight (default: limits.concurrency, auto)',
       parseConcurrency,
     )
-    .option('--max-wait <duration>', 'Longest Retry-After to obey (default: 5m)', parseSeconds);
+    .option('--max-wait <duration>', 'Maximum Retry-After to honor (default: 5m)', parseSeconds);
 }
 
 export function withPlanning(command: Command): Command {
@@ -74,10 +74,10 @@ function withRecreate(command: Command): Command {
   return command
     .option(
       '--allow-recreate <address>',
-      'Create this resource again if its record is missing; "all" for every one (repeatable)',
+      'Create this resource again if its record is missing; "all" allows it for every resource (repeatable)',
       collectAddressOrAll,
     )
-    .option('--even-if-all', 'With --allow-recreate all: even if every record is missing');
+    .option('--even-if-all', 'With --allow-recreate all: allow it even if every record is missing');
 }
 
 /** Adds the flags of commands that change the platform. */
@@ -85,7 +85,7 @@ export function withGuards(command: Command): Command {
   return command
     .option('--allow-large-change', 'Exceed guards.max_changed_percent')
     .option('--allow-owner-change', 'Allow changing the roles of workspace owners')
-    .option('--allow-older-commit', 'Apply manifests older than those applied last');
+    .option('--allow-older-commit', 'Apply manifests that are older than the last applied ones');
 }
 
 /** Adds the flags of commands that ask for approval. */
@@ -108,7 +108,7 @@ export function withLock(command: Command): Command {
 export function apiKeyOption(): Option {
   return new Option(
     '--api-key-stdin',
-    'Read the API key from stdin: manifests, the state and commands for secrets cannot get it',
+    'Read the API key from stdin; manifests, the state and secret commands cannot access it',
   );
 }
 
@@ -249,7 +249,7 @@ export function withPage(command: Command, endpoints: string): Command {
     )
     .option('--trust-user-header <name>', 'Header in which these proxies name the signed-in user')
     .addOption(
-      new Option('--trusted-role <role>', 'What users named by the proxy may do').choices(roles).default('viewer'),
+      new Option('--trusted-role <role>', 'Role of the users that the proxy names').choices(roles).default('viewer'),
     );
 }
 
@@ -265,15 +265,15 @@ export interface WaiverFlags {
 export function withPolicies(command: Command): Command {
   return command.option(
     '--policy <file>',
-    'Also apply the policies in this file, beside those of the project (repeatable)',
+    'Apply the policies in this file in addition to those of the project (repeatable)',
     collectText,
   );
 }
 
 export function withWaiver(command: Command): Command {
   return withPolicies(command)
-    .option('--waive <rule>', 'Lift a policy for what it denies in this plan (repeatable)', collectItems)
-    .option('--because <text>', 'Why, for the history; required with --waive');
+    .option('--waive <rule>', 'Waive a policy for the changes that it denies in this plan (repeatable)', collectItems)
+    .option('--because <text>', 'Reason, for the history; required with --waive');
 }
 
 /** Adds the policy files of the command line to the context. */

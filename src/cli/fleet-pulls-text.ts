@@ -30,13 +30,13 @@ export function pullRemarks(
   status: Pick<FleetStatus, 'at' | 'processes' | 'sources'>,
 ): string[] {
   const seconds = secondsSinceServed(status);
-  const last = seconds === Number.POSITIVE_INFINITY ? '' : `, the last one was active ${formatSpan(seconds ?? 0)} ago`;
+  const last = seconds === Number.POSITIVE_INFINITY ? '' : `; the last one was active ${formatSpan(seconds ?? 0)} ago`;
   const ageSince = (since: string) => formatSpan(Math.max(0, (Date.parse(status.at) - Date.parse(since)) / 1000));
   return [
-    ...(seconds === undefined ? [] : [`No process serves the fleet${last}: voxform fleet serve`]),
+    ...(seconds === undefined ? [] : [`No process is running${last}. Start one: voxform fleet serve`]),
     ...problems.map(
       ({ source, message, since }) =>
-        `The pull requests of ${source} cannot be read${since === null ? '' : ` for ${ageSince(since)}`}: ${message}`,
+        `The pull requests of ${source} ${since === null ? 'cannot be read' : `have been unreadable for ${ageSince(since)}`}: ${message}`,
     ),
   ];
 }

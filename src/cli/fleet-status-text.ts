@@ -53,7 +53,7 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
   const unusable = broken.length === 0 ? '' : `; ${plural(broken.length, 'broken project')}`;
   const orphanCount = orphans === 0 ? '' : `; ${plural(orphans, 'orphan')}`;
   const late = processes.length === 0 || lateness < 1 ? '' : `; the next run is ${formatSpan(lateness)} late`;
-  const longest = oldestCheckAge === null ? '' : `; longest unchecked for ${formatSpan(oldestCheckAge)}`;
+  const longest = oldestCheckAge === null ? '' : `; oldest check ${formatSpan(oldestCheckAge)} ago`;
   const checked = `${longest}${neverChecked > 0 ? `; ${neverChecked} never checked` : ''}`;
   return [
     `${frozen}${plural(total, 'workspace')}${statusCounts.length === 0 ? '' : `: ${statusCounts.join(', ')}`}${unusable}${orphanCount}${checked}${late}`,
@@ -75,11 +75,11 @@ export function fleetStatusText(status: FleetOverview, style: Style, address?: s
       `Source ${name} (${escapeControls(shown)}): ${removed ? 'no longer in the fleet file, ' : ''}${commit === null ? '' : `commit ${commit.slice(0, 10)}, `}${fetchedAge === null ? 'never fetched' : `fetched ${formatSpan(fetchedAge)} ago`}`,
       ...[...(problem === null ? [] : [problem]), ...warnings].map((each) => wrapped('  ', each, style)),
     ]),
-    ...status.unusedRules.map((pattern) => `No workspace has the rule ${JSON.stringify(pattern)}`),
-    ...(processes.length === 0 ? ['No process serves the fleet: voxform fleet serve'] : []),
+    ...status.unusedRules.map((pattern) => `No workspace matches the rule ${JSON.stringify(pattern)}`),
+    ...(processes.length === 0 ? ['No process is running. Start one: voxform fleet serve'] : []),
     ...processes.map(
       ({ host, pid, version, status: state, runs, heardAge }) =>
-        `Process ${pid} on ${host} (${version}): ${state}, ${plural(runs.length, 'run')}, heard ${formatSpan(heardAge)} ago`,
+        `Process ${pid} on ${host} (${version}): ${state}, ${plural(runs.length, 'run')}, last heartbeat ${formatSpan(heardAge)} ago`,
     ),
     '',
   ].join('\n');
@@ -108,8 +108,8 @@ function workspaceText(workspace: FleetWorkspace, now: number, style: Style): st
     ['Failures', failures === 0 ? null : `${failures} in a row`],
     ['Requested', asked && [asked.why, asked.by].filter((each) => each !== null).join(' by ')],
     ['Paused', paused && `by ${paused.by} ${paused.at}${reasonOf(paused)}`],
-    ['Vanished', vanishedAt],
-    ['Plan', plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, made ${plan.madeAt}`],
+    ['Removed', vanishedAt],
+    ['Plan', plan && `${plan.id}, ${plan.state}${plan.by === null ? '' : ` by ${plan.by}`}, created ${plan.madeAt}`],
     ['Rejected', rejected && `plan ${rejected.id} by ${rejected.by} ${rejected.at}${reasonOf(rejected)}`],
     ['Note', noteOn(workspace) || null],
     ['Unknown', unknown.join(', ') || null],
@@ -139,7 +139,7 @@ function commitText({ status, commit, last }: ShownWorkspace): string | null {
 /** Returns the reason why a workspace needs attention, or an empty string. */
 function noteOn(workspace: ShownWorkspace): string {
   const { status, plan, vanishedAt } = workspace;
-  if (vanishedAt !== null) return 'its project left the source, and its state has records';
+  if (vanishedAt !== null) return 'the project is no longer in its source, and the state has records';
   if (status === 'waiting' && plan?.state === 'waiting') return `plan ${plan.id}`;
   return escapeControls(summaryOf(workspace));
 }

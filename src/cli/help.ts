@@ -75,7 +75,7 @@ function globalFlags(command: Command, helper: Help): string[] {
     .filter((option) => option.long !== '--version' && root.options.includes(option))
     .map(({ short, long }) => short ?? long);
   const title = helper.styleTitle('Global flags:');
-  return [title, `  ${names.join(', ')}`, '  Run voxform --help to see what they do.', ''];
+  return [title, `  ${names.join(', ')}`, '  Run voxform --help for their descriptions.', ''];
 }
 
 /** Returns the command with its parents but without `voxform`, such as `state list`. */

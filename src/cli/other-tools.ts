@@ -92,7 +92,7 @@ export const hintsByWord: Readonly<Record<string, string>> = {
 };
 
 function filesOf(more = ''): string {
-  return `${more}The manifests are those that voxform.yaml names; --target ADDRESS selects resources.`;
+  return `${more}voxform.yaml names the manifests; --target ADDRESS selects resources.`;
 }
 
 /**

@@ -21,7 +21,7 @@ export function pageAddress(
 ): PageAddress | undefined {
   const { listen, listenHost = [], trustProxy = [], trustUserHeader: name, trustedRole: role } = flags;
   if (name !== undefined && trustProxy.length === 0) {
-    const hint = 'Everyone could send this header otherwise. Name the network of the proxy, such as 10.0.0.0/8.';
+    const hint = 'Otherwise, anyone could send this header. Name the network of the proxy, such as 10.0.0.0/8.';
     throw usageError('--trust-user-header needs --trust-proxy', hint);
   }
   const proxy = new TrustedProxy(trustProxy);

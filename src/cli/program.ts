@@ -58,7 +58,7 @@ export async function createProgram(start: Start, { words, output = {} }: Progra
       'Workspace; repeatable where a command takes several (default: VOXFORM_WORKSPACE, then default_workspace)',
       collectItems,
     )
-    .option('--no-color', 'Disable colours, as NO_COLOR does')
+    .option('--no-color', 'Disable colors, as NO_COLOR does')
     .option('--no-cache', 'Parse every manifest, even if unchanged')
     .option('--no-env-file', 'Do not read .env beside voxform.yaml')
     .option('-q, --quiet', 'Print no progress and no notes')

@@ -10,7 +10,7 @@ export interface TerminalOptions {
   readonly stdout: TerminalStream;
   readonly stderr: TerminalStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** False if the command line disables colours. */
+  /** False if the command line disables colors. */
   readonly color: boolean;
   /** Applied to everything that is written. */
   readonly redactor: Redactor;

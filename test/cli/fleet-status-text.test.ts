@@ -61,7 +61,7 @@ it('tells of invalid manifests which commit is in force, and which plan waits al
 });
 
 it('calls no time the age of a check that never was', () => {
-  expect(textOf(invalid, undefined, { oldestCheckAge: 60 })).toMatch(/: 1 invalid; longest unchecked for 60 s$/m);
+  expect(textOf(invalid, undefined, { oldestCheckAge: 60 })).toMatch(/: 1 invalid; oldest check 60 s ago$/m);
   const never = textOf(invalid, undefined, { oldestCheckAge: 60, neverChecked: 1 });
-  expect(never).toMatch(/: 1 invalid; longest unchecked for 60 s; 1 never checked$/m);
+  expect(never).toMatch(/: 1 invalid; oldest check 60 s ago; 1 never checked$/m);
 });

@@ -191,7 +191,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     await fleet('pause', acme);
     expect(await fleet('approve', acme, plan.slice(0, 6))).toMatchObject({
       stderr: '',
-      stdout: `Approved plan ${plan} of ${acme}. Paused, so it applies after: voxform fleet resume ${acme}\n`,
+      stdout: `Approved plan ${plan} of ${acme}. The workspace is paused. To apply the plan: voxform fleet resume ${acme}\n`,
     });
     await fleet('resume', acme);
     const unknown = new RegExp(`${acme} +pending .* 1 unknown\\b`, 'm');
@@ -232,7 +232,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
     const { code, stderr } = await end();
     expect([code, stderr]).toEqual([0, expect.stringContaining('stopped')]);
     expect(stderr).not.toContain(KEY.VOXFORM_TEST_KEY);
-    expect((await fleet('status')).stdout).toContain('No process serves the fleet: voxform fleet serve');
+    expect((await fleet('status')).stdout).toContain('No process is running. Start one: voxform fleet serve');
     expect((await fleet('exec', acme, '--', 'state', 'list')).stdout).toContain('Agent/a');
     expect((await fleet('exec', acme, '--', 'plan', '--out', 'q.plan')).stderr).toContain(
       `To apply it: voxform fleet exec ${acme} -- apply q.plan`,

@@ -100,7 +100,7 @@ describe('voxform impact', () => {
     const none = await figures('--fail-if', 'cost>-9');
     expect([none.code, none.stderr.replace(/\s+/g, ' ')]).toEqual([
       0,
-      expect.stringContaining('no call of version 1 shows cost'),
+      expect.stringContaining('no call of version 1 has cost'),
     ]);
   });
 

@@ -148,13 +148,13 @@ describe('help', () => {
   });
 
   it.each([
-    ['status', '--timeout <duration> How long --wait-published waits (default: 10m)'],
+    ['status', '--timeout <duration> Maximum wait of --wait-published (default: 10m)'],
     ['apply', '--lock-timeout <duration> How long to wait for the lock (default: 0s)'],
     ['watch', '--lock-timeout <duration> How long to wait for the lock (default: 30s)'],
     ['plan', '--output <format> Output format (text, json, markdown, html, github; default: text)'],
     ['export', '--out <dir> Folder to write, new or empty (required)'],
     ['migrate', '(manifests, live; default: manifests if any)'],
-    ['diff', 'workspaces The two workspaces; -w names them too'],
+    ['diff', 'workspaces The two workspaces, unless -w names them'],
     ['state push', 'Resources missing from the file are no longer managed, and their records go on the orphan list.'],
     ['state', 'Commands: list List the addresses'],
   ])('of %s says %s', async (name, words) => {

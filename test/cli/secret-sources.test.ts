@@ -227,7 +227,7 @@ describe('the key store', () => {
 
   it.each([
     [['secret', 'set', 'A', 'the value'], 'too many arguments'],
-    [['secret', 'set', '../a'], 'is not a valid name of a secret'],
+    [['secret', 'set', '../a'], 'is not a valid secret name'],
     [['secret', 'remove'], "missing required argument 'name'"],
   ])('is not reached by %j', async (args, message) => {
     await using w = await workspaceWith(['keychain']);
@@ -281,7 +281,7 @@ describe('the key store', () => {
     expect(parts.prompt).toContain('Stored PROVIDER_KEY');
     expect(parts.list).toContain('PROVIDER_KEY\nVOXFORM_API_KEY\n');
     expect(parts.other).not.toContain('VOXFORM_API_KEY');
-    expect(parts.other).toContain('does not look into the key store');
+    expect(parts.other).toContain('does not use the key store');
     expect(parts.apply).toContain('code 0');
     expect(w.writes()).toBe(1);
     expect(parts.remove).toContain('Removed PROVIDER_KEY');

@@ -44,12 +44,12 @@ export async function askForInstallation(
   const forms = formsOf(host)
     .map(([form, meaning]) => terminal.errorStyle.prose(meaning, { indent: 2, lead: `${form.padEnd(width)}  ` }))
     .join('\n');
-  terminal.err(`Which voxform does CI run? It gets your API keys.\n${forms}\n`);
+  terminal.err(`Which voxform does CI run? It receives your API keys.\n${forms}\n`);
   const answer = (await terminal.ask('Source (Enter: choose later): ', interrupts.stop))?.trim() ?? '';
   if (answer === '') return undefined;
   const installation = parseInstallation(answer);
   if (installation !== undefined) return installation;
-  throw new UserError('not a source of voxform; nothing was written', {
+  throw new UserError('invalid source of voxform; nothing was written', {
     hint: `Expected ${installationForms(host)}.`,
   });
 }

@@ -20,7 +20,7 @@ function refuseOtherSource({ source, identity }: Awaited<ReturnType<FleetControl
   if (ownIdentity === identity || identity === null) return;
   const here = ownIdentity === undefined ? 'is not in this fleet file' : `is ${ownIdentity} in this fleet file`;
   throw new UserError(`the source ${source} ${here}, but ${identity} in the database of the fleet`, {
-    hint: 'Use the fleet file of the processes that serve it, or restart them after a change. Two fleets in one database need different names for their sources.',
+    hint: 'Use the same fleet file as the processes of fleet serve, or restart them after a change. Two fleets in one database need different names for their sources.',
   });
 }
 
@@ -99,7 +99,7 @@ export async function fleetExec(context: Context, flags: ExecFlags): Promise<num
     throw usageError(`fleet exec cannot run ${JSON.stringify(name)}`, `Commands: ${workspaceCommands.join(', ')}.`);
   }
   if (workspace?.length || command.some((word) => /^(-[wC]|--(workspace|chdir)(=|$))/.test(word))) {
-    throw usageError('fleet exec chooses the workspace and the folder itself', 'Leave out -w and -C.');
+    throw usageError('fleet exec chooses the workspace and the folder itself', 'Omit -w and -C.');
   }
   const fleet = fleetFileOf(context, flags);
   const projectEnv = projectEnvironment(env, fleet);

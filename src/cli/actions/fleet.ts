@@ -43,7 +43,7 @@ export function projectEnvironment(env: Context['env'], fleet: FleetFile): Conte
   if (env.PGPASSWORD) {
     throw usageError(
       'PGPASSWORD would be sent to every database that a project names as its state. Unset it.',
-      'Put the password into the address of the database in the fleet file: database: { $secret: NAME }.',
+      'Put the password in the address of the database in the fleet file: database: { $secret: NAME }.',
     );
   }
   const names = new Set([TOKEN_VARIABLE, ...secretsOfFleet(fleet).map(({ name }) => name)]);
@@ -114,7 +114,7 @@ interface AllFlags extends ControlFlags {
 /** @throws UserError unless the command has either addresses or `--all`. */
 function refuseUnclear({ addresses, all }: AllFlags, verb: 'pause' | 'resume'): void {
   if (all && addresses.length > 0)
-    throw usageError(`--all ${verb}s the whole fleet, so it takes no addresses`, 'Leave out --all or the addresses.');
+    throw usageError(`--all ${verb}s the whole fleet, so it takes no addresses`, 'Omit --all or the addresses.');
   if (!all && addresses.length === 0)
     throw usageError(`no workspaces to ${verb}`, `Name their addresses, or ${verb} the whole fleet with --all.`);
 }
@@ -160,8 +160,10 @@ export async function fleetApprove(context: Context, flags: DecisionFlags): Prom
     const { workspaces, frozen } = await control.status({ address });
     return [approved, Boolean(workspaces[0]?.paused), frozen !== null] as const;
   });
-  const paused = isPaused ? ` Paused, so it applies after: voxform fleet resume ${shellWord(address)}` : '';
-  const after = isFrozen ? `${paused} The fleet is frozen, so it applies after: voxform fleet resume --all` : paused;
+  const paused = isPaused
+    ? ` The workspace is paused. To apply the plan: voxform fleet resume ${shellWord(address)}`
+    : '';
+  const after = isFrozen ? `${paused} The fleet is frozen. To apply the plan: voxform fleet resume --all` : paused;
   context.terminal.out(`Approved plan ${id} of ${address}.${after}\n`);
 }
 
@@ -221,7 +223,7 @@ export async function fleetInit(context: Context, flags: FleetFlags & { readonly
   const { cwd, terminal } = context;
   const fleet = fleetFileOf(context, flags);
   if (fleet.database === undefined && flags.sql) {
-    const hint = 'Set database in the fleet file to the address of a PostgreSQL.';
+    const hint = 'Set database in the fleet file to the address of a PostgreSQL database.';
     throw usageError('the embedded database needs no set-up', hint);
   }
   const database = await openFleetDatabase(fleet, cwd, 'command');
@@ -250,7 +252,7 @@ export async function fleetInit(context: Context, flags: FleetFlags & { readonly
 
 function roleOf({ user }: FleetDatabase): string {
   if (user !== undefined) return user;
-  throw new UserError('database names no user, whom the statements would give rights', {
+  throw new UserError('the database address names no user to whom the statements would grant rights', {
     hint: 'Write it as postgres://USER@HOST:5432/DATABASE.',
   });
 }
@@ -278,7 +280,7 @@ export async function tokenList(context: Context, flags: FleetFlags & JsonFlag):
   if (flags.output === 'json') terminal.out(jsonText(snakeCased(tokens)));
   else if (tokens.length === 0) log.info('No tokens yet.');
   else {
-    const columns = [...whole('NAME'), 'ROLE', 'MADE', 'BY'];
+    const columns = [...whole('NAME'), 'ROLE', 'CREATED', 'BY'];
     const rows = tokens.map(({ name, role, madeAt, madeBy }) => [name, role, madeAt.slice(0, 10), madeBy]);
     terminal.out(renderTable(columns, rows, terminal.tableStyle));
   }

@@ -93,7 +93,7 @@ async function stateForNames(opened: OpenWorkspace, log: Context['log']): Promis
     return await opened.stateWithoutWarnings();
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    log.warn(`addresses not shown: ${error.message}`);
+    log.warn(`cannot show addresses: ${error.message}`);
     return undefined;
   }
 }

@@ -33,7 +33,7 @@ export async function graph(context: Context, { address: addresses, output, grou
     );
   if (output === 'mermaid' && context.terminal.showsResults)
     context.log.info(
-      'This is Mermaid, which GitHub and GitLab draw in Markdown. To draw it here: voxform graph --output html > graph.html',
+      'This is Mermaid, which GitHub and GitLab draw in Markdown. To draw it in a browser: voxform graph --output html > graph.html',
     );
   const render = await formats[output]();
   context.terminal.out(render(grouped, { workspace: opened.workspace.name, made: context.now() }));

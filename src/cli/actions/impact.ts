@@ -83,8 +83,8 @@ function warnOfGaps(condition: FailCondition, document: ImpactDocument, log: Con
   for (const { version, calls, unreadable, decides } of gaps) {
     log.warn(
       unreadable === 0
-        ? `--fail-if ${text}: no call of version ${version} shows ${field}`
-        : `--fail-if ${text}${decides ? ' cannot be checked' : ''}: ${field} of ${unreadable} of ${calls} calls of version ${version} is no number`,
+        ? `--fail-if ${text}: no call of version ${version} has ${field}`
+        : `--fail-if ${text}${decides ? ' cannot be checked' : ''}: ${field} of ${unreadable} of ${calls} calls of version ${version} is not a number`,
     );
   }
   return gaps.some(({ decides }) => decides);

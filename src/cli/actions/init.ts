@@ -76,12 +76,12 @@ export async function init(context: Context, { dir: folder, install }: InitFlags
   out(`  voxform${here} validate`);
   out(`  voxform${here} plan`);
   out(
-    `Then add your workspace as ${CI_WORKSPACE} to ${path.join(folder, PROJECT_FILE)}: CI plans and applies that one.`,
+    `Then add your workspace as ${CI_WORKSPACE} to ${path.join(folder, PROJECT_FILE)}: CI plans and applies this workspace.`,
   );
   if (installation === undefined) {
     out(`CI fails until you fill in VOXFORM_PACKAGE and VOXFORM_SHA256 in ${shown(ciFile)}.`);
   }
-  if (isShared) out('States will be in refs/voxform/ of the remote origin, except that of the emulator.');
+  if (isShared) out('States are stored in refs/voxform/ of the remote origin, except the state of the emulator.');
   return ExitCode.ok;
 }
 
@@ -174,12 +174,12 @@ export async function settingsFiles(isShared: boolean): Promise<[path: string, t
 
 function gitIgnore(isShared: boolean): string {
   const state = isShared
-    ? `# What voxform keeps on this machine alone. The state is not in it. The ids of a migration are for all.
+    ? `# Files that voxform keeps only on this machine. The state is not among them. The ids of a migration are shared.
 .voxform/*
 !.voxform/migrations/
 `
-    : `# The state has the only copy of the record ids, and no secrets: commit it, or keep it in another place
-# that is backed up. Do not commit its lock, its backups, its history and the cache.
+    : `# The state has the only copy of the record ids, and no secrets: commit it, or keep it in another location
+# that is backed up. Do not commit its lock, its backups, its history or the cache.
 .voxform/cache/
 .voxform/*.lock
 .voxform/*.backup-*
@@ -202,10 +202,10 @@ ${state}`;
  */
 function withSharedState(projectFile: string): string {
   return projectFile
-    .replace(/^ {4}base_url: .*$/m, '$&\n    state: { backend: local }  # Of this machine, as the emulator is.')
+    .replace(/^ {4}base_url: .*$/m, '$&\n    state: { backend: local }  # Local, as the emulator is.')
     .replace(
       /^#.*\nstate: .*$/m,
-      `# Record ids and the values last sent, without secrets: in refs/voxform/ of the remote origin, where CI finds them too.
+      `# The state has the record ids and the values last sent, without secrets. It is in refs/voxform/ of the remote origin, for CI too.
 state: { backend: git }`,
     );
 }

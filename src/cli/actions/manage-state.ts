@@ -168,7 +168,7 @@ async function convertState(context: Context, options: LockOptions, form: 'seale
     if (session.isFirst) throw noState(store);
     return session.convert();
   });
-  for (const file of unread) context.log.warn(`${file} cannot be read, and was left as it is`);
+  for (const file of unread) context.log.warn(`${file} cannot be read, and is unchanged`);
   context.terminal.out(
     form === 'sealed'
       ? `Sealed ${store.location} for ${plural(state.seal.recipients.length, 'recipient')}, with its backups and its history.\n`

@@ -214,6 +214,5 @@ function printAfter(migrationRun: MigrationRun, preview: MigrationPreview, repor
     const text = migratedText(migration, terminal.style);
     if (text !== '') terminal.out(`\n${text}`);
   }
-  if (plan === undefined)
-    log.warn('nothing was written: fix the first items of the list, or leave them out with --exclude');
+  if (plan === undefined) log.warn('nothing was written: fix the first items of the list, or omit them with --exclude');
 }

@@ -112,7 +112,7 @@ function orphansMatching(given: string, listed: readonly Orphan[]): readonly Orp
   const ids = matches.map(({ id }) => id);
   if (ids.length > 0) {
     const which = open.length > 0 ? 'open' : 'closed';
-    throw new UserError(`${given} has ${ids.length} ${which} orphans: ${ids.join(', ')}`, { hint: 'Give the id.' });
+    throw new UserError(`${given} has ${ids.length} ${which} orphans: ${ids.join(', ')}`, { hint: 'Pass the id.' });
   }
   const known = listed.flatMap(({ id, address }) => [id, address]);
   throw new UserError(`${given} is not on the orphan list${didYouMean(given, known)}`, {

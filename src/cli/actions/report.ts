@@ -181,10 +181,7 @@ export async function reportEach(
 async function keyFromStdin({ terminal }: Context): Promise<Secret> {
   const text = await terminal.readInput(10_000);
   if (text === '')
-    throw usageError(
-      '--api-key-stdin got no key',
-      'Write it into stdin: printf %s "$KEY" | voxform plan --api-key-stdin',
-    );
+    throw usageError('--api-key-stdin got no key', 'Pipe it to stdin: printf %s "$KEY" | voxform plan --api-key-stdin');
   return new Secret('from stdin', text);
 }
 

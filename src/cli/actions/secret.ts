@@ -20,14 +20,14 @@ export async function setSecret(context: Context, { name }: SecretName): Promise
   if (interrupts.exitCode !== undefined) return interrupts.exitCode;
   if (value === undefined || value.trim() === '') {
     throw new UserError(`no value for ${name}; nothing was stored`, {
-      ...(!canAsk && { hint: `Write it into stdin: printf %s "$VALUE" | voxform secret set ${name}` }),
+      ...(!canAsk && { hint: `Pipe it to stdin: printf %s "$VALUE" | voxform secret set ${name}` }),
     });
   }
   redactor.add(value);
   await keychain.set(name, value);
   terminal.out(`Stored ${name} for the project ${keychain.project}.\n`);
   if (!isUsed)
-    log.warn('voxform.yaml does not look into the key store. Add it, for example: secrets: [environment, keychain]');
+    log.warn('voxform.yaml does not use the key store. Add it, for example: secrets: [environment, keychain]');
   return ExitCode.ok;
 }
 
@@ -53,7 +53,7 @@ export async function removeSecret(context: Context, { name }: SecretName): Prom
 function checkName(name: string): void {
   if (isSecretName(name)) return;
   throw usageError(
-    `${JSON.stringify(name)} is not a valid name of a secret`,
+    `${JSON.stringify(name)} is not a valid secret name`,
     'Use letters, digits, "_", "-" and ".". The value is never an argument.',
   );
 }

@@ -43,7 +43,7 @@ async function resolveIn(
     return ExitCode.ok;
   }
   if (options.all) {
-    const links = context.dashboard === undefined ? [] : whole('LOOK FOR IT AT');
+    const links = context.dashboard === undefined ? [] : whole('DASHBOARD');
     const rows = addresses.map((address) => {
       const link = links.map(() => recordUrl(context, { kind: kindOf(address), id: null }) ?? '');
       return [address, pending.get(address)?.since ?? '', ...link];

@@ -192,7 +192,7 @@ function tracingObserver(tracing: Tracing, redactor: Context['redactor']): RunOb
 
 function refuseContradictions({ mode, autoApprove, interval, git, ...gitFlags }: WatchFlags): void {
   if (mode === 'apply' && autoApprove !== true) {
-    throw usageError('--mode apply needs --auto-approve: watch does not ask', 'Try it with --mode report first.');
+    throw usageError('--mode apply needs --auto-approve: watch does not prompt', 'Try it with --mode report first.');
   }
   if (interval <= 0) throw usageError('--interval must be more than 0');
   if (git === undefined && (gitFlags.ref ?? gitFlags.path ?? gitFlags.allowDir) !== undefined) {

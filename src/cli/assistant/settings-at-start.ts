@@ -37,7 +37,7 @@ export class SettingsAtStart implements KeptProject {
       await settings.#readProject({ ...context, kept: settings }, env);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      settings.#problem = `its voxform.yaml was not valid: ${error.message.split('\n')[0]}`;
+      settings.#problem = `voxform.yaml was not valid: ${error.message.split('\n')[0]}`;
     }
     settings.#isStarted = true;
     return settings;
@@ -81,7 +81,7 @@ export class SettingsAtStart implements KeptProject {
     }
     const before = this.#document;
     if (before === undefined) {
-      throw new UserError(`the server does not know this project: when it started, ${this.#problem}`, {
+      throw new UserError(`the server does not know this project: at startup, ${this.#problem}`, {
         hint: RESTART,
       });
     }
@@ -90,7 +90,7 @@ export class SettingsAtStart implements KeptProject {
     if (changed.size === 0 && certificates !== this.#certificates) changed.add('the certificates of ca_file');
     if (changed.size === 0) return;
     throw new UserError(
-      `settings that decide where keys go changed since the server started: ${[...changed].join(', ')}`,
+      `settings that control where API keys are sent have changed since startup: ${[...changed].join(', ')}`,
       { hint: `${RESTART} validate, explain, schema and format still work.` },
     );
   }
@@ -111,6 +111,6 @@ export class SettingsAtStart implements KeptProject {
 function startupError(error: unknown): UserError {
   if (!(error instanceof UserError)) throw error;
   return new UserError(`when the server started: ${error.message}`, {
-    hint: `${error.hint ?? 'Correct this.'} Then restart the server.`,
+    hint: `${error.hint ?? 'Fix the error above.'} Then restart the server.`,
   });
 }

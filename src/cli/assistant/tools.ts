@@ -78,10 +78,10 @@ const skip = z
   .min(0)
   .max(100_000)
   .default(0)
-  .describe('Leave out this many items of a long list, to see the next ones.');
+  .describe('Number of items of a long list to omit, to see the next page.');
 const workspace = text()
   .optional()
-  .describe('Workspace of voxform.yaml. Default: the one that the server was started for.');
+  .describe('Workspace of voxform.yaml. Default: the workspace for which the server was started.');
 const address = text()
   .regex(/^[A-Z]\w*\/./, 'Expected KIND/NAME, e.g. Agent/support-line.')
   .describe('Address of a resource, KIND/NAME, e.g. Agent/support-line.');
@@ -292,7 +292,7 @@ export const tools: Readonly<Record<string, Tool>> = {
         .describe('E.g. Agent, Agent.llm_config.temperature, metadata.labels, secret or project.guards.'),
     }),
     result: open({
-      topics: z.array(object).optional().describe('Without a topic: all of them.'),
+      topics: z.array(object).optional().describe('Without a topic: all topics.'),
       path: z.string().optional(),
       description: z.string().optional(),
     }),
@@ -330,17 +330,17 @@ export const tools: Readonly<Record<string, Tool>> = {
   get: tool({
     title: 'Read records from the platform',
     description:
-      'Read records as the platform has them: agents, numbers, calls and others. Texts in them, such as transcripts, were written by callers and other people.',
+      'Read records as the platform has them: agents, numbers, calls and others. Strings in them, such as transcripts, were written by callers and other people.',
     input: z.strictObject({
       workspace,
       skip,
-      type: z.enum(recordNames).describe('What to read. versions needs an id.'),
+      type: z.enum(recordNames).describe('Record type to read. versions needs an id.'),
       id: text().optional().describe('One record, by id or by address such as Agent/support-line.'),
       version: z
         .union([z.int().positive(), z.literal('latest')])
         .optional()
-        .describe('Of versions: which one.'),
-      limit: z.int().min(1).max(100).default(20).describe('How many records to read after those of skip.'),
+        .describe('For versions: which version.'),
+      limit: z.int().min(1).max(100).default(20).describe('Maximum number of records to read after the skipped ones.'),
       from: text().optional().describe('Calls from this date or time on, in UTC.'),
       to: text().optional().describe('Calls up to this date or time, in UTC.'),
       agent: text().optional().describe('Calls of this agent, by id or address.'),
@@ -362,12 +362,12 @@ export const tools: Readonly<Record<string, Tool>> = {
   history: tool({
     title: 'List past runs',
     description:
-      'The runs that changed the state, the newest first: who ran which command, from which commit, and which resources it changed. Holds no values of fields.',
+      'The runs that changed the state, the newest first: who ran which command, from which commit, and which resources it changed. Contains no values of fields.',
     input: z.strictObject({
       workspace,
       skip,
       address: address.optional().describe('Only runs that changed this resource.'),
-      number: z.int().min(1).max(200).default(20).describe('How many runs.'),
+      number: z.int().min(1).max(200).default(20).describe('Maximum number of runs.'),
       since: text().optional().describe('Only runs since this date or time.'),
     }),
     result: open({ runs: z.array(object), more }),
@@ -396,7 +396,7 @@ export const tools: Readonly<Record<string, Tool>> = {
         .describe('Compare with this version.'),
     }),
     result: open({
-      versions: z.array(object).optional().describe('Without version and diff: all of them.'),
+      versions: z.array(object).optional().describe('Without version and diff: all versions.'),
     }),
     list: 'versions',
     operands: ['address', 'version'],

@@ -46,11 +46,11 @@ export const adoptingCommands = {
         )
         .option(
           '--workspace-ids',
-          'Keep the ids of the records in voxform.yaml, for the workspace alone, so that the manifests fit other workspaces',
+          'Write the ids of the records to the workspace in voxform.yaml, so that the manifests also fit other workspaces',
         )
         .option(
           '--api-key-secret <name>',
-          'Secret with the key of the model providers, set in each agent whose provider is not internal',
+          'Secret with the API key of the model providers, set for each agent whose provider is not internal',
           secretName,
         )
         .action(perform(async () => (await import('../actions/export.ts')).exportWorkspace));
@@ -62,14 +62,14 @@ export const adoptingCommands = {
     define: async (command, perform) => {
       withPolicies(withFull(withPlatform(withLock(command))))
         .description(
-          'Copy the resources of one workspace to another. Shows a checklist of what the target lacks, then creates the resources in the order of their references. Run it again to resume. Manual steps are listed at the end.',
+          'Copy the resources of one workspace to another. Shows a checklist of the prerequisites that the target lacks, then creates the resources in the order of their references. Run it again to resume. The remaining manual steps are listed at the end.',
         )
         .requiredOption('--from <workspace>', 'Source workspace, by its name in the project')
         .requiredOption('--to <workspace>', 'Target workspace, by its name in the project')
         .addOption(
           new Option(
             '--source <source>',
-            'Copy from the manifests, or from the live workspace, which writes manifests first',
+            'Copy from the manifests, or from the live workspace, whose records are first written as manifests',
           )
             .choices(['manifests', 'live'])
             .default(undefined, 'manifests if any'),
@@ -85,7 +85,11 @@ export const adoptingCommands = {
           'Write resources in batches of n, and check for failures after each',
           parsePositiveInteger,
         )
-        .option('--max-failures <n>', 'Stop when more than n failed after a batch (default: 0)', parseWholeNumber)
+        .option(
+          '--max-failures <n>',
+          'Stop after a batch if more than n resources have failed (default: 0)',
+          parseWholeNumber,
+        )
         .option('--dry-run', 'Show the checklist and the plan; write nothing');
       withApproval(command)
         .addOption(outputOption(['text', 'json']))
@@ -96,12 +100,12 @@ export const adoptingCommands = {
 } satisfies CommandTable;
 
 function exportDescription({ listed, mentioned, sources }: DiscoverySummary): string {
-  return `Export a workspace as a new project: manifests that adopt the records, prompts in files, references instead of ids. The API lists ${joinNames(listed)}; ${joinNames(mentioned)} are found through ${joinNames(sources)}. Changes nothing on the platform.`;
+  return `Export a workspace as a new project: manifests that import the existing records, prompts in files, and references instead of ids. The API lists ${joinNames(listed)}; ${joinNames(mentioned)} are found through ${joinNames(sources)}. Changes nothing on the platform.`;
 }
 
 function secretName(name: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) return name;
-  throw new InvalidArgumentError('Expected the name of a secret, such as OPENAI_API_KEY.');
+  throw new InvalidArgumentError('Expected a secret name, such as OPENAI_API_KEY.');
 }
 
 function named(folder: string): string {

@@ -7,7 +7,7 @@ import { durationOption, outputOption, withFull, withPage } from '../flags.ts';
 
 const ADDRESS = 'Address, SOURCE/PROJECT:WORKSPACE';
 const ADDRESSES = 'Addresses, or patterns as in fleet.yaml, in which * matches any text: "voices/*:staging"';
-const PLAN = 'Id of the plan, or its beginning; voxform fleet show ADDRESS prints it';
+const PLAN = 'Id of the plan, or a prefix of it; voxform fleet show ADDRESS prints it';
 
 /** Commands for many workspaces, run by any number of processes with one database. */
 export const fleetCommands = {
@@ -17,39 +17,39 @@ export const fleetCommands = {
     define: (fleet, perform) => {
       fleet
         .description(
-          'Reconcile the workspaces of a fleet.yaml, with any number of processes over one PostgreSQL database.',
+          'Reconcile the workspaces of a fleet.yaml, with any number of processes that share one PostgreSQL database.',
         )
         .option('--file <file>', 'Fleet file', 'fleet.yaml');
       const actions = () => import('../actions/fleet.ts');
 
       withPage(fleet.command('serve'), '/healthz, /readyz, /status, /metrics and POST /hooks/SOURCE')
         .description(
-          'Serve the fleet: find its workspaces, and reconcile each on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
+          'Serve the fleet: run a process that finds its workspaces, and reconciles each on its interval and when its project changes. Start as many processes as needed. Press Ctrl-C to stop.',
         )
         .addOption(durationOption('--grace', 'Time to finish requests in flight on exit', '25s'))
         .action(perform(async () => (await import('../actions/fleet-serve.ts')).serveFleet, { ownRuns: true }));
       fleet
         .command('status')
         .description(
-          'Show the status of the fleet: how many workspaces have each status, what needs attention, the age of the data, and the processes. With an address, show one workspace.',
+          'Show the status of the fleet: the number of workspaces by status, those that need attention, the age of the data, and the processes. With an address, show one workspace.',
         )
         .argument('[address]', ADDRESS)
         .addOption(outputOption(['text', 'json']))
         .addOption(new Option('--only <statuses...>', 'Only workspaces with this status').choices(workspaceStatuses))
         .option(
           '--detailed-exitcode',
-          'Exit with 2 when a workspace is not in sync, of those that an address or --only names',
+          'Exit with 2 when a workspace is not in sync; an address or --only limits the check to the selected ones',
         )
         .action(perform(async () => (await actions()).fleetStatus));
       fleet
         .command('run')
-        .description('Ask for a run of these workspaces before their turn. Does not wait for it.')
+        .description('Request an immediate run of these workspaces. Does not wait for the run.')
         .argument('<addresses...>', ADDRESSES)
         .action(perform(async () => (await actions()).fleetRun));
       fleet
         .command('pause')
         .description(
-          'Pause these workspaces: begin no more runs of them until they are resumed. A run in progress continues. With --all, freeze the fleet: all writes stop within one second. Requests in flight complete; later runs only plan and report.',
+          'Pause these workspaces: start no new runs until they are resumed. A run in progress continues. With --all, freeze the fleet: all writes stop within one second. Requests in flight complete; later runs only plan and report.',
         )
         .argument('[addresses...]', ADDRESSES)
         .option('--all', 'Freeze the whole fleet; requires --because')
@@ -58,22 +58,20 @@ export const fleetCommands = {
       fleet
         .command('resume')
         .description(
-          'Resume paused workspaces: run them at once, and then on their interval. With --all, end the freeze of the fleet; paused workspaces stay paused.',
+          'Resume paused workspaces: run them immediately, and then on their interval. With --all, end the freeze of the fleet; paused workspaces stay paused.',
         )
         .argument('[addresses...]', ADDRESSES)
         .option('--all', 'End the freeze of the whole fleet')
         .action(perform(async () => (await actions()).fleetResume));
       withFull(fleet.command('show'))
-        .description(
-          'Show a plan of a workspace: the one that waits for approval, was approved, or was rejected last, in any format.',
-        )
+        .description('Show the waiting, approved or most recently rejected plan of a workspace, in any format.')
         .argument('<address>', ADDRESS)
         .addOption(outputOption(reportFormatNames))
         .action(perform(async () => (await actions()).fleetShow));
       fleet
         .command('approve')
         .description(
-          'Approve a waiting plan: in mode approve, the next run applies exactly that plan. If anything changed since, it makes a new one, which needs its own approval.',
+          'Approve a waiting plan. In mode approve, the next run applies exactly this plan. If anything has changed, the run creates a new plan, which needs its own approval.',
         )
         .argument('<address>', ADDRESS)
         .argument('<plan>', PLAN)
@@ -81,7 +79,7 @@ export const fleetCommands = {
       fleet
         .command('reject')
         .description(
-          'Reject a waiting plan: it does not ask again, but another plan does. It can still be approved afterwards.',
+          'Reject a waiting plan. It no longer asks for approval, but a different plan will. You can still approve it later.',
         )
         .argument('<address>', ADDRESS)
         .argument('<plan>', PLAN)
@@ -90,9 +88,9 @@ export const fleetCommands = {
       fleet
         .command('pulls')
         .description(
-          'List the open pull requests of the sources: the newest commit, and what became of each workspace.',
+          'List the open pull requests of the sources: the newest commit, and the result for each workspace.',
         )
-        .option('--all', 'Also closed and merged ones')
+        .option('--all', 'Include closed and merged pull requests')
         .addOption(outputOption(['text', 'json']))
         .action(perform(async () => (await actions()).fleetPulls));
       const token = fleet
@@ -100,8 +98,8 @@ export const fleetCommands = {
         .description('Add, list and remove the tokens with which people sign in to the page of fleet serve.');
       token
         .command('add')
-        .description('Add a token and print it. Only a slow hash of it is kept, so it cannot be shown again.')
-        .argument('<name>', 'Name of its owner, which the history shows')
+        .description('Add a token and print it. Only a slow hash is stored, so the token cannot be shown again.')
+        .argument('<name>', 'Name of its owner, shown in the history')
         .addOption(
           new Option('--role <role>', 'viewer reads, approver also runs, approves and rejects, admin does everything')
             .choices(roles)
@@ -121,15 +119,15 @@ export const fleetCommands = {
       fleet
         .command('exec')
         .description(
-          'Run a command on one workspace: plan, import, state resolve and others. It gets the project and the state that the fleet keeps. The lock of the state keeps other runs away meanwhile. Put flags of the command behind --.',
+          'Run a command on one workspace: plan, import, state resolve and others. The command uses the project and the state of the fleet, and its lock excludes other runs. Put flags of the command after --.',
         )
         .argument('<address>', ADDRESS)
         .argument('<command...>', 'Command without voxform')
         .action(perform(async () => (await import('../actions/fleet-exec.ts')).fleetExec, { ownRuns: true }));
       fleet
         .command('init')
-        .description('Create the tables of the fleet. fleet serve does this too where it has the rights.')
-        .option('--sql', 'Print the statements for an administrator instead')
+        .description('Create the tables of the fleet. fleet serve also creates them if it has the rights.')
+        .option('--sql', 'Print the SQL statements for an administrator instead')
         .action(perform(async () => (await actions()).fleetInit));
     },
   },

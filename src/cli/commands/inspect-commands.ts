@@ -29,7 +29,7 @@ export const inspectingCommands = {
     define: async (command, perform) => {
       const type = new Argument('<type>');
       withPlatform(command)
-        .description('Read records from the platform. Long lists print page by page.')
+        .description('Read records from the platform. Long lists are printed page by page.')
         .addArgument(type)
         .argument('[id]', 'One record, by id or address')
         .argument('[version]', 'For versions: a number, or latest')
@@ -58,7 +58,7 @@ export const inspectingCommands = {
       type.description = `One of ${[...recordTypes.keys()].join(', ')}`;
       command.option(
         '--calls-from <date>',
-        `Look for ${kindsInCalls(kinds)} in all calls from this date on (default: in the first 100 calls)`,
+        `Search for ${kindsInCalls(kinds)} in all calls from this date on (default: in the first 100 calls)`,
         parseDate,
       );
     },

@@ -32,7 +32,7 @@ export const mainCommands = {
     define: (command, perform) =>
       command
         .description(
-          'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept. In a repository with a remote origin, the state will be in a ref there, else in a file.',
+          'Create a new project: voxform.yaml, a manifest of each kind, JSON Schemas, and settings for the editor, Git and CI. Existing files are kept. In a repository with a remote origin, the state is stored in a ref of origin; otherwise, in a file.',
         )
         .argument('[dir]', 'Folder', '.')
         .addOption(
@@ -65,7 +65,7 @@ export const mainCommands = {
         .addOption(outputOption(reportFormatNames))
         .addOption(apiKeyOption())
         .option('--out <file>', 'Save the plan, for voxform apply FILE')
-        .addOption(durationOption('--lock-timeout', 'As for apply; plan waits for no lock', '0s'))
+        .addOption(durationOption('--lock-timeout', 'Accepted as for apply, but plan takes no lock', '0s'))
         .option('--detailed-exitcode', 'Exit with 2 when there are changes')
         .action(perform(async () => (await import('../actions/plan.ts')).plan)),
   },
@@ -75,7 +75,7 @@ export const mainCommands = {
     define: (command, perform) => {
       withFull(withWaiver(withLock(withPlanning(command))))
         .description(
-          'Plan, ask for approval, and apply. A saved plan is applied without asking, exactly as it is, or refused if anything changed since.',
+          'Plan, ask for approval, and apply. A saved plan is applied exactly as it is, without a prompt, or refused if anything has changed since.',
         )
         .argument('[plan-file]', 'Plan saved with voxform plan --out FILE')
         .addOption(outputOption(reportFormatNames))
@@ -113,7 +113,7 @@ export const mainCommands = {
     define: (command, perform) =>
       withWorkspaces(withPlatform(withSelection(command)))
         .description(
-          'Show the status of each resource: in sync, drifted, not applied, manual or unknown, with the number of its unverified fields and what publishing its draft would change. Changes nothing.',
+          'Show the status of each resource: in sync, drifted, not applied, manual or unknown, with the number of its unverified fields and the changes that publishing its draft would make. Changes nothing.',
         )
         .addOption(outputOption(['text', 'json']))
         .option('--kind <kinds...>', 'Only resources of these kinds', collectItems)
@@ -124,7 +124,7 @@ export const mainCommands = {
         )
         .option('--detailed-exitcode', 'Exit with 2 when a resource is not in sync')
         .option('--wait-published', 'Wait until every agent is published; exit with 1 on timeout')
-        .addOption(durationOption('--timeout', 'How long --wait-published waits', '10m'))
+        .addOption(durationOption('--timeout', 'Maximum wait of --wait-published', '10m'))
         .action(perform(async () => (await import('../actions/status.ts')).status)),
   },
   watch: {
@@ -132,19 +132,20 @@ export const mainCommands = {
     define: (command, perform) => {
       withPolicies(withPlatform(command))
         .description(
-          'Plan whenever the manifests change and on an interval, report new differences, and with --mode apply fix them. Press Ctrl-C to stop it; SIGHUP starts a run at once.',
+          'Plan when the manifests change and on an interval, and report new differences. With --mode apply, also apply them. Press Ctrl-C to stop. SIGHUP starts a run immediately.',
         )
         .addOption(
           new Option('--mode <mode>', 'Only report, or also apply').choices(['report', 'apply']).default('report'),
         )
-        .option('--auto-approve', 'Required with --mode apply, which does not ask')
+        .option('--auto-approve', 'Required with --mode apply, which never prompts')
         .addOption(
-          new Option('--on-drift <action>', 'Keep a pull request that accepts drift, and do not correct it').choices([
-            'pull-request',
-          ]),
+          new Option(
+            '--on-drift <action>',
+            'Maintain a pull request that accepts drift, instead of correcting the drift',
+          ).choices(['pull-request']),
         )
         .addOption(durationOption('--interval', 'Time between runs', '5m'))
-        .option('--git <url>', 'Git repository that holds the project')
+        .option('--git <url>', 'Git repository with the project')
         .option('--ref <ref>', 'Branch or tag (default: main)')
         .option('--path <dir>', 'Project folder in the repository (default: its root)')
         .option(
@@ -157,7 +158,7 @@ export const mainCommands = {
       withOlderState(withGuards(withReplace(command)))
         .addOption(durationOption('--lock-timeout', 'How long to wait for the lock', '30s'))
         .addOption(durationOption('--first-retry', paused, '5s'))
-        .addOption(durationOption('--longest-retry', 'Longest pause after failed runs', '5m'))
+        .addOption(durationOption('--longest-retry', 'Maximum pause after failed runs', '5m'))
         .addOption(durationOption('--grace', 'Time to finish requests in flight on exit', '25s'))
         .action(
           perform(

@@ -22,7 +22,7 @@ export const restoringCommands = {
         .description(
           'Compare the managed fields of two workspaces. Marks the differences that the manifests declare. Changes nothing.',
         )
-        .argument('[workspaces...]', 'The two workspaces; -w names them too')
+        .argument('[workspaces...]', 'The two workspaces, unless -w names them')
         .addOption(outputOption(['text', 'json', 'markdown']))
         .option('--detailed-exitcode', 'Exit with 2 when there are undeclared differences')
         .action(perform(async () => (await import('../actions/diff.ts')).diff)),
@@ -34,7 +34,7 @@ export const restoringCommands = {
         .description(
           'Write drift back into the manifests: each value that changed on the platform, in the file that sets it. Shows the diff first, and the changes that cannot be written back. Writes nothing to the platform.',
         )
-        .argument('[address...]', 'Only these resources (default: all that drifted)', collectAddress)
+        .argument('[address...]', 'Only these resources (default: all with drift)', collectAddress)
         .option('--pull-request', 'Open, update or close the pull request of the workspace instead of writing files')
         .action(perform(async () => (await import('../actions/write-back.ts')).accept)),
   },
@@ -49,7 +49,7 @@ export const restoringCommands = {
         .argument('[version]', 'Version to show', parsePositiveInteger)
         .option(
           '--diff <version>',
-          'Compare with this version; published: the draft with the latest',
+          'Compare with this version; "published" compares the draft with the latest version',
           versionOrPublished,
         )
         .addOption(outputOption(['text', 'json', 'markdown']))
@@ -61,7 +61,7 @@ export const restoringCommands = {
     define: (command, perform) =>
       withPlatform(command)
         .description(
-          'Show what each published version of an agent did to its calls: shares of outcomes, medians, and the difference between two versions with its 95% interval. Reads all calls once.',
+          'Show the effect of each published version of an agent on its calls: shares of outcomes, medians, and the difference between two versions with its 95% interval. Reads all calls once.',
         )
         .argument('<address>', 'Address, e.g. Agent/support-line', checkedAddress)
         .option('--since <date>', 'Only calls that began at this date or time or later, in UTC', checkedDateOrTime)
@@ -76,7 +76,7 @@ export const restoringCommands = {
           collectText,
         )
         .option('--detailed-exitcode', 'Exit with 2 when a condition of --fail-if is met', true)
-        .option('--no-detailed-exitcode', 'Exit with 0 when a condition is met, and only say so')
+        .option('--no-detailed-exitcode', 'Exit with 0 when a condition is met, and only print a warning')
         .addOption(outputOption(['text', 'json', 'html']))
         .action(perform(async () => (await import('../actions/impact.ts')).impact)),
   },

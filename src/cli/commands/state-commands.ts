@@ -30,12 +30,12 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).listState));
       state
         .command('show')
-        .description('Show what the state holds about one resource, as JSON.')
+        .description('Show the state entry of one address, as JSON.')
         .argument('<address>', ADDRESS, checkedAddress)
         .action(perform(async () => (await import('../actions/manage-state.ts')).showState));
       withLock(state.command('resolve'))
         .description(
-          'Resolve unknown creates: those whose answer was lost. Check the dashboard first. If the record exists, run voxform import ADDRESS ID instead.',
+          'Resolve unknown creates: creates without a response. Check the dashboard first. If the record exists, run voxform import ADDRESS ID instead.',
         )
         .argument('[address...]', ADDRESS, collectAddress)
         .requiredOption('--not-created', 'Confirm that the records do not exist')
@@ -86,7 +86,7 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).initState));
       withLock(state.command('seal'))
         .description(
-          'Encrypt the state for the recipients of state.seal, with its backups and its history; again after the recipients changed.',
+          'Encrypt the state for the recipients of state.seal, with its backups and its history. Run it again after the recipients change.',
         )
         .action(perform(async () => (await import('../actions/manage-state.ts')).sealState));
       withLock(state.command('unseal'))
@@ -96,13 +96,13 @@ export const stateCommands = {
         .action(perform(async () => (await import('../actions/manage-state.ts')).unsealState));
       withLock(state.command('rescue'))
         .description(
-          'Record the ids in a rescue file: what a run did on the platform and could not store in the state. Runs in the same project folder do this themselves.',
+          'Record the ids of a rescue file in the state. A run writes this file if it cannot store its changes in the state. The next run in the same project folder does this automatically.',
         )
-        .argument('<file>', 'File that the run named, .voxform/rescue/ID.jsonl')
+        .argument('<file>', 'File whose name the run printed, .voxform/rescue/ID.jsonl')
         .action(perform(async () => (await import('../actions/manage-state.ts')).rescueState));
       state
         .command('unlock')
-        .description('Release a lock that its holder left behind. The run that was refused printed its id.')
+        .description('Release a lock whose holder no longer runs. A run that is refused prints the id of the lock.')
         .argument('<id>', 'Id of the lock, or at least its first 8 characters')
         .action(perform(async () => (await import('../actions/manage-state.ts')).unlockState));
     },
@@ -112,17 +112,17 @@ export const stateCommands = {
     define: (history, perform) => {
       history
         .description(
-          'List the runs that locked the state, the newest first: who ran which command, from which commit, and what it changed. The state keeps the history; it holds no values of fields.',
+          'List the runs that locked the state, the newest first: who ran which command, from which commit, and what it changed. The history is stored with the state and contains no values of fields.',
         )
         .argument('[address]', 'Only runs that changed this resource', checkedAddress)
-        .option('-n, --number <count>', 'How many runs', parsePositiveInteger, 20)
+        .option('-n, --number <count>', 'Maximum number of runs', parsePositiveInteger, 20)
         .option('--since <time>', 'Only runs since this date or time', checkedDateOrTime)
         .addOption(outputOption(['text', 'json', 'jsonl']))
         .action(perform(async () => (await import('../actions/history.ts')).history));
       history
         .command('show')
         .description('Show all details of one run.')
-        .argument('<run>', 'Id of the run, or its beginning')
+        .argument('<run>', 'Id of the run, or a prefix of it')
         .addOption(outputOption(['text', 'json']))
         .action(perform(async () => (await import('../actions/history.ts')).showRun));
     },
@@ -145,7 +145,7 @@ export const stateCommands = {
         .argument('[ids...]', 'Ids of the records, or their former addresses, such as Agent/support-*')
         .option('--all', 'Close all open orphans')
         .addOption(
-          new Option('--because <reason>', 'Why they need no more work')
+          new Option('--because <reason>', 'Reason why they need no more work')
             .choices(['deleted', 'handed-over', 'kept'])
             .makeOptionMandatory(),
         )

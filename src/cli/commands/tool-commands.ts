@@ -10,7 +10,7 @@ export const toolCommands = {
     summary: "Keep secrets in this machine's key store",
     define: (secret, perform) => {
       secret.description(
-        "Keep secrets of this project in the operating system's key store, for projects whose voxform.yaml lists keychain in secrets. Only this machine's user has them.",
+        "Keep secrets of this project in the operating system's key store, for projects whose voxform.yaml lists keychain in secrets. Only the user of this machine can read them.",
       );
       secret
         .command('set')
@@ -41,12 +41,12 @@ export const toolCommands = {
         .action(perform(async () => (await import('../actions/fmt.ts')).fmt)),
   },
   lsp: {
-    summary: 'Serve an editor',
+    summary: 'Run the language server (LSP) for an editor',
     traits: { withoutProject: true },
     define: (command, perform) =>
       withPolicies(command)
         .description(
-          'Serve an editor over the Language Server Protocol, on stdin and stdout: problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
+          'Run the language server (LSP) for an editor, on stdin and stdout. It provides problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
         )
         .option('--no-secrets', 'Read no secrets: neither .env nor the sources of the project')
         // Added by some editors.
@@ -55,12 +55,12 @@ export const toolCommands = {
         .action(perform(async () => (await import('../actions/lsp.ts')).lsp)),
   },
   mcp: {
-    summary: 'Serve an assistant',
+    summary: 'Run the MCP server for an AI assistant',
     traits: { ownRuns: true },
     define: (command, perform) =>
       withPolicies(command)
         .description(
-          'Serve an assistant over the Model Context Protocol, on stdin and stdout: validate, plan, drift, status, explain, schema, get, history, versions, impact and format as tools; manifests, schemas and docs as resources. Writes nothing to the platform, the state or the manifests. See docs/editor.md for the settings of assistants.',
+          'Run the MCP server for an AI assistant, on stdin and stdout. Its tools are validate, plan, drift, status, explain, schema, get, history, versions, impact and format. Its resources are manifests, schemas and docs. Writes nothing to the platform, the state or the manifests. See docs/editor.md for the settings of assistants.',
         )
         .action(perform(async () => (await import('../actions/mcp.ts')).mcp)),
   },
@@ -75,33 +75,33 @@ export const toolCommands = {
         .option('--port <n>', 'Port to listen on; 0 picks a free one', parsePort, 4010)
         .option('--host <address>', 'Address to listen on', '127.0.0.1')
         .option('--data <file>', 'File to keep the records in (default: in memory)')
-        .option('--seed <text>', 'Generate the same ids and times in every run')
+        .option('--seed <text>', 'Seed that makes generated ids and times the same in every run')
         .option('--api-key <key>', 'Accept only this key (default: any)')
         .option('--workspace-id <id>', 'Id of the workspace')
-        .option('--behaviour <json>', 'Choices the API leaves open, e.g. {"put":"replace"}', parseJsonObject)
+        .option('--behaviour <json>', 'Behaviours that the API leaves open, e.g. {"put":"replace"}', parseJsonObject)
         .action(perform(async () => (await import('../actions/emulator.ts')).emulator)),
   },
   ci: {
-    summary: 'Comment and find plans in a CI job',
+    summary: 'Post plans as comments, and find reviewed plans, in CI jobs',
     traits: { withoutProject: true },
     define: (ci, perform) => {
       ci.description(
-        'Comment and find plans in a job of GitHub Actions or GitLab CI, with the variables and the token of the job. The action and the template of voxform use it.',
+        'Post plans as comments, and find reviewed plans, in a job of GitHub Actions or GitLab CI. Uses the variables and the token of the job. The action and the CI template of voxform run these commands.',
       );
       ci.command('comment')
         .description(
-          'Write a plan as the comment of voxform on the pull or merge request of this job, or update it. Does nothing in a job without a request.',
+          'Post a plan as the comment of voxform on the pull or merge request of this job, or update the comment. Does nothing if the job has no pull or merge request.',
         )
         .argument('<file>', 'Plan as Markdown')
-        .option('--project <dir>', 'Project folder in the repository: each has its own comment', '.')
+        .option('--project <dir>', 'Project folder in the repository; each project has its own comment', '.')
         .action(perform(async () => (await import('../actions/ci-job.ts')).commentPlan));
       ci.command('reviewed-plan')
         .description(
-          'Find the plan that was reviewed on the request which the commit of this job came from. On GitHub, print the run and the artifact for actions/download-artifact. On GitLab, fetch the plan.',
+          'Find the plan that was reviewed on the pull or merge request from which the commit of this job came. On GitHub, print the run and the artifact for actions/download-artifact. On GitLab, download the plan.',
         )
-        .argument('<name>', 'Job that made the plan; on GitHub, the beginning of the name of its artifact')
+        .argument('<name>', 'Job that created the plan; on GitHub, the prefix of its artifact name')
         .option('--path <file>', 'Path of the plan in the repository', 'voxform.plan')
-        .option('--out <file>', 'File to write it into', 'voxform.plan')
+        .option('--out <file>', 'File to write the plan to', 'voxform.plan')
         .action(perform(async () => (await import('../actions/ci-job.ts')).fetchReviewedPlan));
     },
   },
