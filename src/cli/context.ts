@@ -11,7 +11,7 @@ import type { Terminal, TerminalOptions } from './terminal.ts';
 
 /** The parts of the process that a command line uses. Tests replace them. */
 export interface Host extends Omit<TerminalOptions, 'color' | 'redactor'> {
-  /** The arguments after the name of the command. */
+  /** The arguments of `voxform`, starting with the name of a command. */
   readonly args: readonly string[];
   readonly cwd: string;
   readonly interrupts: Interrupts;

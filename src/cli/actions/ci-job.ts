@@ -60,7 +60,10 @@ export async function fetchReviewedPlan(context: Context, { out, ...wanted }: Re
 function kindOfJob({ env }: Context): HostKind {
   const kind = Object.values<HostKind>(hostKinds).find(({ inJob }) => inJob(env) !== undefined);
   if (kind !== undefined) return kind;
-  throw usageError('this command runs only in a job of GitHub Actions or GitLab CI', 'It reads the variables of the job.');
+  throw usageError(
+    'this command runs only in a job of GitHub Actions or GitLab CI',
+    'It reads the variables of the job.',
+  );
 }
 
 function openHost({ env, redactor, log, interrupts }: Context, kind: HostKind): JobHost & AsyncDisposable {

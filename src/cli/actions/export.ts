@@ -36,7 +36,9 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   const opened = await openWorkspace(context, { requireKey: true });
   const { apiKey } = opened.workspace;
   if (options.apiKeySecret === apiKey.name)
-    throw usageError(`${apiKey.name} is the key of the workspace: --api-key-secret takes that of the model providers`);
+    throw usageError(
+      `${apiKey.name} is the API key of the workspace, but --api-key-secret takes the key of the model providers`,
+    );
   const progress = progressFor(context);
   const { drafts, missed } = await draftWorkspace(opened, {
     ...(await manifestFacts(opened)),
@@ -65,7 +67,7 @@ export async function exportWorkspace(context: Context, options: ExportOptions):
   terminal.out(exportText(report, terminal.style));
   warnOfTokens(log, tokens);
   if (remaining.length > 0)
-    log.warn('older manifests may declare the same records: delete those, then run voxform validate');
+    log.warn('older manifests may declare the same records: delete them, then run voxform validate');
   log.info(`Next: run voxform -C ${shellWord(options.out)} plan to see what it would import.`);
 }
 
@@ -80,7 +82,10 @@ function warnOfTokens(log: Context['log'], tokens: readonly TokenUrl[]): void {
   if (tokens.length > 0) log.info('Replace these URLs with { $secret: NAME } before you commit the manifests.');
 }
 
-/** Yields the files. @throws UserError after an interrupt, so that the files written so far are removed. */
+/**
+ * Yields the files until an interrupt.
+ * @throws UserError after an interrupt, so that the files written so far are removed.
+ */
 function* untilStopped(files: Iterable<ProjectFile>, { interrupts }: Context): Generator<ProjectFile> {
   for (const file of files) {
     if (interrupts.stop.aborted) throw new UserError('interrupted');

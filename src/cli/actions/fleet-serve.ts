@@ -42,7 +42,7 @@ import { listenToken, pageAddress } from '../page-address.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
 interface ServeFlags extends FleetFlags, PageFlags {
-  /** Seconds. */
+  /** The time to finish requests in flight on exit, in seconds. */
   readonly grace: number;
 }
 

@@ -27,7 +27,7 @@ export interface FleetFlags {
   readonly file?: string;
 }
 
-/** Loads the fleet file that the flags name, or the one in the current folder. */
+/** Loads the fleet file that the flags name, or `fleet.yaml` in the current folder. */
 export function fleetFileOf({ cwd, env, redactor }: Context, { file = FLEET_FILE }: FleetFlags): FleetFile {
   const fleet = loadFleetFile(path.resolve(cwd, file), env);
   if (fleet.database instanceof Secret && fleet.database.isSet) redactor.add(fleet.database.reveal());
@@ -184,7 +184,7 @@ interface ShowFlags extends FleetFlags, FullFlag {
 export async function fleetShow(context: Context, flags: ShowFlags): Promise<void> {
   const { address, output } = flags;
   const found = await withFleet(context, flags, (control) => control.plan(address));
-  if (found === undefined) throw new UserError(`no plan of ${address} waits for approval`);
+  if (found === undefined) throw new UserError(`${address} has no waiting, approved or rejected plan`);
   const { planDocument } = await import('../../engine/plan/plan-schema.ts');
   const { approvalDigest } = await import('../../engine/plan/plan-digest.ts');
   const { report } = await import('./report.ts');

@@ -198,7 +198,7 @@ ${state}`;
 
 /**
  * Makes the project file of the example keep the state in the repository. The state of the emulator stays local, because the emulator
- * loses its records when it stops.
+ * does not keep its records by default.
  */
 function withSharedState(projectFile: string): string {
   return projectFile

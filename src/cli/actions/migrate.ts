@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { ApplyReport } from '../../engine/apply/apply-report.ts';
 import { jsonText } from '../../output/json-text.ts';
 import { type Migration, migratedText, migrateJson, migrationText } from '../../output/migrate-text.ts';
+import { plural } from '../../output/plural.ts';
 import { ExitCode, UserError, usageError } from '../../problems/user-error.ts';
 import type { Desired } from '../../project/project.ts';
 import { readCredentials } from '../../project/select-workspace.ts';
@@ -145,7 +146,7 @@ async function execute(migrationRun: MigrationRun, session: StateSession): Promi
     refuseFirstState(workspaces.to, { session, document, isAsked: !options.autoApprove && context.terminal.canAsk });
     const { name, workspaceId } = workspaces.to.workspace;
     const approval = {
-      question: `Migrate ${options.from} to ${name} (${workspaceId}): ${changes} to write?`,
+      question: `Migrate ${options.from} to ${name} (${workspaceId}): write ${plural(changes, 'resource')}?`,
       verb: 'migrate',
       hint: 'Review with --dry-run, then approve with --auto-approve.',
     };

@@ -40,7 +40,7 @@ export async function orphans(context: Context, options: OrphansOptions): Promis
   return ExitCode.ok;
 }
 
-/** Checks each orphan, and closes those that no longer exist. */
+/** Checks whether the record of each orphan still exists, and closes the orphans whose record is missing. */
 async function check(
   context: Context,
   opened: OpenWorkspace,

@@ -91,8 +91,8 @@ async function filesOfProject({ cwd, projectFolder = cwd, env }: Context): Promi
 }
 
 /**
- * Returns the known files of a project that cannot be loaded or does not exist. This must not throw a `UserError`, because an assistant
- * needs the files to fix the project.
+ * Returns the known files of a project that cannot be loaded or does not exist. An error would also hide the schemas and the docs, which
+ * an assistant needs to fix the project. Rethrows bugs.
  */
 function filesOfInvalidProject(
   error: unknown,

@@ -131,7 +131,7 @@ interface ToolCall {
 /** Runs the command of a tool in this process, and captures its output. */
 async function runTool(tool: Tool, { context, input, serverContext }: ToolCall): Promise<CommandResult> {
   const { cwd, projectFolder, policies, cacheFolder, kept } = context;
-  // A tool that opens no workspace does not check for changed settings, so it gets only the variables known at startup.
+  // A tool that opens no workspace does not check for changed settings, so it gets only the variables that the project used at startup.
   const isHidden = (name: string) => !tool.opensWorkspace && kept?.variables.has(name) === false;
   const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !isHidden(name)));
   const workspace = typeof input.workspace === 'string' ? input.workspace : context.workspace;

@@ -24,7 +24,6 @@ import {
   withWorkspaces,
 } from '../flags.ts';
 
-/** The main commands, from manifests to records. */
 export const mainCommands = {
   init: {
     summary: 'Create a new project',

@@ -105,7 +105,7 @@ function versionPair(text: string): readonly [number, number] {
   return [parsePositiveInteger(from), parsePositiveInteger(to)];
 }
 
-/** The flags of commands that write values of the platform into the manifests. */
+/** Adds the flags of commands that write values of the platform into the manifests. */
 function withWriteBack(command: Command): Command {
   return command
     .option('--dry-run', 'Show the diff and write nothing')

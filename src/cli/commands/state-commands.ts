@@ -15,7 +15,7 @@ import {
 
 const ADDRESS = 'Address, e.g. Agent/support-line';
 
-/** Commands for the state, its history and orphans, and rescue. */
+/** Commands that read or change the state, its history and its orphans. */
 export const stateCommands = {
   state: {
     summary: 'Inspect and edit the state',

@@ -49,7 +49,7 @@ export const toolCommands = {
           'Run the language server (LSP) for an editor, on stdin and stdout. It provides problems while you type, completion, hover, go to definition, references, rename, fixes and formatting. See docs/editor.md for the settings of editors.',
         )
         .option('--no-secrets', 'Read no secrets: neither .env nor the sources of the project')
-        // Added by some editors.
+        // Some editors add these flags.
         .addOption(new Option('--stdio').hideHelp())
         .addOption(new Option('--clientProcessId <n>').hideHelp())
         .action(perform(async () => (await import('../actions/lsp.ts')).lsp)),
