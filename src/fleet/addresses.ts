@@ -28,9 +28,9 @@ const MAX_PROJECT_LENGTH = 500;
 /** Returns the reason why the path of a folder cannot be the path of a project, if any. */
 export function nameProblem(project: string): string | undefined {
   if (project.length > MAX_PROJECT_LENGTH)
-    return `its path has ${project.length} characters, more than ${MAX_PROJECT_LENGTH}; shorten it`;
+    return `its path has ${project.length} characters; the maximum is ${MAX_PROJECT_LENGTH}`;
   if (isUnsafe(project) || /[\n\ufffd]/.test(project))
-    return 'its path has a character that cannot be shown, such as a line break; rename the folder';
+    return 'its path contains an unprintable character, such as a line break; rename the folder';
   return undefined;
 }
 

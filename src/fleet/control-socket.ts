@@ -104,7 +104,7 @@ function remoteMethod(file: string, method: string): ControlMethod {
 }
 
 function endedError(): UserError {
-  return new UserError('voxform fleet serve ended before it answered', {
+  return new UserError('voxform fleet serve ended without a response', {
     hint: 'Start it again, and repeat the command.',
   });
 }
@@ -114,8 +114,8 @@ async function respond(control: Readonly<Record<string, unknown>>, socket: Socke
   try {
     const parsed = requestSchema.safeParse(JSON.parse(await text(socket)));
     if (!parsed.success)
-      throw new UserError(`the process that serves the fleet is voxform ${VERSION}, which cannot do this`, {
-        hint: 'Restart voxform fleet serve with the version of the command.',
+      throw new UserError(`voxform fleet serve has version ${VERSION}, which does not support this command`, {
+        hint: 'Restart it with the version of this command.',
       });
     const { method, args } = parsed.data;
     response = { result: await (control[method] as ControlMethod)(...args) };
@@ -148,6 +148,6 @@ function socketPath(file: string): string {
   const shorter = relative.length < file.length ? relative : file;
   if (Buffer.byteLength(shorter) <= MAX_PATH_BYTES) return shorter;
   throw new UserError(`the path of the socket is too long for the system: ${file}`, {
-    hint: 'Run voxform in the folder of the fleet instead of naming it with -C, or give it a shorter path.',
+    hint: 'Run voxform in the folder of the fleet instead of using -C, or move the fleet to a folder with a shorter path.',
   });
 }

@@ -132,7 +132,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
     await requireKnown([address]);
     if (plan.length < MIN_PLAN_PREFIX)
       throw usageError(
-        `${JSON.stringify(plan)} is too short for the id of a plan; use at least ${MIN_PLAN_PREFIX} characters`,
+        `${JSON.stringify(plan)} is too short for a plan id; use at least ${MIN_PLAN_PREFIX} characters`,
       );
     return database.atomically(async (statements) => {
       await lockRows(statements, [address]);
@@ -164,12 +164,12 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   ): Promise<UserError> => {
     const [named] = await plansWithPrefix(statements, address, plan);
     const by = named?.decidedBy === undefined ? '' : ` (decided by ${named.decidedBy})`;
-    const state = named === undefined ? '' : `: it is ${named.state}${by}`;
+    const state = named === undefined ? '' : `: its state is ${named.state}${by}`;
     return new UserError(`the plan ${plan} of ${address} is not waiting for approval${state}`, {
       hint:
         open === undefined
-          ? 'No plan of this workspace is waiting.'
-          : `The plan ${open} is waiting. Review it before you approve it: voxform fleet show ${shellWord(address)}`,
+          ? 'No plan of this workspace is waiting for approval.'
+          : `Plan ${open} is waiting for approval. Review it first: voxform fleet show ${shellWord(address)}`,
     });
   };
 
@@ -187,7 +187,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
         const skipped = new Set(await pausedOrRemoved(statements, addresses));
         const refused = names.filter((name) => skipped.has(name));
         if (refused.length > 0)
-          throw new UserError(`skipped, because paused or removed: ${refused.join(', ')}`, {
+          throw new UserError(`cannot run paused or removed workspaces: ${refused.join(', ')}`, {
             hint: 'No run was requested.',
           });
         const active = addresses.filter((address) => !skipped.has(address));

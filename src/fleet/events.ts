@@ -30,7 +30,7 @@ export function eventReceiver(
     if (secret.length < MIN_SECRET_LENGTH) {
       const problem = secret === '' ? 'is not set' : `has fewer than ${MIN_SECRET_LENGTH} characters`;
       throw new UserError(`the webhook secret of the source ${name}, ${webhook.name}, ${problem}`, {
-        hint: 'Generate one, for example with "openssl rand -hex 32", and enter it at the host too.',
+        hint: 'Generate a secret, for example with "openssl rand -hex 32", and set the same secret in the webhook of the code host.',
       });
     }
     secrets.set(name, secret);

@@ -352,7 +352,7 @@ function sourceProblems(source: SourceSettings, folder: string): Problem[] {
       return [{ code: 'plain-secret', message, ...at }];
     }
     if (source.pullRequests === undefined || repositoryOnHost(url, source.pullRequests) !== undefined) return [];
-    const message = `the Git address names neither GitHub nor GitLab, whose pull requests can be planned; for a server of one of them, set host (${hostNames.join(' or ')}) and, if needed, api`;
+    const message = `pull requests can be planned only on GitHub and GitLab, and the Git address names neither; for a self-hosted server, set host (${hostNames.join(' or ')}) and, if needed, api`;
     return [{ code: 'unknown-host', message, path: ['sources', name, 'pull_requests'], at: 'key' }];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -9,19 +9,21 @@ import type { FleetFigures } from './rows/status-rows.ts';
 export function createFleetMetrics(version: string, figures: () => Promise<FleetFigures>) {
   const { registry, gauge, counter, histogram } = instruments();
   const workspaces = gauge('voxform_fleet_workspaces', 'Workspaces of the fleet, by status.', ['status']);
-  const processes = gauge('voxform_fleet_processes', 'Processes that serve the fleet, by status.', ['status']);
+  const processes = gauge('voxform_fleet_processes', 'Processes of the fleet, by status.', ['status']);
   const fleetLateness = gauge(
     'voxform_fleet_lateness_seconds',
-    'Delay of the most overdue run, queued or not; 0 without one.',
+    'Delay of the most overdue run, queued or not; 0 if no run is overdue.',
   );
   const oldestCheck = gauge(
     'voxform_fleet_oldest_check_seconds',
     'Longest time since the last check of a workspace, or since its discovery if it was never checked.',
   );
-  const frozen = gauge('voxform_fleet_frozen_seconds', 'Seconds since the fleet was frozen; 0 while it is not.');
+  const frozen = gauge('voxform_fleet_frozen_seconds', 'Seconds since the fleet was frozen; 0 if it is not frozen.');
   const orphans = gauge('voxform_fleet_orphans', 'Open orphans after the last runs.');
   const sourceAges = gauge('voxform_fleet_source_age_seconds', 'Age of the last fetch of a source.', ['source']);
-  const sourceFailures = gauge('voxform_fleet_source_failing', '1 while a source cannot be fetched.', ['source']);
+  const sourceFailures = gauge('voxform_fleet_source_failing', '1 if the last fetch of a source failed, otherwise 0.', [
+    'source',
+  ]);
   const brokenProjects = gauge('voxform_fleet_broken_projects', 'Projects of a source that cannot be used.', [
     'source',
   ]);
@@ -30,9 +32,7 @@ export function createFleetMetrics(version: string, figures: () => Promise<Fleet
     'Violations of policies in the last plans, by severity.',
     ['severity'],
   );
-  const requests = gauge('voxform_fleet_drift_requests', 'Workspaces by status of their pull request for drift.', [
-    'status',
-  ]);
+  const requests = gauge('voxform_fleet_drift_requests', 'Workspaces with a drift request, by its status.', ['status']);
   const runs = counter('voxform_fleet_runs_total', 'Runs of this process, by result.', ['result']);
   for (const result of runResults) runs.inc({ result }, 0);
   const lateness = histogram(

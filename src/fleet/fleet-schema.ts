@@ -31,7 +31,7 @@ const secretsFolder = z
 
 const sourceSecrets = secretsSchema()
   .refine((list) => !list.includes('keychain'), {
-    error: 'keychain has the secrets of one user; use another source in a fleet',
+    error: 'keychain contains the secrets of one user and cannot be used in a fleet',
   })
   .refine((list) => list.filter((each) => typeof each === 'object' && 'folder' in each).length <= 1, {
     error: 'expected one folder at most',
@@ -51,7 +51,7 @@ const httpsAddress = z
 const pullRequests = z
   .strictObject({
     token: secretSetting('token', {
-      description: 'Token for the API of the host.',
+      description: 'Token for the API of the code host.',
       examples: [{ $secret: 'GITHUB_TOKEN' }],
     }).optional(),
     app: z
@@ -61,19 +61,19 @@ const pullRequests = z
           .min(1)
           .meta({ description: 'Id of the GitHub App.', examples: [12345] }),
         private_key: secretSetting('private_key', {
-          description: 'Its private key, in PEM.',
+          description: 'Private key of the GitHub App, in PEM format.',
           examples: [{ $secret: 'APP_KEY' }],
         }),
       })
-      .describe('A GitHub App in place of a token.')
+      .describe('A GitHub App, instead of a token.')
       .optional(),
     host: z
       .enum(hostNames)
-      .meta({ description: 'Kind of the host; default: by the Git address.', examples: ['github'] })
+      .meta({ description: 'Type of the code host. Default: determined from the Git address.', examples: ['github'] })
       .optional(),
     api: httpsAddress
       .meta({
-        description: 'Address of the API of the host; default: by the Git address.',
+        description: 'Address of the API of the code host. Default: determined from the Git address.',
         examples: ['https://github.example.com/api/v3'],
       })
       .optional(),
@@ -81,13 +81,13 @@ const pullRequests = z
       .boolean()
       .meta({
         description:
-          'Plan requests from forks too, with the secrets of the workspace. Default: false, which only validates them, without secrets.',
+          'Plan requests from forks too, with the secrets of the workspace. By default, they are only validated, without secrets.',
         examples: [false],
       })
       .optional(),
   })
   .refine(({ token, app }) => (token === undefined) !== (app === undefined), { error: 'expected either token or app' })
-  .refine(({ app, host }) => app === undefined || host !== 'gitlab', { error: 'an app needs GitHub', path: ['app'] })
+  .refine(({ app, host }) => app === undefined || host !== 'gitlab', { error: 'app requires GitHub', path: ['app'] })
   .describe('Plan the open pull or merge requests of the repository.');
 
 const source = z
@@ -103,7 +103,7 @@ const source = z
       .optional(),
     webhook: secretSetting('webhook', {
       description:
-        'Secret of a webhook of GitHub or GitLab for POST /hooks/SOURCE. Its events make the fleet fetch the source at once.',
+        'Secret of a GitHub or GitLab webhook for POST /hooks/SOURCE. Its events make the fleet fetch the source immediately.',
       examples: [{ $secret: 'VOICES_WEBHOOK' }],
     }).optional(),
     pull_requests: pullRequests.optional(),
@@ -122,7 +122,7 @@ const source = z
         error: 'expected at least one pattern without !',
       })
       .meta({
-        description: 'Globs of the project folders; a leading ! excludes folders. Default: the root alone.',
+        description: 'Globs of the project folders; a leading ! excludes folders. Default: only the root.',
         examples: [['clients/*', '!clients/archive']],
       })
       .optional(),
@@ -141,7 +141,7 @@ const source = z
       })
       .meta({
         description:
-          'Where projects have their secrets: a folder with one file per secret, with {source} and {project} (.root for the root of the source), or a list as in voxform.yaml. The folder is the default secrets_dir of projects, and theirs must be inside it.',
+          'Sources of the secrets of projects: a folder with one file per secret, or a list as in voxform.yaml. The path of the folder may contain {source} and {project}, which is .root for the root of the source. The folder is the default secrets_dir of the projects; any other secrets_dir must be inside it.',
         examples: ['/run/secrets/{project}'],
       })
       .optional(),
@@ -149,7 +149,7 @@ const source = z
       .boolean()
       .meta({
         description:
-          'Let the projects name commands that give secrets. Whoever can change a project can then run any program as the user of the fleet. Default: false.',
+          'Allow projects to get secrets from commands. Everyone who can change a project can then run any program as the user of the fleet. Default: false.',
         examples: [true],
       })
       .optional(),
@@ -177,7 +177,7 @@ const rule = z
       .enum(modes)
       .meta({
         description:
-          'report reports changes, apply applies them, approve applies what a person approved; default: report.',
+          'report only reports changes, apply applies them, approve applies approved plans. Default: report.',
         examples: ['approve'],
       })
       .optional(),
@@ -187,7 +187,7 @@ const rule = z
     on_drift: z
       .enum(['pull-request'])
       .meta({
-        description: 'pull-request: open a pull request that accepts drift, instead of correcting it.',
+        description: 'pull-request: open a pull request that accepts the drift, instead of correcting it.',
         examples: ['pull-request'],
       })
       .optional(),
@@ -195,7 +195,7 @@ const rule = z
       .enum(['pull-request'])
       .meta({
         description:
-          'pull-request: in mode approve, approve the plan after a merge if it is exactly the one that the merged pull request showed and its reviewers approved.',
+          'pull-request: in mode approve, approve the plan after a merge if it equals the plan in the merged pull request and reviewers approved that request.',
         examples: ['pull-request'],
       })
       .optional(),
@@ -267,10 +267,10 @@ const signIn = z
       .refine((given) => Object.keys(given).length > 0, { error: 'expected at least one role' })
       .describe('Groups by role. The highest matching role applies.'),
     session: durationSetting()
-      .meta({ description: 'How long a session lasts; default: 8h.', examples: ['8h'] })
+      .meta({ description: 'Duration of a session; default: 8h.', examples: ['8h'] })
       .optional(),
   })
-  .describe('Sign people in on the page with an OpenID Connect provider.');
+  .describe('Sign-in to the page with an OpenID Connect provider.');
 
 /** `fleet.yaml`, with a secret in place of each value form. */
 export const fleetSchema = z
@@ -286,14 +286,14 @@ export const fleetSchema = z
           error: 'the password must not be in the fleet file; use { $secret: NAME } or { $env: NAME }',
         }),
       {
-        description: 'Address of the PostgreSQL database; by default, an embedded one for one process.',
+        description: 'Address of the PostgreSQL database. Default: an embedded database, which supports one process.',
         examples: [{ $secret: 'FLEET_DATABASE_URL' }],
       },
     ).optional(),
     sources: z
       .record(name, source)
       .refine((sources) => Object.keys(sources).length > 0, { error: 'expected at least one source' })
-      .describe('Where projects come from, by name.'),
+      .describe('Sources of projects, by name.'),
     workspaces: z
       .record(z.string().min(1), rule)
       .describe('Settings by address, SOURCE/PROJECT:WORKSPACE; * matches any text, and the first match wins.')
@@ -333,20 +333,20 @@ export const fleetSchema = z
           })
           .describe('A webhook.'),
       )
-      .describe('Webhooks that are told when the fleet is frozen and when it is resumed.')
+      .describe('Webhooks that are notified when the fleet is frozen or resumed.')
       .optional(),
     timeout: durationSetting('1s', '1d')
       .meta({ description: 'Maximum duration of one run; default: 10m.', examples: ['10m'] })
       .optional(),
     retention: durationSetting('1h', '3650d')
-      .meta({ description: 'How long a run is kept; default: 90d.', examples: ['90d'] })
+      .meta({ description: 'Time for which runs are kept; default: 90d.', examples: ['90d'] })
       .optional(),
   })
   .refine(({ sign_in: own, address = '' }) => own === undefined || isPageAddress(own.address ?? address), {
-    error: 'needs address, here or beside sign_in: the public https address of the page, without a path',
+    error: 'needs address, here or at the top level: the public https address of the page, without a path',
     path: ['sign_in'],
   })
-  .describe('A fleet: many workspaces, reconciled by any number of processes over one database.');
+  .describe('A fleet: many workspaces, reconciled by any number of processes that share one database.');
 
 export function fleetJsonSchema(): JsonObject {
   const { env, secret } = formDefinitions;

@@ -30,7 +30,7 @@ export function foreignStateProblem(location: StateLocation, own: StateLocation)
   const isOfFleet = location.schema === FLEET_SCHEMA && location.name !== own.name;
   if (!isOfFleet && attempt(() => addressOf(location.url).location) !== addressOf(EMBEDDED_ADDRESS).location)
     return undefined;
-  return "a project must not use the fleet's own database; remove state, which is then kept there under the workspace's address";
+  return "a project must not use the fleet's own database; remove the setting state: the fleet then keeps the state there, under the workspace's address";
 }
 
 /** Makes the state backends of this process use an embedded database until the result is disposed of. */

@@ -45,7 +45,7 @@ export class FreezeGate implements WritePermission {
 
   async renew(): Promise<void> {
     for (let checks = 0; !this.mayWrite; checks++) {
-      if (checks === MAX_CHECKS) throw new UserError('the database answers too slowly to write safely');
+      if (checks === MAX_CHECKS) throw new UserError('the database responds too slowly for safe writes');
       await this.check();
       if (this.#freeze !== undefined) throw new FleetFrozen(this.#freeze);
     }

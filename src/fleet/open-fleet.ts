@@ -89,8 +89,8 @@ async function refuseMissingFleet(home: string): Promise<void> {
   try {
     await access(folder);
   } catch (cause) {
-    throw new UserError(`no fleet was ever served in ${home}`, {
-      hint: 'Start it: voxform fleet serve. If it is served in another folder, name that one with -C DIR.',
+    throw new UserError(`no fleet has been started in ${home}`, {
+      hint: 'Start one: voxform fleet serve. If the fleet is in another folder, select it with -C DIR.',
       cause,
     });
   }

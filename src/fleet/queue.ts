@@ -165,7 +165,7 @@ function claimOf({ id, retryCount }: ClaimedJob): { readonly id: string; readonl
  */
 function settledIds(result: object, jobs: readonly ClaimedJob[]): ReadonlySet<string> {
   const { settled } = result as { readonly settled?: readonly string[] };
-  if (settled === undefined) throw new Error('pg-boss does not say which jobs it settled');
+  if (settled === undefined) throw new Error('pg-boss returned no list of settled jobs');
   return new Set(jobs.map(({ id }) => id).filter((id) => settled.includes(id)));
 }
 

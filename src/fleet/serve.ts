@@ -90,7 +90,7 @@ export class FleetServer {
       expiry: Math.ceil((timeout + grace) / 1000) + 60,
     };
     const queue = await Queue.open(database, timing, (error) =>
-      log.entry('warning', `the queue has a problem: ${messageOf(error)}`, { event: 'queue' }),
+      log.entry('warning', `queue error: ${messageOf(error)}`, { event: 'queue' }),
     );
     const server = new FleetServer(options, queue);
     try {

@@ -92,7 +92,7 @@ export class SourceFetcher {
     const conflicts = await conflictingSources(database, sources.all);
     const warnings = conflicts.map(({ name, theirs, host, pid }) => {
       const ours = sources.all.find((each) => each.name === name)?.identity;
-      return `the source ${name} is ${ours} here, but ${theirs} in process ${pid} on ${host}: its workspaces do not run here until that process ends. Two fleets in one database need different names for their sources`;
+      return `the source ${name} is ${ours} in this process, but ${theirs} in process ${pid} on ${host}. Its workspaces do not run in this process until that one ends. Fleets that share a database need different names for their sources`;
     });
     const names = conflicts.map(({ name }) => name);
     for (const name of names) {
@@ -102,7 +102,8 @@ export class SourceFetcher {
     this.#stopAwaiting(names);
     const { added, ended } = this.#reported.update('conflicts', warnings);
     for (const line of added) log.entry('warning', line, { event: 'source-conflict' });
-    if (ended > 0) log.entry('info', 'sources are no longer used by another fleet file', { event: 'source-conflict' });
+    if (ended > 0)
+      log.entry('info', 'source names no longer conflict with another fleet file', { event: 'source-conflict' });
   }
 
   #fetchesOf(claims: readonly ClaimedSource[]): readonly SourceFetch[] {
@@ -166,7 +167,7 @@ export class SourceFetcher {
     );
     for (const pattern of unused) {
       if (this.#unused?.includes(pattern)) continue;
-      log.entry('warning', `no workspace has the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });
+      log.entry('warning', `no workspace uses the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });
     }
     this.#unused = unused;
   }

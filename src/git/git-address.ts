@@ -63,7 +63,7 @@ export function isRefName(ref: string): boolean {
 }
 
 function addressError(option: AddressContext['option'], problem: string): UserError {
-  return new UserError(`${option}: this ${problem}`, {
+  return new UserError(`${option}: the value ${problem}`, {
     hint: 'Use a URL such as https://git.example.com/team/voice.git, user@host:path, or a folder.',
     ...(option === '--git' && { exitCode: ExitCode.usage }),
   });

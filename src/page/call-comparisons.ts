@@ -71,7 +71,7 @@ export class CallComparisons {
     const { now, redact, textOf } = this.#options;
     const record = versionedRecord(address, await opened.stateWithoutWarnings());
     if ([...this.#comparisons.values()].some((each) => (each.html ?? each.problem) === undefined))
-      throw new UserError('Calls are being read already. Try again when that is done.');
+      throw new UserError('Calls are already being read. Try again when that comparison has finished.');
     const askedAt = now();
     const setComparison = (shown: Pick<ShownComparison, 'html' | 'problem'>) =>
       this.#setComparison(address, { askedAt, askedBy, ...shown });

@@ -69,7 +69,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
 
   await step('which must have been served once', async () => {
     const { code, stderr } = await fleet('status');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('no fleet was ever served in')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('no fleet has been started in')]);
     expect((await fleet('serve', '--file', 'other.yaml')).stderr).toContain('cannot read');
     const overriding = { ...KEY, VOXFORM_API_KEY: 'x' };
     const refused = await command(['fleet', 'serve'], { cwd: folder.root, env: overriding });
@@ -94,7 +94,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
 
   await step('by one process, which another one hears', async () => {
     const { code, stderr } = await fleet('serve');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('is in use by process')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('has been in use by process')]);
   });
 
   const plan = await step('and waits for approval of exactly one plan', async () => {

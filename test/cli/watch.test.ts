@@ -11,7 +11,7 @@ it('refuses what cannot be meant, before it watches anything', async () => {
     [['--listen', 'here'], 64, '--listen: "here" is not HOST:PORT'],
     [['--interval', '0'], 64, '--interval must be more than 0'],
     [['--ref', 'main'], 64, '--ref, --path and --allow-dir need --git'],
-    [['--git', '--upload-pack=touch x'], 64, '--git: this is not a repository address'],
+    [['--git', '--upload-pack=touch x'], 64, '--git: the value is not a repository address'],
     [['--git', 'https://x.example/y', '--ref', '-x'], 64, '--ref: "-x" is not a valid branch or tag name'],
     [[], 1, 'no voxform.yaml'],
   ];

@@ -76,7 +76,7 @@ describe('hover', () => {
       'base_u',
       ['`project.workspaces.<name>.base_url`', 'Base address of the platform'],
     ],
-    ['so has one of a fleet', 'fleet.yaml', 'reten', ['How long a run is kept']],
+    ['so has one of a fleet', 'fleet.yaml', 'reten', ['Time for which runs are kept']],
   ])('%s', async (_, file, word, expected) => {
     const text = await hover(file, word);
     for (const each of expected) expect(text).toContain(each);

@@ -191,7 +191,7 @@ retention: 1d
     [
       'a single sign-on of a page without an address',
       `${minimal}address: http://v.example.com\nsign_in: { issuer: "https://l.example.com", client_id: v, roles: { viewer: ["*"] } }\n`,
-      ['4:10 sign_in: needs address, here or beside sign_in: the public https address of the page, without a path'],
+      ['4:10 sign_in: needs address, here or at the top level: the public https address of the page, without a path'],
     ],
     [
       'a single sign-on at a path, without roles, and a session of no unit',

@@ -84,7 +84,7 @@ it('runs neither of two projects that overlap, and says which rules no workspace
     });
     expect(fleet.emulators.get(each)?.requests).toEqual([]);
   }
-  expect(fleet.log.filter((line) => line.includes('rule'))).toEqual(['warning no workspace has the rule "*:staging"']);
+  expect(fleet.log.filter((line) => line.includes('rule'))).toEqual(['warning no workspace uses the rule "*:staging"']);
 });
 
 it('notes in the history the commit that a folder of its source is at', async () => {
@@ -224,7 +224,7 @@ sources: { voices: { path: theirs, projects: ["*"] }, other: { path: other, proj
   await step('and takes the name over once the first has ended', async () => {
     await first.stop('over');
     await fleet.until(async () => (await addresses()).join() === `other/gamma:test,${addressOf('beta')}`);
-    await fleet.until(() => fleet.log.join().includes('no longer used by another fleet file'));
+    await fleet.until(() => fleet.log.join().includes('no longer conflict with another fleet file'));
   });
 });
 

@@ -234,7 +234,7 @@ describe('a repository of projects', () => {
       good: undefined,
       bad: 'voxform.yaml:4:1  unknown field "guard"; did you mean "guards"?',
       twice: 'it has two project files, voxform.yaml and voxform.yml; delete one of them',
-      link: 'voxform.yaml is a symbolic link; put the file itself there',
+      link: 'voxform.yaml is a symbolic link; replace it with the file itself',
       state: expect.stringMatching(/^voxform\.yaml:4:8 {2}a fleet cannot use a local state for a project from Git/),
     });
   });
@@ -596,7 +596,7 @@ describe('a folder of projects', () => {
       expect(addresses(found)).toEqual(['voices/ok:test']);
       expect(brokenProjects(found)).toEqual([
         { project: 'voices/one\\u000atwo', problem: expect.stringContaining('line break') },
-        { project: 'voices/tab\\u0009here', problem: expect.stringContaining('cannot be shown') },
+        { project: 'voices/tab\\u0009here', problem: expect.stringContaining('unprintable') },
         ...(pattern === '**'
           ? [
               {

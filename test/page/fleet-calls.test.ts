@@ -84,12 +84,12 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     const refused = await ask();
     expect([refused.status, refused.text]).toEqual([
       409,
-      expect.stringContaining('Calls of this platform are being read already'),
+      expect.stringContaining('Calls of this platform are already being read'),
     ]);
     await database.ask(`UPDATE voxform_fleet.comparisons SET base_url = resource WHERE until IS NOT NULL`);
     for (const other of ['b', 'c', 'd'])
       await claimComparison(database, { ...claim, resource: `Agent/${other}`, baseUrl: other });
-    expect((await ask()).text).toContain('Calls of 4 platforms are being read');
+    expect((await ask()).text).toContain('Calls of 4 platforms are already being read');
     expect(await shown(), 'the result stays').toContain('Version 1 to version 2');
   });
   await step('what a process began that is gone is said, and asked for again', async () => {

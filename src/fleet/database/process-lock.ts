@@ -18,11 +18,11 @@ export class DatabaseInUse extends UserError {
   readonly use: DatabaseUse;
 
   constructor({ pid, host, since, operation }: LockInfo, requestedUse: DatabaseUse) {
-    super(`the embedded database of the fleet is in use by process ${pid} on ${host} since ${since}`, {
+    super(`the embedded database of the fleet has been in use by process ${pid} on ${host} since ${since}`, {
       hint:
         requestedUse === 'serve'
-          ? 'It supports one process. For several, set database in fleet.yaml to a PostgreSQL database.'
-          : 'That process is starting or ending. Repeat the command in a moment.',
+          ? 'It supports only one process. To run several, set database in fleet.yaml to a PostgreSQL database.'
+          : 'That process is starting or stopping. Repeat the command in a moment.',
     });
     this.use = operation === OPERATIONS.serve ? 'serve' : 'command';
   }

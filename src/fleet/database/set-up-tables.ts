@@ -80,7 +80,7 @@ async function versionIn(
   }
   if (row?.encoding !== 'UTF8') {
     throw new UserError(`the database of the fleet, ${location}, has the encoding ${row?.encoding}, not UTF8`, {
-      hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
+      hint: 'Create a database with this encoding: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
     });
   }
   if (taken.length === 0) return { version: 0, hasSchema };

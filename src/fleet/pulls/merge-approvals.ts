@@ -41,7 +41,7 @@ export class MergeApprovals {
     );
     if (pull.plannedHead !== pull.head) {
       const problem =
-        'The plan of its last commit was not reported before the merge, so a person approves the plan after the merge.';
+        'The plan of the last commit was not reported before the merge, so a person must approve the plan after the merge.';
       for (const { address } of plans) await storeOutcome(database, pull, { address, outcome: problem });
       return { isPlanned: false, problem, retryAfter: undefined };
     }

@@ -45,9 +45,13 @@ export function claimComparison(
       baseUrl,
     );
     if (Number(running?.same) > 0)
-      throw new UserError('Calls of this platform are being read already. Try again when that is done.');
+      throw new UserError(
+        'Calls of this platform are already being read. Try again when that comparison has finished.',
+      );
     if (Number(running?.all) >= MAX_CONCURRENT)
-      throw new UserError(`Calls of ${MAX_CONCURRENT} platforms are being read. Try again when one is done.`);
+      throw new UserError(
+        `Calls of ${MAX_CONCURRENT} platforms are already being read. Try again when one comparison has finished.`,
+      );
     const [row] = await ask(
       `INSERT INTO ${S}.comparisons AS c (address, resource, base_url, asked_at, asked_by, until)
 VALUES ($1, $2, $3, now(), $4, now() + $5 * interval '1 millisecond')

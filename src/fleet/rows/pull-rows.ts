@@ -339,7 +339,7 @@ export async function removePulls({ ask }: FleetStatements, source: string, numb
 export async function fetchedCommit({ ask }: FleetStatements, source: string): Promise<string> {
   const [row] = await ask(`SELECT commit FROM ${S}.sources WHERE name = $1`, source);
   if (typeof row?.commit === 'string') return row.commit;
-  throw new UserError(`the source ${source} was not fetched yet`);
+  throw new UserError(`the source ${source} has not been fetched yet`);
 }
 
 /** A pull request in a list. */

@@ -125,7 +125,7 @@ export async function fleetFigures(statements: FleetStatements): Promise<FleetFi
     FROM ${S}.notified WHERE key = 'request' GROUP BY 1) r) AS requests,
   (SELECT coalesce(json_agg(json_build_object('name', name, 'shown', shown, 'commit', commit, 'fetchedAge',
     extract(epoch FROM now() - fetched_at)::float8, 'problem', problem, 'removed', ${IS_REMOVED}, 'warnings', coalesce(warnings::jsonb, '[]') || (SELECT coalesce(jsonb_agg(format(
-      'Process %s on %s waits with another source of this name: %s', p.pid, p.host, p.sources->>s.name) ORDER BY p.since), '[]')
+      'Process %s on %s is waiting, because it uses this name for another source: %s', p.pid, p.host, p.sources->>s.name) ORDER BY p.since), '[]')
       FROM ${S}.processes p WHERE p.sources->>s.name <> s.identity AND NOT ${IS_DEAD}),
     'broken', coalesce(broken, '[]')) ORDER BY name), '[]')
     FROM ${S}.sources s WHERE NOT ${IS_REMOVED} OR EXISTS (SELECT FROM ${S}.workspaces w WHERE w.source = s.name)) AS sources,

@@ -28,7 +28,7 @@ const SCRYPT_OPTIONS = { N: 2 ** 15, r: 8, p: 1, maxmem: 2 ** 26 };
 /** Creates a token and returns it. Only its hash is stored. @throws UserError if the name is invalid or taken. */
 export async function addToken({ ask }: FleetStatements, { name, role, by }: NewToken): Promise<string> {
   if (!NAME_PATTERN.test(name)) {
-    throw new UserError(`${JSON.stringify(name)} is not a name for a token`, {
+    throw new UserError(`${JSON.stringify(name)} is not a valid token name`, {
       hint: 'Use up to 63 letters, digits and . @ + -, such as ann or ann@example.com.',
     });
   }

@@ -52,7 +52,7 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
   let size = 0;
   const tooLargeError = (): UserError =>
     new UserError(`${search.shown} has too many folders to be searched for projects`, {
-      hint: 'Narrow projects of the source in fleet.yaml.',
+      hint: 'Narrow the setting projects of the source in fleet.yaml.',
     });
   /** Counts a folder and returns its unit. The outermost folder of a unit must be counted first. */
   const count = (folder: string, entry: E) => {
@@ -99,5 +99,5 @@ export async function findProjects<E extends ListedEntry>(search: Search<E>): Pr
 /** Returns the problem with the project file of a folder, if any. */
 export function fileProblem([file, other]: readonly [ListedEntry, ...ListedEntry[]]): string | undefined {
   if (other !== undefined) return `it has two project files, ${PROJECT_FILES.join(' and ')}; delete one of them`;
-  return file.kind === 'file' ? undefined : `${file.name} is a symbolic link; put the file itself there`;
+  return file.kind === 'file' ? undefined : `${file.name} is a symbolic link; replace it with the file itself`;
 }

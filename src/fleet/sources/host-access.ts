@@ -42,9 +42,12 @@ export function hostAccess(source: SourceOnHost, options: AccessOptions): HostAc
   const { url } = parseGitAddress(address, { cwd: folder, option: 'git' });
   const found = repositoryOnHost(url, pullRequests);
   if (found === undefined) {
-    throw new UserError(`the Git address of ${name} does not tell the host and the repository of its pull requests`, {
-      hint: `Set sources.${name}.pull_requests.host and api.`,
-    });
+    throw new UserError(
+      `cannot determine the code host and the repository of the source ${name} from its Git address`,
+      {
+        hint: `Set sources.${name}.pull_requests.host and api.`,
+      },
+    );
   }
   const { host, api, repository } = found;
   const kind = hostKinds[host];

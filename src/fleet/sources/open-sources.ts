@@ -311,7 +311,7 @@ function foreignSecretsProblem(folder: string, owner: SecretsOwner): string | un
         const isCommon = templateOf(other) === each && templateOf(settings) !== each;
         if (!isCommon && !has(candidate)) continue;
         const secretsOwner = isCommon || candidate === undefined ? other.name : projectAddress(other.name, candidate);
-        const fix = each === own ? '; write {source} into secrets of both sources in the fleet file' : '';
+        const fix = each === own ? '; add {source} to the secrets folders of both sources in the fleet file' : '';
         return `${each} is for the secrets of ${secretsOwner}${fix}`;
       }
     }
