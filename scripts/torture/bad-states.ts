@@ -171,7 +171,7 @@ async function olderState(bench: Bench): Promise<void> {
   lab.write(STATE, older);
   refused(
     await writesNothing(lab, () => lab.run('apply', '--auto-approve')),
-    /continues serial 2, but the state has serial 1: it was replaced by an older one.*backup-2/,
+    /continues serial 2, but the state has serial 1: the state was replaced by an older one.*backup-2/,
   );
   lab.write(STATE, newer);
   await converges(lab);

@@ -119,9 +119,9 @@ async function goneContainer(bench: Bench): Promise<void> {
   const file = `${lab.statePath}.lock`;
   const lock = JSON.parse(readFileSync(file, 'utf8'));
   writeFileSync(file, JSON.stringify({ ...lock, pid: 1, process: { ...lock.process, namespace: 'pid:[1]' } }));
-  refused(await lab.run(...APPLY), /last seen \d+ s ago.*state unlock/);
+  refused(await lab.run(...APPLY), /last heartbeat \d+ s ago.*state unlock/);
   age(file);
-  succeeded(await lab.run(...APPLY), /acquired the lock of \S+ from a run silent for \d+ s/);
+  succeeded(await lab.run(...APPLY), /acquired the lock of \S+ from a run without a heartbeat for \d+ s/);
   await settleUnknowns(lab, { random: new Random('locks'), leaves: 0, dies: 0 });
   await converges(lab);
   assert.equal(lab.emulator.world.agents.size, 3);
@@ -138,7 +138,7 @@ async function wakesUp(bench: Bench): Promise<void> {
   writeFileSync(file, JSON.stringify({ ...lock, process: {} }));
   age(file);
   open();
-  succeeded(await lab.run(...APPLY), new RegExp(`silent for \\d+ s: \\S+ \\(process ${pid}\\)`));
+  succeeded(await lab.run(...APPLY), new RegExp(`without a heartbeat for \\d+ s: \\S+ \\(process ${pid}\\)`));
   const writes = lab.writes();
   holder.child.kill('SIGCONT');
   const stopped = await lab.ended(holder);
@@ -167,7 +167,7 @@ async function wakes(bench: Bench, random: Random): Promise<void> {
   writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), process: {} }));
   age(file);
   lab.write('clock', '61');
-  succeeded(await lab.run(...APPLY), /silent for \d+ s/);
+  succeeded(await lab.run(...APPLY), /without a heartbeat for \d+ s/);
   await lab.settled();
   const writes = lab.writes();
   holder.child.kill('SIGCONT');
@@ -195,7 +195,7 @@ async function unlocks(bench: Bench): Promise<void> {
   refused(await lab.run('state', 'unlock', 'something-else'), /has the id \S+, not something-else/);
   succeeded(
     await lab.run('state', 'unlock', id),
-    new RegExp(`Released the lock of .* for apply, lock ${id}, last seen \\d+ s ago`),
+    new RegExp(`Released the lock of .* for apply, lock ${id}, last heartbeat \\d+ s ago`),
   );
   open();
   const stopped = await lab.ended(holder);

@@ -139,7 +139,7 @@ async function freezes(bench: Bench, random: Random, kind: PlaceKind): Promise<v
   await Promise.race([frozen.promise, first.ended]);
   await machines.passTime();
   const second = await lab.ended(machines.apply('machine-2'));
-  succeeded(second, /acquired the lock of .* from a run silent for [^:]+: \S+@machine-1/);
+  succeeded(second, /acquired the lock of .* from a run without a heartbeat for [^:]+: \S+@machine-1/);
   await lab.check('while the first holder is frozen');
   signal(first.child.pid, { name: 'SIGCONT', withChildren });
   const woken = await lab.ended(first);
@@ -156,7 +156,7 @@ async function wakes(bench: Bench, random: Random, kind: PlaceKind): Promise<voi
   const first = machines.applyOn({ name: 'machine-1', freeze: random.int(1, 4) }, '--concurrency', '4');
   await first.frozen();
   await machines.passTime();
-  succeeded(await lab.ended(machines.apply('machine-2')), /acquired the lock of .* from a run silent for/);
+  succeeded(await lab.ended(machines.apply('machine-2')), /acquired the lock of .* from a run without a heartbeat for/);
   await lab.settled();
   const writes = lab.writes();
   first.child.kill('SIGCONT');

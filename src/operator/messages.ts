@@ -156,7 +156,7 @@ export class StateLocked extends Error {
   constructor(holder: LockHolder, selection: WorkspaceSelection) {
     const { id, operation, who, job, since, secondsSinceHeartbeat: silent } = holder;
     const where = job === undefined ? '' : ` (${job.name} ${job.url})`;
-    const age = silent === undefined ? '' : `, last seen ${formatDuration(silent)} ago`;
+    const age = silent === undefined ? '' : `, last heartbeat ${formatDuration(silent)} ago`;
     super(
       `the state is locked by ${operation} of ${who}${where} since ${since}${age} (if that run has definitely ended: ${commandFor(`voxform state unlock ${id}`, selection)})`,
     );

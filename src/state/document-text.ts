@@ -143,7 +143,7 @@ function parseWritten(bytes: Uint8Array, name: string, hint: Advice): WrittenDoc
   const misplaced = findMisplacedKey(text);
   if (misplaced !== undefined) {
     throw new LostState(`the state ${name} is damaged: ${describeKey(misplaced)}`, {
-      hint: advice`If you edited it, fix or undo that edit. Otherwise: ${hint}`,
+      hint: advice`If you edited the state, fix or undo that edit. Otherwise: ${hint}`,
     });
   }
   if (isDeeperThan(value, MAX_DEPTH)) throw damaged('it is nested too deeply');

@@ -71,14 +71,14 @@ export function describeHolder(holder: LockInfo & { readonly secondsSinceHeartbe
   const process = job === undefined ? (pid === 0 ? '' : ` (process ${pid})`) : ` (${job.name} ${job.url})`;
   const start = since === '' ? '' : ` since ${since}`;
   const heartbeat =
-    secondsSinceHeartbeat === undefined ? '' : `, last seen ${formatDuration(secondsSinceHeartbeat)} ago`;
+    secondsSinceHeartbeat === undefined ? '' : `, last heartbeat ${formatDuration(secondsSinceHeartbeat)} ago`;
   return `${who}${process}${start} for ${operation}, lock ${id}${heartbeat}`;
 }
 
 /** @param takeover a sentence about when other runs may take over the lock; starts with a space. */
 export function heldBy(holder: LockHolder, location: string, takeover = ''): UserError {
   return new UserError(`the state ${location} is locked by ${describeHolder(holder)}`, {
-    hint: `Wait for it with --lock-timeout 5m.${takeover}`,
+    hint: `Wait for the lock with --lock-timeout 5m.${takeover}`,
     next: [{ action: 'unlock', id: holder.id }],
   });
 }
@@ -105,6 +105,6 @@ export function lockWithId<Lock extends LockInfo>(
   if (holder === undefined) throw new UserError(`the state ${location} is not locked`);
   if (id === holder.id || (id.length >= MIN_ID_LENGTH && holder.id.startsWith(id))) return holder;
   throw new UserError(`the lock of ${location} has the id ${holder.id}, not ${id}`, {
-    hint: `It is held by ${describeHolder({ ...holder, secondsSinceHeartbeat })}.`,
+    hint: `The holder is ${describeHolder({ ...holder, secondsSinceHeartbeat })}.`,
   });
 }

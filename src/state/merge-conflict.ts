@@ -63,7 +63,7 @@ function resolution(text: string, shellName: string, parse: (text: string) => St
     ...(others.length === 0
       ? []
       : [
-          'The other side also has these. They cannot be imported; look them up in the dashboard:',
+          'The other side also has the following records. They cannot be imported; look them up in the dashboard:',
           ...truncated(others.map((other) => `  ${other}`)),
         ]),
   ]);

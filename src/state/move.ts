@@ -58,7 +58,7 @@ function documentIn(stored: StoredState, store: StateStore, { workspaceId, versi
   const { document, journal } = stored;
   if (document === undefined) {
     throw new UserError(`there is no state at ${store.location}`, {
-      hint: advice`Name the state file to move: ${command('state move --from PATH')}`,
+      hint: advice`Specify the state file to move: ${command('state move --from PATH')}`,
     });
   }
   checkWorkspace(stored, workspaceId, store);
@@ -68,8 +68,8 @@ function documentIn(stored: StoredState, store: StateStore, { workspaceId, versi
 }
 
 function taken({ location }: StateStore, { serial }: StateDocument): UserError {
-  return new UserError(`${location} already has another state: serial ${serial}`, {
-    hint: 'Nothing was moved. Compare the two and move the one you do not need away.',
+  return new UserError(`${location} already has another state (serial ${serial})`, {
+    hint: 'Nothing was moved. Compare the two states, and move away the one that you do not need.',
   });
 }
 

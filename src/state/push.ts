@@ -165,7 +165,7 @@ async function quarantineDamaged(store: StateStore, options: PushOptions): Promi
   } catch (error) {
     if (!(error instanceof LostState)) throw error;
     if (!force) {
-      const replace = `To replace it and keep the damaged one: ${forced}`;
+      const replace = `To replace the state and keep a copy of the damaged one: ${forced}`;
       throw new LostState(error.message, { hint: advice`${replace}. ${error.advice ?? ''}`, cause: error });
     }
     const backups = (await store.backups()).filter(

@@ -46,9 +46,9 @@ export async function writeRescue(
     await writePrivate(path.join(root, file), sealed.map(journalLine).join(''));
   } catch (error) {
     const reason = errorMessage(error);
-    return `not recorded in the state ${location}, and ${file} cannot be written (${reason})${known}`;
+    return `results were not recorded in the state ${location}, and ${file} cannot be written (${reason})${known}`;
   }
-  return `not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records it; elsewhere, run state rescue FILE`;
+  return `results were not recorded in the state ${location}, but kept in ${shellWord(file)}${known}. The next run in this folder records them; in another folder, run state rescue FILE`;
 }
 
 /** Copies a damaged state to a file, before it is removed from its store. @returns the path relative to the project. */

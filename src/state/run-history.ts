@@ -14,7 +14,10 @@ const beginning = lazyObject(() => ({
   who: z.string().describe('user@host'),
   host: z.string(),
   job: ciJob().optional(),
-  commit: z.string().optional().describe('Commit of the manifests; -dirty where tracked files differed from it.'),
+  commit: z
+    .string()
+    .optional()
+    .describe('Commit of the manifests, with the suffix -dirty if tracked files were modified.'),
   voxform_version: z.string(),
   began: z.string().describe('ISO 8601.'),
 }));
@@ -22,50 +25,53 @@ const beginning = lazyObject(() => ({
 const outcome = lazyObject(() => ({
   result: z.enum(runResults),
   error: z.string().optional(),
-  asked_by: z.string().optional().describe('Who requested it on the page.'),
+  asked_by: z.string().optional().describe('The person who requested the run on the page.'),
   plan: z
     .object({
-      digest: z.string().optional().describe('Digest of the saved plan, else of the writes of the plan.'),
+      digest: z.string().optional().describe('Digest of the saved plan, or of the writes if the plan was not saved.'),
       summary: z.record(z.string(), z.int()),
     })
     .optional()
-    .describe('The plan, applied or refused.'),
+    .describe('The plan that was applied or refused.'),
   resources: z
     .array(
       z.object({
         address: z.string(),
         action: z.string(),
-        from: z.string().optional().describe('The earlier address, of a rename.'),
+        from: z.string().optional().describe('The previous address of a renamed resource.'),
         id: z.string().nullable(),
         paths: z.array(z.string()).describe('Changed fields.'),
         result: z
           .enum(['done', 'failed', 'skipped', 'unknown'])
-          .describe('unknown: the run died before it had the answer.'),
+          .describe('unknown: the run died before it received the response.'),
         error: z.string().optional(),
       }),
     )
     .optional(),
-  moved_from: z.string().optional().describe('Place that the state was moved from; it keeps the earlier runs.'),
-  moved_to: z.string().optional().describe('Place that the state was moved to; it has the later runs.'),
-  more: z.int().optional().describe('Resources that are not listed.'),
-  approved_by: z.string().optional().describe('Who approved the plan.'),
-  lifted: z.array(z.string()).optional().describe('Guards that options lifted.'),
+  moved_from: z
+    .string()
+    .optional()
+    .describe('Location that the state was moved from. Its history has the earlier runs.'),
+  moved_to: z.string().optional().describe('Location that the state was moved to. Its history has the later runs.'),
+  more: z.int().optional().describe('Number of resources that are not listed.'),
+  approved_by: z.string().optional().describe('The person who approved the plan.'),
+  lifted: z.array(z.string()).optional().describe('Guards that were lifted with options.'),
   waived: z
     .array(
       z.object({
         rule: z.string(),
-        policy_file: z.string().optional().describe('The file that has the rule.'),
+        policy_file: z.string().optional().describe('The file that contains the rule.'),
         because: z.string(),
         addresses: z.array(z.string()).optional(),
       }),
     )
     .optional()
-    .describe('Policies that options waived.'),
+    .describe('Policies that were waived with options.'),
 }));
 
 const unlocking = lazyObject(() => ({
   run: z.string().min(1),
-  unlocked_by: z.string().describe('user@host that ended its lock with state unlock.'),
+  unlocked_by: z.string().describe('user@host of the person who removed the lock with state unlock.'),
 }));
 
 /** A run in the history; without a result, it is in progress or died. */
@@ -73,7 +79,10 @@ export const runRecord = lazy(() =>
   beginning().extend({
     ...outcome().partial().shape,
     unlocked_by: unlocking().shape.unlocked_by.optional(),
-    ended: z.string().optional().describe('ISO 8601; of a run that died, its last write.'),
+    ended: z
+      .string()
+      .optional()
+      .describe('The end of the run in ISO 8601; if the run died, the time of its last write.'),
   }),
 );
 

@@ -18,14 +18,14 @@ import { LostState } from './state-errors.ts';
 /** `state.seal` of the project file. */
 export const sealSettings = lazyStrictObject(() => ({
   recipients: z
-    .array(z.string().regex(/^age1[02-9ac-hj-np-z]{58}$/, 'expected a public key of age, such as age-keygen prints'))
+    .array(z.string().regex(/^age1[02-9ac-hj-np-z]{58}$/, 'expected an age public key, as printed by age-keygen'))
     .min(1)
     .meta({
-      description: 'Public keys of age that the state is encrypted for.',
+      description: 'Age public keys for which the state is encrypted.',
       examples: [['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p']],
     }),
   identity: secretSetting('state.seal.identity', {
-    description: 'The private key of one of the recipients, or several, one on each line.',
+    description: 'The private keys of one or more recipients, each on its own line.',
     examples: [{ $secret: 'STATE_IDENTITY' }],
   }),
 }));
@@ -133,7 +133,7 @@ export class Seal {
       (key) => inside[key] === document[key],
     );
     if (isSealed(inside) || !isSame) {
-      throw new LostState(`the state ${location} was edited: its sealed content is of another state`, {
+      throw new LostState(`the state ${location} was edited: its sealed content belongs to another state`, {
         hint: 'Restore it from a backup.',
       });
     }
@@ -177,7 +177,8 @@ export class Seal {
   async decryptText(sealed: string, position: string): Promise<string> {
     const [wrapped = '', text = ''] = sealed.split('.');
     const known =
-      this.#lineKeys.get(wrapped) ?? this.#decrypt(Buffer.from(wrapped, 'base64'), 'its journal and history');
+      this.#lineKeys.get(wrapped) ??
+      this.#decrypt(Buffer.from(wrapped, 'base64'), 'the journal and the history of the state');
     this.#lineKeys.set(wrapped, known);
     const bytes = Buffer.from(text, 'base64');
     const tagAt = bytes.length - TAG_BYTES;
@@ -208,7 +209,7 @@ export class Seal {
       for (const key of keys) decrypter.addIdentity(key);
       if (keys.length === 0) throw new Error('no key');
     } catch (cause) {
-      throw new UserError(`${identity.name} is not an identity of age`, {
+      throw new UserError(`${identity.name} is not an age identity`, {
         hint: 'An identity begins with AGE-SECRET-KEY-1; age-keygen creates one.',
         cause,
       });
@@ -226,7 +227,7 @@ export class Seal {
 
   #required(): SealSettings {
     if (this.#settings === undefined) {
-      throw new UserError('this is sealed, but state.seal is not set', {
+      throw new UserError('the content is sealed, but state.seal is not set', {
         hint: 'Set state.seal with recipients and identity.',
       });
     }

@@ -279,7 +279,7 @@ function problemWith(event: JournalEvent, state: State): string | undefined {
 
 function slowLock({ id }: LockInfo): UserError {
   return new UserError(`renewing the lock ${id} of the state takes too long to write safely`, {
-    hint: 'Nothing more was sent. Check the connection to the store of the state, then plan again.',
+    hint: 'No more requests were sent. Check the connection to the storage of the state, then plan again.',
   });
 }
 

@@ -14,14 +14,16 @@ export const STATE_FORMAT_VERSION = 2;
 const leaves = lazy(() => z.record(z.string(), z.unknown() as z.ZodType<Json>));
 
 export const resourceEntry = lazy(() =>
-  describedObject('A managed record.', {
+  describedObject('The state entry of one address.', {
     id: z.string().min(1).describe("The record's id on the platform."),
     adopted: z.literal(true).optional().describe('Present for a record that voxform adopted.'),
-    recorded: leaves().describe('Values last sent, by path; references as ids, secrets as fingerprints.'),
-    observed: leaves().describe(
-      'Values shown right after the last apply, by path, if they differ from the recorded ones.',
+    recorded: leaves().describe(
+      'Values that were last sent, by path. References are ids, and secrets are fingerprints.',
     ),
-    unobserved: z.array(z.string()).describe('Recorded paths that the platform has not shown since the last apply.'),
+    observed: leaves().describe(
+      'Values that the platform returned right after the last apply, by path, if they differ from the recorded ones.',
+    ),
+    unobserved: z.array(z.string()).describe('Recorded paths that the platform has not returned since the last apply.'),
     not_applied: z
       .array(z.string())
       .optional()
@@ -29,14 +31,14 @@ export const resourceEntry = lazy(() =>
     read: z
       .array(z.string())
       .optional()
-      .describe('Config objects that a read after the last update showed completely; absent if there are none.'),
+      .describe('Config objects that a read after the last update returned completely; absent if there are none.'),
     missing_since: z.string().optional().describe('ISO 8601. Present while the record is missing from the platform.'),
   }),
 );
 
 export const pendingCreate = lazy(() =>
   describedObject('An unknown create: the record may or may not exist.', {
-    since: z.string().describe('When the request was sent, ISO 8601.'),
+    since: z.string().describe('The time when the request was sent, in ISO 8601.'),
     natural_key: z.string().optional().describe("The natural key that identifies the record in the platform's lists."),
     recorded: leaves().describe('Values in the request.'),
     replaces: z.string().optional().describe('Id of the record that the new one replaces.'),
@@ -62,7 +64,7 @@ export const orphan = lazy(() =>
     since: z.string().describe('ISO 8601.'),
     closed: z
       .strictObject({
-        because: z.enum(closingReasons).describe('It was deleted, handed over, or kept on purpose.'),
+        because: z.enum(closingReasons).describe('The record was deleted, handed over, or kept on purpose.'),
         since: z.string().describe('ISO 8601.'),
       })
       .optional()
@@ -75,15 +77,15 @@ export const stateDocument = lazy(() =>
     format_version: z.literal(STATE_FORMAT_VERSION),
     voxform_version: z.string().describe('The voxform version that wrote the file.'),
     lineage: z.string().min(1).describe('Unique to this state and its successors.'),
-    serial: z.int().min(0).describe('Rises with each write of this document.'),
+    serial: z.int().min(0).describe('Increases with each write of this document.'),
     workspace_id: z.string().min(1),
     applied_commit: z
       .string()
       .optional()
       .describe('Commit of the manifests of the last apply; absent if they were in no Git repository.'),
     salt: z.string().min(1).describe('Key of the fingerprints of secret values.'),
-    resources: z.record(z.string(), resourceEntry()).describe('By address.'),
-    pending: z.record(z.string(), z.lazy(pendingCreate)).describe('By address.'),
+    resources: z.record(z.string(), resourceEntry()).describe('State entries of managed records, by address.'),
+    pending: z.record(z.string(), z.lazy(pendingCreate)).describe('Unknown creates, by address.'),
     orphans: z.array(z.lazy(orphan)),
     write: z
       .string()
@@ -119,15 +121,15 @@ const sealedDocument = lazy(() => {
     serial,
     workspace_id,
     write,
-    recipients: z.array(z.string()).describe('Public keys of age that it is encrypted for.'),
-    sealed: z.string().describe('The document in plain text as an age file in ASCII armor.'),
+    recipients: z.array(z.string()).describe('Age public keys for which the document is encrypted.'),
+    sealed: z.string().describe('The encrypted document: an age file in ASCII armor.'),
     write_digest,
   });
 });
 
 export const writtenDocument = lazy(() =>
   z.discriminatedUnion('format_version', [stateDocument(), formerDocument(), sealedDocument()], {
-    error: 'missing, or not a format of a state',
+    error: 'missing, or not a known state format',
   }),
 );
 
@@ -146,7 +148,7 @@ export function isSealed(document: StoredDocument): document is SealedDocument {
   return document.format_version === SEALED_FORMAT_VERSION;
 }
 
-/** Creates the orphan entry of a record that no address manages any more. */
+/** Creates the orphan entry of a record that is no longer managed. */
 export function orphanOf(
   address: Address,
   { id, reason, since, natural_key, closed }: Omit<Orphan, 'kind' | 'address'>,

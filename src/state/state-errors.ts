@@ -19,7 +19,7 @@ export class LostLock extends UserError {
 
   constructor(location: string) {
     super(`this run lost the lock of ${location}`, {
-      hint: advice`Another run took it because this one fell silent, or someone ran ${command('state unlock')}. Wait until no voxform is using this state, then plan again.`,
+      hint: advice`Another run took over the lock because this run sent no heartbeat, or someone ran ${command('state unlock')}. Wait until no voxform process uses this state, then plan again.`,
     });
   }
 }

@@ -238,7 +238,7 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
       `To apply it: voxform fleet exec ${acme} -- apply q.plan`,
     );
     expect((await fleet('exec', acme, '--', 'state', 'move', '--from', 'none.json')).stderr).toContain(
-      `Name the state file to move: voxform fleet exec ${acme} -- state move --from PATH`,
+      `Specify the state file to move: voxform fleet exec ${acme} -- state move --from PATH`,
     );
     await folder.write('voices/clients/acme/manifests/a.yaml', 'kind: Agentt\n');
     expect((await fleet('exec', acme, 'plan')).code).toBe(0);

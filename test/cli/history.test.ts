@@ -200,7 +200,7 @@ it('names the job that holds the lock, also to who ends it, and tells running fr
   expect((await runsIn(w)).map(({ result }) => result)).toEqual(['done', 'died', 'done']);
   const left = await store.lock(lockRequest({ isStep: false }));
   const { stdout } = await w.run('state', 'unlock', left.info.id);
-  expect(stdout).toMatch(/^Released the lock of ci@runner \(nightly .* for .*, lock \S+, last seen \d+ s ago\.$/m);
+  expect(stdout).toMatch(/^Released the lock of ci@runner \(nightly .* for .*, lock \S+, last heartbeat \d+ s ago\.$/m);
   await left.release().catch(() => undefined);
 });
 

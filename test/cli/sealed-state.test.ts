@@ -111,7 +111,7 @@ describe('a sealed state', () => {
     const other = await w.runWith({ STATE_IDENTITY: second.identity }, 'plan');
     expect([other.code, other.stderr]).toEqual([1, expect.stringContaining(first.recipient)]);
     const wrong = await w.runWith({ STATE_IDENTITY: first.recipient }, 'plan');
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('not an identity of age')]);
+    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('not an age identity')]);
     expect(wrong.stderr).not.toContain(first.identity);
     expect((await w.run('validate')).code).toBe(0);
     const writes = w.writes();

@@ -290,7 +290,7 @@ describe('a watch', () => {
     ]);
     expect(said).toHaveLength(2);
     expect(said[1]).toMatch(
-      new RegExp(`locked by apply of someone@.* last seen \\d+ s ago .*voxform state unlock ${lease.info.id}`),
+      new RegExp(`locked by apply of someone@.* last heartbeat \\d+ s ago .*voxform state unlock ${lease.info.id}`),
     );
     await lease.release();
     const later = next();

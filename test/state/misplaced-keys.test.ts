@@ -78,7 +78,7 @@ describe('a state that was edited by hand', () => {
       expect.objectContaining({
         name: LostState.name,
         message: expect.stringMatching(says),
-        hint: expect.stringMatching(/^If you edited it, fix or undo that edit\. Otherwise: Restore it\.$/),
+        hint: expect.stringMatching(/^If you edited the state, fix or undo that edit\. Otherwise: Restore it\.$/),
       }),
     );
   });

@@ -100,7 +100,7 @@ describe('a remote store', () => {
       return undefined;
     };
     const { message, hint } = await failureOf(store().lock(lockRequest({ isStep: false })));
-    expect(message).toMatch(/^the lock of memory:\S+ went to other runs 10 times$/);
+    expect(message).toMatch(/^other runs took the lock of memory:\S+ 10 times$/);
     expect(hint).toContain('--lock-timeout');
   });
 
@@ -111,13 +111,13 @@ describe('a remote store', () => {
     pass(599);
     const { message, hint } = await failureOf(store().lock(lockRequest({ isStep: false })));
     expect(message).toContain('bob@here (process 7)');
-    expect(message).toContain('last seen 10 min ago');
+    expect(message).toContain('last heartbeat 10 min ago');
     expect(hint).toContain('in 1 s');
     pass(1);
     const notices: string[] = [];
     const lock = lockRequest({ isStep: false, notice: (text) => notices.push(text) });
     const second = await openSession(store(), sessionOptions({ lock }));
-    expect(notices.join()).toContain('a run silent for 10 min: bob@here');
+    expect(notices.join()).toContain('a run without a heartbeat for 10 min: bob@here');
     expect([...second.state.pending.keys()]).toEqual(['Agent/a']);
     await expect(first.record(saved('a'))).rejects.toBeInstanceOf(LostLock);
     await first.close().catch(() => undefined);
@@ -188,9 +188,9 @@ describe('a remote store', () => {
     await setImmediate();
     expect(warnings).toEqual([]);
     vi.advanceTimersByTime(1);
-    expect((await recorded).message).toContain('it did not answer in time');
+    expect((await recorded).message).toContain('no response in time');
     await closed;
-    expect(warnings.join()).toContain(': Agent/a = id-a. The next run in this folder records it');
+    expect(warnings.join()).toContain(': Agent/a = id-a. The next run in this folder records them');
     expect(await readdir(join(root, '.voxform', 'rescue'))).toHaveLength(1);
   });
 
@@ -204,7 +204,7 @@ describe('a remote store', () => {
     await vi.advanceTimersByTimeAsync(4_999);
     expect(said).toEqual([]);
     await vi.advanceTimersByTimeAsync(1);
-    expect(said).toEqual([expect.stringContaining('no answer from the state memory:')]);
+    expect(said).toEqual([expect.stringContaining('no response from the state memory:')]);
     await vi.advanceTimersByTimeAsync(25_000);
     const late = failureOf(asked.holder());
     await vi.advanceTimersByTimeAsync(28_000);

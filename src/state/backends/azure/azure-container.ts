@@ -49,7 +49,7 @@ export async function openContainer(settings: AzureLocation, location: string, u
     );
   }
   if (isFetched) {
-    throw new UserError('a state in Azure needs credentials of its own in a project that a fleet fetched', {
+    throw new UserError('a project that a fleet fetched needs its own credentials for a state in Azure', {
       hint: 'Set state.connection_string or state.sas_token. The credentials of the machine are for its operators.',
     });
   }
@@ -163,8 +163,8 @@ class AzureContainer implements Bucket {
     if (status === 403) {
       return new UserError(`no permission for the state ${this.#location} (${reason})`, { hint: REQUIRED_ROLE });
     }
-    if (status === 429 || status === 503) return new Busy(`Azure answered ${reason}`, undefined);
-    if (status >= 500 || status === 408 || status === 409) return new Error(`Azure answered ${reason}`);
+    if (status === 429 || status === 503) return new Busy(`Azure responded with ${reason}`, undefined);
+    if (status >= 500 || status === 408 || status === 409) return new Error(`Azure responded with ${reason}`);
     return new UserError(`Azure refused a request for the state ${this.#location} (${reason})`, {
       hint: 'Check state.account, state.container and state.endpoint.',
     });

@@ -94,7 +94,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
         const now = await (await bucketOf()).get(HEAD, signal);
         if (now?.tag !== tag) return undefined;
         throw new LostState(`the object ${name} of the state ${location} is missing`, {
-          hint: 'Restore it from a version of the bucket.',
+          hint: 'Restore it from an earlier version in the bucket.',
         });
       }
       found.push(bytes);
@@ -127,7 +127,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
       };
       return known;
     }
-    throw new Error('the state changes all the time');
+    throw new Error('the state keeps changing');
   };
 
   /** Returns the head of the content; undefined before the first write. */
@@ -171,14 +171,16 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
         if (!(error instanceof WriteConflict)) throw error;
         // Some stores refuse one of two overlapping writes even if the other one fails.
         const isUnchanged = (await readKnown(signal))?.content.revision === held.revision;
-        throw isUnchanged ? new Error('the store refused a write, but nothing has changed') : error;
+        throw isUnchanged ? new Error('the store refused a write although the state is unchanged') : error;
       });
       const content = changed(held, change, tag);
       known = { head, content };
       for (const [name, bytes] of added) objects.set(name, bytes);
       if (change.converted !== undefined) {
         await clean(head, -HOUR_MS, signal).catch((error) =>
-          user.warn?.(`earlier objects of ${location} are still there in their old form: ${errorMessage(error)}`),
+          user.warn?.(
+            `earlier objects of ${location} were not removed and still have their old form: ${errorMessage(error)}`,
+          ),
         );
       } else if (isCleaning) {
         await clean(head, MIN_UNUSED_MS, signal).catch((error) => user.debug?.(`${location}: ${errorMessage(error)}`));
@@ -194,7 +196,7 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
         const text = Buffer.concat([...parts, Buffer.from(current.head.history_end)]).toString();
         return text.split('\n').filter((line) => line !== '');
       }
-      throw new Error('the state changes all the time');
+      throw new Error('the state keeps changing');
     },
     async others(workspaceId, signal) {
       const keys = await siblingKeys(await bucketOf(), { location, user }, signal);
@@ -240,7 +242,7 @@ async function siblingKeys(
     return await bucket.siblings(signal);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    user.warn?.(`states of other workspaces beside ${location} were not looked for: ${error.message}`);
+    user.warn?.(`cannot search for states of other workspaces near ${location}: ${error.message}`);
     return [];
   }
 }
@@ -373,7 +375,7 @@ async function probe(bucket: Bucket, location: string, signal: AbortSignal): Pro
   };
   const refused = (header: string): UserError =>
     new UserError(`the store of ${location} ignores the condition ${header} of a write`, {
-      hint: 'Two runs could both hold the lock there. Use Amazon S3 or another store with conditional writes; with Ceph, a bucket without versions.',
+      hint: 'Two runs could both hold the lock there. Use Amazon S3 or another store with conditional writes. With Ceph, use a bucket without versions.',
     });
   try {
     const first = await put({ isAbsent: true });
@@ -384,7 +386,7 @@ async function probe(bucket: Bucket, location: string, signal: AbortSignal): Pro
     if ((await put({ tag: first })) !== undefined) return false;
     if ((await put({ tag: other, isBare: true })) !== undefined) throw refused('If-Match');
     if ((await put({ tag: first, isBare: true })) !== undefined) return true;
-    throw new UserError(`the store of ${location} refuses the condition If-Match with the tag of its object`, {
+    throw new UserError(`the store of ${location} refuses the condition If-Match with the current tag of an object`, {
       hint: 'Use Amazon S3, or another store with conditional writes.',
     });
   } finally {

@@ -53,7 +53,7 @@ export function objectKey(description: string) {
   return z
     .string()
     .max(900)
-    .regex(/^[^/\p{Cc}](?:[^\p{Cc}]*[^/\p{Cc}])?$/u, { error: 'expected a text without "/" at its ends' })
+    .regex(/^[^/\p{Cc}](?:[^\p{Cc}]*[^/\p{Cc}])?$/u, { error: 'expected a string that does not begin or end with "/"' })
     .meta(about(description, 'voices/{workspace}'));
 }
 

@@ -22,7 +22,7 @@ const settings = lazyStrictObject(() => ({
       }),
     {
       description:
-        'Repository that holds the state: the name of a remote of the repository that the project is in, or an address; default: origin.',
+        'Repository with the state: the name of a remote of the repository of the project, or an address; default: origin.',
       examples: ['origin', 'git@git.example.com:team/voice-state.git', { $secret: 'STATE_REPOSITORY' }],
     },
   ).optional(),
@@ -40,7 +40,7 @@ const settings = lazyStrictObject(() => ({
 
 export const git: StateBackend<z.infer<ReturnType<typeof settings>>, GitLocation> = {
   settings,
-  description: 'Backend of the state: git, a ref of a Git repository that machines share.',
+  description: 'Backend of the state: git, a ref of a shared Git repository.',
   locationSetting: 'ref',
   locate({ remote = 'origin', ref = REF }, { root, workspace, source }) {
     const siblings = withWorkspace(ref, '*');

@@ -34,12 +34,12 @@ export function refusalOf(errorOutput: string, { remote, isFirst, redact }: Remo
   const message = redact(shortError(errorOutput)) || 'git failed without a message';
   if (CREDENTIALS.test(errorOutput)) {
     return new UserError(`the remote ${remote} refused access: ${message}`, {
-      hint: 'The state is read and written with the credentials that git has here. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
+      hint: 'The state is read and written with the credentials of git on this machine. Allow them to push, e.g. permissions: contents: write in GitHub Actions.',
     });
   }
   if (MISSING.test(errorOutput)) {
     return new UserError(`there is no repository at the remote ${remote}: ${message}`, {
-      hint: 'Correct state.remote, or give git credentials that may see the repository.',
+      hint: 'Correct state.remote, or give git credentials with access to the repository.',
     });
   }
   const isUnknownHost = isFirst && UNKNOWN_HOST.test(errorOutput);
@@ -54,7 +54,7 @@ export function refusalOf(errorOutput: string, { remote, isFirst, redact }: Remo
 /** Returns the error for a ref that cannot be fetched, because the remote lacks objects or has damaged ones. */
 export function damageOf(errorOutput: string, { remote, ref, redact }: RemoteContext): UserError {
   return new UserError(`the repository at the remote ${remote} is damaged: ${redact(shortError(errorOutput))}`, {
-    hint: `Repair it there (git fsck), or push ${ref} again from a clone that has it.`,
+    hint: `Repair the repository (git fsck), or push ${ref} again from a clone that has it.`,
   });
 }
 
@@ -67,7 +67,7 @@ export function pushRefusalOf(printed: string, errorOutput: string, context: Rem
   const { remote, ref, redact } = context;
   const message = redact([reason, shortError(remoteLines.join('\n'))].filter((each) => each !== '').join(': '));
   if (!DECLINED.test(reason)) return new Error(message);
-  return new UserError(`the remote ${remote} does not take ${ref}: ${message}`, {
+  return new UserError(`the remote ${remote} rejected a push to ${ref}: ${message}`, {
     hint: ref.startsWith('refs/heads/')
       ? 'Allow these credentials to push to that branch, or set state.ref to another one.'
       : 'Allow these credentials to push to it, or keep the state in a branch: state.ref: refs/heads/voxform/{workspace}',

@@ -103,9 +103,9 @@ async function refusePrograms(call: GitCall): Promise<void> {
   });
   if (programSettings.length === 0) return;
   throw new UserError(
-    `the settings of this Git repository name a program, which does not run here: ${programSettings.join(', ')}`,
+    `the settings of this Git repository name programs, which are not run here: ${programSettings.join(', ')}`,
     {
-      hint: 'An assistant could change the program. Move the setting to the configuration of the user: git config --global',
+      hint: 'An assistant could change these programs. Move the settings to the configuration of the user: git config --global',
     },
   );
 }
@@ -138,13 +138,13 @@ function resolveRemote(
   if (url !== undefined && location.source === undefined) {
     const pushUrls = valuesOf('pushurl');
     if ((pushUrls.length || 1 + otherUrls.length) > 1) {
-      throw new UserError(`the remote ${shown} has several addresses to push to, but a state has one location`, {
-        hint: 'Name one address: state.remote.',
+      throw new UserError(`the remote ${shown} has several push addresses, but a state has one location`, {
+        hint: 'Set state.remote to one address.',
       });
     }
     if (/^[a-z][a-z0-9+.-]*::/i.test(url)) {
       throw new UserError(`the remote ${shown} names a helper program, which is not allowed for a state`, {
-        hint: 'Name the address of a repository: state.remote.',
+        hint: 'Set state.remote to the address of a repository.',
       });
     }
     const settings = all.filter(([key]) => REMOTE_SETTINGS.some((each) => key === `remote.${remote}.${each}`));
@@ -152,7 +152,7 @@ function resolveRemote(
   }
   if (location.source !== undefined && !isSource && isRemoteName(remote)) {
     throw new UserError(`state.remote: a project from --git has only the remote origin, not ${remote}`, {
-      hint: 'origin is the repository that --git names; any other one needs its address.',
+      hint: 'origin is the repository of --git. Set state.remote to the address of any other repository.',
     });
   }
   if (isRemoteName(remote)) throw noSuchRemote(remote, location.root, { all, cwd, errorOutput });
@@ -163,13 +163,13 @@ function resolveRemote(
 
 function noSuchRemote(remote: string, root: string, { all, errorOutput }: Repository): UserError {
   const remotes = all.flatMap(([key]) => /^remote\.(.+)\.url$/s.exec(key)?.[1] ?? []);
-  const hint = 'Name a remote or the address of a repository in voxform.yaml: state.remote.';
+  const hint = 'In voxform.yaml, set state.remote to a remote or to the address of a repository.';
   if (remotes.length > 0) {
     const known = [...new Set(remotes)].join(', ');
     return new UserError(`the repository of ${root} has no remote ${remote}; remotes: ${known}`, { hint });
   }
   if (errorOutput === '') return new UserError(`the repository of ${root} has no remote ${remote}`, { hint });
-  return new UserError(`state.remote is ${remote}, but ${root} is in no usable Git repository: ${errorOutput}`, {
+  return new UserError(`state.remote is ${remote}, but ${root} is not in a usable Git repository: ${errorOutput}`, {
     hint,
   });
 }

@@ -50,8 +50,8 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
     secondsSinceHeartbeat: silenceOf(content.lock, user.now()),
   });
 
-  const foreign = (content: string): UserError =>
-    new UserError(`${ref} of ${shownRemote(settings)} is not a state of voxform: ${content}`, {
+  const foreign = (reason: string): UserError =>
+    new UserError(`${ref} of ${shownRemote(settings)} is not a voxform state: ${reason}`, {
       hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
     });
 
@@ -60,7 +60,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
       return storedLock().parse(JSON.parse(bytes.toString()));
     } catch {
       throw new UserError(`the ${LOCK} of the state ${location} cannot be read`, {
-        hint: 'If no run is under way, remove the file in a commit on top of the ref.',
+        hint: 'If no run is in progress, remove the file in a commit on top of the ref.',
       });
     }
   };
@@ -72,13 +72,13 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
   const contentAt = async (tip: string, signal: AbortSignal): Promise<StoredContent | undefined> => {
     const [commit, tree] = (await access.objects([tip, `${tip}^{tree}`], signal)) ?? [];
     if (commit === undefined) return undefined;
-    if (commit.type !== 'commit') throw foreign(`a ${commit.type}`);
+    if (commit.type !== 'commit') throw foreign(`it is a ${commit.type}`);
     if (tree === undefined) return undefined;
     const write = writeOf(commit.bytes);
     const entries = entriesIn(tree.bytes, tip.length / 2);
     const other = entries.find(({ name, kind }) => kind !== 'file' || !isOurs(name));
-    if (other !== undefined) throw foreign(other.name);
-    if (entries.length === 0 && write === undefined) throw foreign('a commit without files');
+    if (other !== undefined) throw foreign(`it contains ${other.name}`);
+    if (entries.length === 0 && write === undefined) throw foreign('it is a commit without files');
     const wanted = entries
       .filter(({ name }) => name !== HISTORY)
       .toSorted((a, b) => (journalIndex(a.name) ?? 0) - (journalIndex(b.name) ?? 0));
@@ -116,7 +116,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
       if (attempt > 1) await access.renew();
       await access.fetch(1, signal);
     }
-    throw new Error('the ref moves all the time');
+    throw new Error('the ref keeps changing');
   };
 
   /** Returns the history in a commit; undefined if the commit is not in the cache. */
@@ -176,7 +176,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
         if (held.revision !== undefined) await access.fetch(1, signal);
         created = await commit(change, held, signal);
       }
-      if (created === undefined) throw new Error('git cannot make a commit on top of the last one');
+      if (created === undefined) throw new Error('git cannot create a commit on top of the last one');
       await access.push(created, held.revision, signal);
       return changed(held, change, created);
     },

@@ -27,9 +27,9 @@ function method(description: string, example: string) {
 const settings = lazyStrictObject(() => ({
   address: address(`Address of the state, ${WORKSPACE_HINT}.`),
   update_method: method('HTTP method that writes the state; default: POST.', 'POST'),
-  lock_address: address(`Address of the lock, ${WORKSPACE_HINT}; default: address, with /lock at its end.`).optional(),
+  lock_address: address(`Address of the lock, ${WORKSPACE_HINT}; default: address with /lock appended.`).optional(),
   lock_method: method('HTTP method that locks; default: LOCK. For GitLab: POST.', 'POST'),
-  unlock_address: address(`Address that unlocks, ${WORKSPACE_HINT}; default: that of the lock.`).optional(),
+  unlock_address: address(`Address that unlocks, ${WORKSPACE_HINT}; default: lock_address.`).optional(),
   unlock_method: method('HTTP method that unlocks; default: UNLOCK. For GitLab: DELETE.', 'DELETE'),
   username: secretTextSetting(z.string().min(1), {
     description: 'User name, also as { $secret: NAME } or { $env: NAME }.',

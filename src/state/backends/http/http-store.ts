@@ -47,7 +47,7 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
     const { status, body, reason } = await server.ask('GET', settings.address, { signal });
     // The error page of a gateway during a restart must not be taken for a missing state, because a second state would be created.
     const isGatewayError = status === 404 && looksLikeMarkup(body.toString('utf8', 0, 200));
-    if (status >= 500 || isGatewayError) throw new Error(`its server answered ${reason}`);
+    if (status >= 500 || isGatewayError) throw new Error(`its server responded with ${reason}`);
     if (status > 204 && status !== 404) {
       throw new UserError(`cannot read the state ${location}: ${reason}`, { hint: 'Check state.address.' });
     }

@@ -51,7 +51,7 @@ export class ServerLock implements Gate {
     // 5xx to a second unlock request.
     const isWrongMethod = status === 405 || status === 501;
     if (!isWrongMethod && status < 500 && refusals < MAX_REFUSALS) return;
-    const message = `cannot end the lock ${id} of the state ${this.#location}: ${reason}`;
+    const message = `cannot release the lock ${id} of the state ${this.#location}: ${reason}`;
     if (status >= 500 && !isWrongMethod && refusals < MAX_REFUSALS) throw new Error(message);
     throw new UserError(message, {
       hint: 'Check state.unlock_address and state.unlock_method (GitLab: DELETE).',
@@ -64,7 +64,7 @@ export class ServerLock implements Gate {
     if ((await this.#ask(second, signal)) !== undefined) return;
     this.#known.set(second.ID, second);
     for (const { ID } of [second, info]) await this.leave(ID, signal).catch(() => undefined);
-    throw this.#lockError('it granted two locks at the same time');
+    throw this.#lockError('the server granted two locks at the same time');
   }
 
   /** @returns the holder, which may be this run; undefined if the lock was granted. */
@@ -76,7 +76,7 @@ export class ServerLock implements Gate {
     if (status < 300) return undefined;
     if (status === 409 || status === 423) return this.#holderIn(response);
     if (status === 404 || status === 405 || status === 501) {
-      throw this.#lockError(`${lockMethod} was answered with ${reason}`);
+      throw this.#lockError(`the response to ${lockMethod} was ${reason}`);
     }
     const message = `cannot lock the state ${this.#location}: ${reason}`;
     throw status >= 500 ? new Error(message) : new UserError(message);

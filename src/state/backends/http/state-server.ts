@@ -60,7 +60,7 @@ export class StateServer {
       const { status } = result;
       const target = status >= 300 && status < 400 ? targetOf(result.headers.location, url) : undefined;
       if (target !== undefined && target.origin === url.origin && method === 'GET') {
-        if (redirects === MAX_REDIRECTS) throw this.#addressError(`redirects ${MAX_REDIRECTS} times and more`);
+        if (redirects === MAX_REDIRECTS) throw this.#addressError(`redirects more than ${MAX_REDIRECTS} times`);
         url = target;
         continue;
       }
@@ -71,13 +71,13 @@ export class StateServer {
         throw this.#addressError(`redirects ${method} requests${destination} (${status})`);
       }
       if (isSuccess(status) && looksLikeMarkup(result.body.toString('utf8', 0, 200))) {
-        throw new UserError(`${url.host} answered ${method} with a web page, not as a state server`, {
-          hint: 'Check state.address, and whether a proxy or a sign-in page is in between.',
+        throw new UserError(`${url.host} responded to ${method} with a web page instead of a state`, {
+          hint: 'Check state.address. The response may be from a proxy or a sign-in page.',
         });
       }
       this.#refuse(status, reason);
       if (status === 408 || status === 429 || status === 503) {
-        throw new Busy(`${url.host} answered ${reason}`, pauseOfRefusal(result, Date.now()));
+        throw new Busy(`${url.host} responded with ${reason}`, pauseOfRefusal(result, Date.now()));
       }
       return { status, body: result.body, reason };
     }

@@ -45,7 +45,7 @@ const problems: Readonly<Record<string, readonly [reason: string, hint: string]>
   EPERM: ['operation not permitted', GIVE_ACCESS],
   EROFS: ['the file system is read-only', 'Set `state.path` of the workspace to a writable path.'],
   ENOENT: ['the folder cannot be created', 'Set `state.path` of the workspace to a writable path.'],
-  EISDIR: ['it is a folder', 'Move the folder away, or set `state.path` of the workspace to another path.'],
+  EISDIR: ['the path is a folder', 'Move the folder away, or set `state.path` of the workspace to another path.'],
   ENOTDIR: ['part of the path is a file', 'Set `state.path` of the workspace to another path.'],
   EEXIST: ['part of the path is a file', 'Set `state.path` of the workspace to another path.'],
   ELOOP: ['its symbolic links form a cycle', 'Fix the link.'],

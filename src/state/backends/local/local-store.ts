@@ -190,7 +190,7 @@ export class LocalStore implements ObjectStore {
       await files.rename(journalPath, quarantined);
       await syncFolderOf(files, path);
       this.#options.warn?.(
-        `the journal of ${this.location} belonged to another state; it is now in quarantine as ${quarantined} and names records missing from this state: ${missing.join(', ')}`,
+        `the journal of ${this.location} belonged to another state, and was moved to ${quarantined}. It has records that are missing from this state: ${missing.join(', ')}`,
       );
     }
     return new Uint8Array();

@@ -288,7 +288,7 @@ export class LockFile {
       if (bytes === undefined || lock !== undefined) return lock;
       if (read === MAX_READS) {
         throw new UserError(`the lock file ${file} is damaged: its holder is unknown`, {
-          hint: `Make sure that no voxform is using this state, then: rm ${shellWord(file)}`,
+          hint: `Make sure that no voxform process uses this state, then: rm ${shellWord(file)}`,
         });
       }
       await delay(READ_INTERVAL_MS);

@@ -176,7 +176,7 @@ export class Lease implements StateLease {
         const help = hint === undefined ? '' : `. ${hint}`;
         // An earlier failure of the store was already reported.
         const reason = this.#failure === undefined ? `: ${message}${help}` : '';
-        this.#request.warn(`the lock was not released, so that the next run may have to wait${reason}`);
+        this.#request.warn(`the lock was not released, so the next run may have to wait${reason}`);
       });
     }
   }

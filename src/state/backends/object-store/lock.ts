@@ -100,7 +100,7 @@ async function tryLock(
     if (holder !== undefined) {
       const previous = held.isHolderDead
         ? 'a dead process'
-        : `a run silent for ${formatDuration(holder.secondsSinceHeartbeat ?? 0)}`;
+        : `a run without a heartbeat for ${formatDuration(holder.secondsSinceHeartbeat ?? 0)}`;
       notice(
         `acquired the lock of ${location} from ${previous}: ${describeHolder({ ...holder, secondsSinceHeartbeat: undefined })}`,
       );
@@ -203,12 +203,12 @@ function takeoverSentence(holder: LockHolder, store: ObjectStore): string {
   if (holder.secondsSinceHeartbeat === undefined) return '';
   const timeout = store.timing.takeoverAfter(holder) / 1000;
   const remaining = Math.ceil(timeout - holder.secondsSinceHeartbeat);
-  return ` Another run takes it over once its holder has been silent for ${formatDuration(timeout)}: in ${formatDuration(remaining)} at the earliest.`;
+  return ` Another run takes it over after ${formatDuration(timeout)} without a heartbeat: in ${formatDuration(remaining)} at the earliest.`;
 }
 
 function tooManyConflicts({ store }: LockContext, conflicts: number): UserError {
-  return new UserError(`the lock of ${store.location} went to other runs ${conflicts} times`, {
-    hint: 'Wait for it with --lock-timeout 5m.',
+  return new UserError(`other runs took the lock of ${store.location} ${conflicts} times`, {
+    hint: 'Wait for the lock with --lock-timeout 5m.',
   });
 }
 

@@ -139,7 +139,9 @@ export class RemoteRetries implements Retries {
     const { location, warn } = this.#target;
     const reason = this.#lastError === undefined ? '' : ` (${errorMessage(this.#lastError)})`;
     const remaining = Math.round((GIVE_UP_MS - REPORT_MS) / 1000);
-    warn?.(`no answer from the state ${location} for ${REPORT_MS / 1000} s${reason}; trying for ${remaining} s more`);
+    warn?.(
+      `no response from the state ${location} for ${REPORT_MS / 1000} s${reason}; retrying for another ${remaining} s`,
+    );
   }
 }
 
@@ -161,7 +163,7 @@ class Deadline implements Disposable {
   endAt(time: number): void {
     this.#deadline = Math.min(this.#deadline, time);
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.end(new Error('it did not answer in time')), Math.max(0, this.remaining));
+    this.#timer = setTimeout(() => this.end(new Error('no response in time')), Math.max(0, this.remaining));
   }
 
   end(reason: Error): void {

@@ -82,7 +82,7 @@ function continues(entry: StoredEntry, document: StoredDocument, files: ContentF
   if (entry.lineage !== document.lineage || entry.serial < document.serial) return false;
   if (entry.serial === document.serial) return true;
   throw new LostState(
-    `the journal ${files.journal} continues serial ${entry.serial}, but the state has serial ${document.serial}: it was replaced by an older one`,
+    `the journal ${files.journal} continues serial ${entry.serial}, but the state has serial ${document.serial}: the state was replaced by an older one`,
     {
       hint: advice`Restore the state with serial ${String(entry.serial)} from version control or from its backup ending in .backup-${String(entry.serial)}. ${RECOVER}`,
     },

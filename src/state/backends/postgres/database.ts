@@ -76,7 +76,7 @@ async function ask(client: PoolClient, { text, values, signal }: StatementReques
   signal.throwIfAborted();
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   const stop = (): void => reject(signal.reason);
-  const message = `no answer within ${RESPONSE_TIMEOUT_MS / 1000} s`;
+  const message = `no response within ${RESPONSE_TIMEOUT_MS / 1000} s`;
   const timer = setTimeout(() => reject(new Error(message)), RESPONSE_TIMEOUT_MS);
   signal.addEventListener('abort', stop, { once: true });
   try {

@@ -139,8 +139,8 @@ export class PostgresStore implements ObjectStore {
     if (this.#others?.writes === seen.writes) return undefined;
     const others = found.map(({ location }) => location).join(' and ') || 'another state';
     return new SecondState(
-      `cannot begin the state ${this.location}: another run has just changed ${others}, of the same workspace ${workspaceId}`,
-      { hint: 'Nothing was created. Plan again, and keep one of them.' },
+      `cannot create the state ${this.location}: another run has just changed ${others} of the same workspace ${workspaceId}`,
+      { hint: 'Nothing was created. Plan again, and use only one of the states.' },
     );
   }
 

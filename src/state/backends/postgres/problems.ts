@@ -63,7 +63,7 @@ function refusalOf(
       return { message, hint: advice`Have an administrator of the database run the output of: ${setUp}.` };
     case '25006':
       if (wasWritten) return undefined;
-      return { message: 'it is read-only', hint: `Point ${setting} to the primary server.` };
+      return { message: 'the server is read-only', hint: `Point ${setting} to the primary server.` };
     case 'ENOTFOUND':
       if (wasReached) return undefined;
       return { message: 'no such host', hint: `Correct the host in ${setting}.` };
@@ -78,13 +78,13 @@ function refusalOf(
   if (message.startsWith('SASL: ')) return { message, hint: `Correct the user and the password in ${setting}.` };
   if (message === 'The server does not support SSL connections') {
     return {
-      message: 'it has no TLS',
-      hint: `Turn TLS on there, or use sslmode=prefer in ${setting}.`,
+      message: 'the server has no TLS',
+      hint: `Enable TLS on the server, or use sslmode=prefer in ${setting}.`,
     };
   }
   if (isCertificate(code)) {
     return {
-      message: `its certificate is not trusted: ${message}`,
+      message: `the certificate of the server is not trusted: ${message}`,
       hint: `Name the file of its certificate authority in ${setting}: sslrootcert=FILE.`,
     };
   }
@@ -99,7 +99,7 @@ function temporaryProblem(error: unknown, { server, wasWritten }: ProblemContext
     case '53300':
       return {
         message,
-        hint: 'Raise max_connections of the server, or put a pooler such as pgbouncer before it',
+        hint: 'Raise max_connections of the server, or put a pooler such as pgbouncer in front of it',
       };
     case '25006':
       return { message: `${server} has become read-only${wasWritten ? ' during this run' : ''}` };

@@ -53,10 +53,10 @@ CREATE TABLE ${schema}.states (
   lock json,
   heard timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);
-COMMENT ON COLUMN ${schema}.states.epoch IS 'Rises with each lock taken.';
-COMMENT ON COLUMN ${schema}.states.revision IS 'Rises with each write.';
-COMMENT ON COLUMN ${schema}.states.generation IS 'The write that stored the document or emptied the journal last.';
-COMMENT ON COLUMN ${schema}.states.heard IS 'When the holder of the lock was last heard from.';
+COMMENT ON COLUMN ${schema}.states.epoch IS 'Incremented when a run takes the lock.';
+COMMENT ON COLUMN ${schema}.states.revision IS 'Incremented by each write.';
+COMMENT ON COLUMN ${schema}.states.generation IS 'The last write that stored the document or emptied the journal.';
+COMMENT ON COLUMN ${schema}.states.heard IS 'The time of the last heartbeat of the lock holder.';
 CREATE TABLE ${schema}.journal (
   name text NOT NULL REFERENCES ${schema}.states ON DELETE CASCADE,
   revision bigint NOT NULL,

@@ -54,7 +54,7 @@ export class Tables {
     }
     if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
     throw new UserError(`the database of the state ${this.#location} has the encoding ${encoding}, not UTF8`, {
-      hint: 'Create one: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
+      hint: 'Create a database: CREATE DATABASE voxform ENCODING UTF8 TEMPLATE template0',
     });
   }
 
@@ -105,7 +105,7 @@ export class Tables {
 
   #notOurs(tables: readonly string[]): UserError {
     return new UserError(
-      `the schema ${quoted(this.#schema)} of the state ${this.#location} has tables that are not of voxform: ${tables.join(', ')}`,
+      `the schema ${quoted(this.#schema)} of the state ${this.#location} has tables of another program: ${tables.join(', ')}`,
       { hint: 'Set state.schema to another schema. Nothing was changed.' },
     );
   }

@@ -18,7 +18,7 @@ import { StoreRequests, textHeaders } from '../store-requests.ts';
 import type { S3Location } from './s3-settings.ts';
 
 const REQUIRED_PERMISSIONS =
-  'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket: without it, S3 answers 403 for an object that does not exist.';
+  'The credentials need s3:GetObject, s3:PutObject and s3:DeleteObject on the key, and s3:ListBucket: without it, S3 responds with 403 for an object that does not exist.';
 
 /** A bucket of Amazon S3, or of a compatible store. */
 export class S3Bucket implements Bucket {
@@ -151,9 +151,9 @@ export class S3Bucket implements Bucket {
         hint: 'Use Amazon S3, or another store with conditional writes.',
       });
     }
-    if (status === 429 || status === 503) return new Busy(`the store answered ${reason}`, undefined);
+    if (status === 429 || status === 503) return new Busy(`the store responded with ${reason}`, undefined);
     // Amazon responds with 409 if two conditional writes overlap. The write may be retried.
-    if (status >= 500 || status === 408 || status === 409) return new Error(`the store answered ${reason}`);
+    if (status >= 500 || status === 408 || status === 409) return new Error(`the store responded with ${reason}`);
     return new UserError(`the store of the state ${this.#location} refused a request (${reason})`, {
       hint: 'Check state.bucket, state.region and state.endpoint.',
     });
@@ -180,13 +180,13 @@ class MissingObject extends Error {}
 function credentialsOf(settings: S3Location) {
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token, isFetched } = settings;
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
-    throw new UserError('state.access_key_id and state.secret_access_key belong together', {
+    throw new UserError('state.access_key_id and state.secret_access_key must be set together', {
       hint: 'Set both, or neither for the credentials that the AWS SDK finds.',
     });
   }
   if (accessKeyId === undefined || secretAccessKey === undefined) {
     if (!isFetched) return {};
-    throw new UserError('a state in S3 needs credentials of its own in a project that a fleet fetched', {
+    throw new UserError('a project that a fleet fetched needs its own credentials for a state in S3', {
       hint: 'Set state.access_key_id and state.secret_access_key. The credentials of the machine are for its operators.',
     });
   }

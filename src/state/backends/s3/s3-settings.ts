@@ -17,7 +17,7 @@ export const s3Settings = lazyStrictObject(() => ({
   endpoint: storeEndpoint('Address of a store other than Amazon S3.', 'https://s3.example.com').optional(),
   path_style: z
     .boolean()
-    .meta(about('Write the bucket into the path instead of the host; default: false.', true))
+    .meta(about('Put the name of the bucket into the path instead of the host name; default: false.', true))
     .optional(),
   profile: text('Profile of the shared AWS settings.', 'voxform').optional(),
   access_key_id: secretTextSetting(z.string().min(1), {
@@ -36,7 +36,7 @@ export const s3Settings = lazyStrictObject(() => ({
     .enum(['AES256', 'aws:kms'])
     .meta(about('Encryption by the server; default: that of the bucket.', 'aws:kms'))
     .optional(),
-  kms_key_id: text('Key for the encryption aws:kms.', 'alias/voxform').optional(),
+  kms_key_id: text('KMS key for the encryption aws:kms.', 'alias/voxform').optional(),
 }));
 
 export type S3Settings = Readonly<z.infer<ReturnType<typeof s3Settings>>>;

@@ -144,7 +144,7 @@ describe.skipIf(!hasAzurite)(title, () => {
     const { store, requests } = await scene();
     const settings = { connection_string: undefined, account: 'voices' };
     const error = await failureOf(store(settings, 'https://git.example.com/a.git').read());
-    expect(error.message).toContain('needs credentials of its own');
+    expect(error.message).toContain('needs its own credentials');
     expect(requests).toEqual([]);
   });
 });

@@ -174,13 +174,13 @@ describe('the remote of a state', () => {
     const machine = new Machine();
     git(machine.root, 'remote', 'set-url', '--add', 'origin', '/elsewhere');
     const { message } = await failureOf(machine.store().read());
-    expect(message).toContain('the remote origin has several addresses to push to');
+    expect(message).toContain('the remote origin has several push addresses');
     const outside = scratch();
     const root = path.join(outside, 'project');
     mkdirSync(root);
     const plain = Object.assign(new Machine(), { root });
     const none = await failureOf(plain.store().read());
-    expect(none.message).toContain('is in no usable Git repository: not a git repository');
+    expect(none.message).toContain('is not in a usable Git repository: not a git repository');
   });
 
   it.each([
@@ -192,12 +192,12 @@ describe('the remote of a state', () => {
         writeFileSync(hook, '#!/bin/sh\ncase $1 in refs/heads/*) ;; *) echo "branches only" >&2; exit 1 ;; esac\n');
         chmodSync(hook, 0o700);
       },
-      says: /^the remote origin does not take refs\/voxform\/test: hook declined: .*branches only/,
+      says: /^the remote origin rejected a push to refs\/voxform\/test: hook declined: .*branches only/,
     },
     {
       reason: 'hidden refs',
       refuse: (bare: string) => git(bare, 'config', 'transfer.hideRefs', 'refs/voxform'),
-      says: /^the remote origin does not take refs\/voxform\/test: deny updating a hidden ref/,
+      says: /^the remote origin rejected a push to refs\/voxform\/test: deny updating a hidden ref/,
     },
   ])('leads to a branch where it takes nothing else: $reason', async ({ refuse, says }) => {
     const folder = scratch();
@@ -223,12 +223,12 @@ describe('the remote of a state', () => {
     const before = git(bare, 'for-each-ref');
     const machine = new Machine({ origin: bare });
     for (const [ref, what] of [
-      ['refs/heads/main', 'README'],
-      ['refs/heads/empty', 'a commit without files'],
-      ['refs/tags/v1', 'a tag'],
+      ['refs/heads/main', 'it contains README'],
+      ['refs/heads/empty', 'it is a commit without files'],
+      ['refs/tags/v1', 'it is a tag'],
     ] as const) {
       const { message } = await failureOf(machine.store({ ref }).lock(lockRequest()));
-      expect(message).toBe(`${ref} of origin is not a state of voxform: ${what}`);
+      expect(message).toBe(`${ref} of origin is not a voxform state: ${what}`);
     }
     expect(git(bare, 'for-each-ref')).toBe(before);
   });

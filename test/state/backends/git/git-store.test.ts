@@ -151,14 +151,14 @@ describe('a state in a ref of Git', () => {
     await holder.commit(emptyDocument({ lineage: 'L1', salt: 'S1' }, 'W1', '0.0.0'), undefined);
     const { message, hint } = await failureOf(machine({ ahead: 700 }).store().lock(lockRequest()));
     expect(message).toMatch(/^the state refs\/voxform\/test of origin is locked by ann@here/);
-    expect(hint).toContain('silent for 12 min');
+    expect(hint).toContain('after 12 min without a heartbeat');
     const early = await failureOf(machine({ ahead: 100 }).store().lock(lockRequest()));
-    expect(early.hint).toMatch(/silent for 12 min: in 11 min /);
+    expect(early.hint).toMatch(/after 12 min without a heartbeat: in 11 min /);
     const notices: string[] = [];
     const next = await machine({ ahead: 740 })
       .store()
       .lock(lockRequest({ notice: (text) => notices.push(text) }));
-    expect(notices.join()).toContain('a run silent for 13 min');
+    expect(notices.join()).toContain('a run without a heartbeat for 13 min');
     const late = { lineage: 'L1', serial: 0, sequence: 1, at: '2030-01-01T00:00:00Z', event: saved('late') };
     expect(await failureOf(holder.append(late))).toBeInstanceOf(LostLock);
     await next.release();

@@ -102,7 +102,7 @@ describe.each<Rules>(['gitlab', 'terraform'])('a state server with the rules of 
     const { message } = await failureOf(store().lock(lockRequest()));
     expect(message).toContain('bob@runner-7 (process 7)');
     expect(message).toContain('for import');
-    expect(message).toContain('last seen 60 s ago');
+    expect(message).toContain('last heartbeat 60 s ago');
     await lease.release();
   });
 
@@ -207,15 +207,15 @@ describe('a state server', () => {
     const lock = lockRequest({ warn: (text) => warnings.push(text) });
     const session = await openSession(store(), sessionOptions({ lock }));
     await session.close();
-    expect(warnings.join()).toContain(`cannot end the lock ${server.locks.get(PATH)?.ID}`);
+    expect(warnings.join()).toContain(`cannot release the lock ${server.locks.get(PATH)?.ID}`);
     expect(warnings.join()).toContain('state.unlock_method (GitLab: DELETE)');
   });
 
   it.each([
     ['grants two at once', { grantsAll: true }, 'two locks'],
-    ['knows no LOCK', { answer: statusOf('lock', 405) }, 'answered with 405'],
-    ['has no such address', { answer: statusOf('lock', 404) }, 'answered with 404'],
-    ['has not implemented it', { answer: statusOf('lock', 501) }, 'answered with 501'],
+    ['knows no LOCK', { answer: statusOf('lock', 405) }, 'was 405'],
+    ['has no such address', { answer: statusOf('lock', 404) }, 'was 404'],
+    ['has not implemented it', { answer: statusOf('lock', 501) }, 'was 501'],
   ])('that locks nothing is refused: it %s', async (_reason, options, words) => {
     const { server, store } = await scene(options);
     const { message, hint } = await failureOf(store().lock(lockRequest()));
@@ -228,7 +228,7 @@ describe('a state server', () => {
 
   it.each([
     ['a Terraform state', '{"version":4,"terraform_version":"1.9.0","serial":3}', 'a Terraform state'],
-    ['other JSON', '{"message":"hello"}', 'not a state of voxform'],
+    ['other JSON', '{"message":"hello"}', 'not a voxform state'],
     ['text', 'hello', 'not JSON'],
     [
       'a newer format',

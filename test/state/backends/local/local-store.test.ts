@@ -212,7 +212,7 @@ describe('a state in local files', () => {
     {
       reason: 'another document',
       damage: (path) => writeFile(path, '{"version":4,"terraform_version":"1.9.0"}'),
-      message: /is damaged: at format_version: missing, or not a format of a state/,
+      message: /is damaged: at format_version: missing, or not a known state format/,
     },
     {
       reason: 'a record without an id',
@@ -321,7 +321,7 @@ describe('a state in local files', () => {
     {
       reason: 'a folder in its place',
       path: async () => dirname(await written()),
-      message: /it is a folder/,
+      message: /the path is a folder/,
     },
     {
       reason: 'a file in the place of its folder',

@@ -187,14 +187,14 @@ describe('the lock', () => {
     const first = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest({ operation: 'watch' }));
     await silentFor(path, 55);
     const error = await failureOf(storeAt(path, { timing }).lock(lockRequest()));
-    expect(error.message).toMatch(/lock \S+, last seen 5[5-9] s ago$/);
+    expect(error.message).toMatch(/lock \S+, last heartbeat 5[5-9] s ago$/);
     await silentFor(path, 61);
     expect(await storeAt(path, { timing }).holder()).toBeUndefined();
     const notices: string[] = [];
     const second = await storeAt(path, { timing }).lock(lockRequest({ notice: (text) => notices.push(text) }));
     expect(notices).toEqual([
       expect.stringMatching(
-        new RegExp(`^acquired the lock of .* silent for 6\\d s: ann@elsewhere .*${first.info.id}$`),
+        new RegExp(`^acquired the lock of .* without a heartbeat for 6\\d s: ann@elsewhere .*${first.info.id}$`),
       ),
     ]);
     await expect(first.read().then(() => first.append(journalEntry))).rejects.toThrow('this run lost the lock');

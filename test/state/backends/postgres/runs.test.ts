@@ -88,7 +88,7 @@ describe('runs on a state in PostgreSQL', () => {
       expect(oneLine(refused.stderr)).toContain('is locked by');
       await passMinute(database);
       const second = await workspace.runWith(envWith(database.url), 'apply', '--auto-approve');
-      expect(oneLine(second.stderr)).toContain('from a run silent for');
+      expect(oneLine(second.stderr)).toContain('from a run without a heartbeat for');
       const state = await readState(await storeIn(database.url, { name: 'voices/test' }), {
         ...sessionOptions(),
         workspaceId: workspace.emulator.workspaceId,

@@ -145,7 +145,7 @@ describe('the schema', () => {
     const store = await storeIn(url);
     for (const work of [() => store.read(), () => store.lock(lockRequest()), () => store.history()]) {
       const { message, hint } = await failureOf(work());
-      expect(message).toContain('has tables that are not of voxform');
+      expect(message).toContain('has tables of another program');
       expect(hint).toBe('Set state.schema to another schema. Nothing was changed.');
     }
     expect(await sql(tablesIn)).toEqual(before);

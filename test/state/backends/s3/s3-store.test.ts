@@ -190,7 +190,7 @@ describe('a state in S3', () => {
     ['NoSuchBucket', { bucket: 'another' }, /the bucket another .* does not exist/],
     ['SignatureDoesNotMatch', { secret_access_key: new Secret('X', 'wrong') }, /rejected the credentials/],
     ['InvalidAccessKeyId', { access_key_id: 'AKIAOTHER' }, /rejected the credentials/],
-    ['a half', { access_key_id: undefined }, /belong together/],
+    ['a half', { access_key_id: undefined }, /must be set together/],
     ['an unset secret', { secret_access_key: new Secret('STATE_KEY', undefined) }, /needs STATE_KEY/],
   ])('says what is wrong in one error: %s', async (_, settings, expected) => {
     const { store } = await scene();
@@ -283,7 +283,7 @@ describe('a state in S3', () => {
     const { server, store } = await scene();
     const own = { access_key_id: undefined, secret_access_key: undefined };
     const error = await failureOf(store({}, own, 'https://git.example.com/a.git').read());
-    expect(error.message).toContain('needs credentials of its own');
+    expect(error.message).toContain('needs its own credentials');
     expect(server.requests).toEqual([]);
     await expect(store({}, {}, 'https://git.example.com/a.git').read()).resolves.toBeDefined();
   });
