@@ -167,7 +167,7 @@ export class SourceFetcher {
     );
     for (const pattern of unused) {
       if (this.#unused?.includes(pattern)) continue;
-      log.entry('warning', `no workspace uses the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });
+      log.entry('warning', `no workspace matches the rule ${JSON.stringify(pattern)}`, { event: 'unused-rule' });
     }
     this.#unused = unused;
   }
