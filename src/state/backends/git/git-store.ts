@@ -51,7 +51,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
   });
 
   const foreign = (reason: string): UserError =>
-    new UserError(`${ref} of ${shownRemote(settings)} is not a voxform state: ${reason}`, {
+    new UserError(`${ref} of ${shownRemote(settings)} is not a state of voxform: ${reason}`, {
       hint: 'Nothing was changed. Set state.ref to a ref that nothing else uses.',
     });
 

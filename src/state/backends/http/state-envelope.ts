@@ -51,7 +51,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
   const inside = value.voxform;
   if (!isObject(inside)) {
     const isTerraform = 'terraform_version' in value || 'resources' in value;
-    throw foreign(`${location} is ${isTerraform ? 'a Terraform state' : 'not a voxform state'}`);
+    throw foreign(`${location} is ${isTerraform ? 'a Terraform state' : 'not a state of voxform'}`);
   }
   if (typeof inside.format === 'number' && inside.format > FORMAT) {
     const writer = typeof inside.written_by === 'string' ? ` by voxform ${inside.written_by}` : '';
