@@ -100,7 +100,7 @@ const holdWords = {
   report: 'the mode is report',
   window: 'no window is open',
   frozen: 'the fleet is frozen',
-  guard: 'a guard holds them',
+  guard: 'a guard stops them',
   policy: 'a policy denies them',
 } as const satisfies Partial<Record<Hold['why'], string>>;
 

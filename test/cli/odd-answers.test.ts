@@ -103,7 +103,7 @@ describe('an answer that cannot be believed', () => {
     const { code, stdout } = await workspace.run('apply', '--auto-approve');
     expect([code, stdout.replaceAll(/\s+/g, ' ')]).toEqual([
       1,
-      expect.stringContaining(`${theirs} was on the platform before`),
+      expect.stringContaining(`${theirs} existed before the create`),
     ]);
     expect((await workspace.run('apply', '--auto-approve')).code).toBe(0);
     const rows = JSON.parse((await workspace.run('state', 'list', '--output', 'json')).stdout) as Row[];

@@ -89,7 +89,7 @@ describe('a record that changed after its publication', () => {
     const { resources } = await w.plan(agents, { publications: 'changes' });
     expect(versionReads(w), 'a plan that changes nothing compares a few').toBe(10);
     expect(resources.flatMap(({ notices = [] }) => notices)).toEqual(
-      Array(2).fill('may be edited since it was published: run status to see what publishing would change'),
+      Array(2).fill('may have been edited since it was published: run status to see what publishing would change'),
     );
   });
 

@@ -126,7 +126,7 @@ async function update(facts: ResourceWrite): Promise<string> {
   await recordOrStop(facts, { type: 'updating', address: planned.address, paths: changed });
   const record = await sendRequest(facts, () => send(client, observation.record.id, body));
   if (record.id !== observation.record.id) {
-    const problem = `it has the id ${JSON.stringify(record.id)}, but ${observation.record.id} was updated`;
+    const problem = `its id is ${JSON.stringify(record.id)}, but ${observation.record.id} was updated`;
     throw new UnexpectedResponse(planned.address, problem, { hint: 'Plan again to see the record.' });
   }
   const written = new Map([...leaves].filter(([path]) => !isManual(path)));
@@ -201,7 +201,7 @@ function refuseInvalidId({ planned, holders, session, existedBefore }: ResourceW
       ? `${id} is the record of ${holder}`
       : orphan !== undefined
         ? `${id} is an orphan, a former record of ${orphan.address}`
-        : existedBefore(id) && `${id} was on the platform before`;
+        : existedBefore(id) && `${id} existed before the create`;
   if (problem === false) return;
   const { address } = planned;
   throw new UnexpectedResponse(address, problem, {

@@ -177,7 +177,7 @@ function missingSecretWarnings({ kind, leaves }: Facts): Remark[] {
     const value = requirement && leaves.get(requirement.field);
     if (requirement === undefined || typeof value !== 'string' || value === requirement.value || leaves.has(path))
       return [];
-    return [{ message: `${path} is not set, but ${requirement.field} is ${value}: it is created without one.` }];
+    return [{ message: `${path} is not set, but ${requirement.field} is ${value}: the record is created without it.` }];
   });
 }
 

@@ -32,7 +32,7 @@ export function publicationNotices(
 }
 
 function editedNotice(status: 'edited' | 'unclear', detail: string | undefined): string {
-  const clause = status === 'edited' ? 'edited since it was published' : 'may be edited since it was published';
+  const clause = status === 'edited' ? 'edited since it was published' : 'may have been edited since it was published';
   return detail === undefined ? clause : `${clause}: ${detail}`;
 }
 

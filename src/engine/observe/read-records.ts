@@ -123,7 +123,7 @@ export function* matchToList(
     else yield [address, { status: 'shown', record, ...(isRecorded && { successor: true as const }) }];
   }
   if (problems.length === 0) return;
-  throw new UserError(problems.sort().join('\n'), { hint: 'Set metadata.id to the id of the right one.' });
+  throw new UserError(problems.sort().join('\n'), { hint: 'Set metadata.id to the id of the correct record.' });
 }
 
 function ambiguityProblem({ address, source }: Resource, records: readonly ShownRecord[]): string {

@@ -22,20 +22,20 @@ export const plannedChange = describedObject('One field that differs.', {
     .describe(
       'The planned value; absent for a sensitive change. `{ "unknown_until_apply": address }` stands for the id of a record not yet created.',
     ),
-  cause: z.enum(['manifest', 'drift', 'both']).describe('What changed: the manifest, the platform, or both.'),
+  cause: z.enum(['manifest', 'drift', 'both']).describe('The side that changed: the manifest, the platform, or both.'),
   verified: z.boolean().describe('False if the platform does not show the field: `before` is the value last sent.'),
   sensitive: z.boolean().describe('True for a secret.'),
   manual: flag('Present for a manual step: the API cannot make this change.'),
-  not_applied: flag('Present when it was sent before and the platform ignored it.'),
+  not_applied: flag('Present when the value was sent before and the platform ignored it.'),
   names: z
     .record(z.string(), z.string())
     .optional()
-    .describe('Of ids in `before` and `after`: the address of the record, or its name on the platform.'),
+    .describe('The addresses or platform names of the records whose ids are in `before` and `after`.'),
   referents: strings('Present when the manifest is unchanged and a resource it refers to has a new record.'),
   fingerprints: z
     .strictObject({ before: z.string().optional(), after: z.string().optional() })
     .optional()
-    .describe('Of a sensitive change: equal fingerprints mean equal secrets.'),
+    .describe('Present for a sensitive change. Equal fingerprints mean equal secrets.'),
 });
 
 export const plannedRoute = describedObject('A record that is linked to another, e.g. a phone number to an agent.', {
@@ -43,7 +43,7 @@ export const plannedRoute = describedObject('A record that is linked to another,
   id: z.string().nullable().describe('Id of the record that is linked to this one; null before it is created.'),
   address: z.string().nullable().describe('Address of that record; null if it is not managed.'),
   label: z.string().describe('Display name, e.g. `+12025550120 (Front desk)`.'),
-  ways: z.array(z.string()).describe('How it is linked now, e.g. `inbound`.'),
+  ways: z.array(z.string()).describe('The current links, e.g. `inbound`.'),
   coming: strings('Links that a manual step in this plan adds.'),
   leaving: strings('Links that a manual step in this plan removes.'),
 });
@@ -63,8 +63,8 @@ export const plannedResource = describedObject('The planned action of one resour
   source: z
     .strictObject({ file: z.string(), line: z.int() })
     .nullable()
-    .describe('Where it is declared; null if no manifest declares it.'),
-  reason: z.string().describe('Why this action, in one sentence.'),
+    .describe('The position of the manifest; null if no manifest declares the resource.'),
+  reason: z.string().describe('The reason for the action, in one sentence.'),
   changes: z.array(plannedChange),
   adopted: flag('Present when an existing record is imported.'),
   missing: flag('Present when the record is missing from the platform and this plan does not recreate it.'),
@@ -72,7 +72,7 @@ export const plannedResource = describedObject('The planned action of one resour
   recreates: z
     .string()
     .optional()
-    .describe('Of a create: id of the missing record that it replaces (--allow-recreate).'),
+    .describe('For a create: id of the missing record that it replaces (--allow-recreate).'),
   previous_address: z.string().optional().describe('The address before a rename.'),
   steps: z.array(nextStep).optional().describe('The next steps.'),
   unverified: strings('Managed fields that the platform does not show; compared with the values last sent.'),
@@ -85,7 +85,7 @@ export const plannedResource = describedObject('The planned action of one resour
   left_out: z
     .record(z.string(), z.array(z.string()))
     .optional()
-    .describe('By field: ids of missing records that the update omits.'),
+    .describe('The ids of missing records that the update omits, by field.'),
   labels: z.record(z.string(), z.string()).optional().describe('metadata.labels, if there are any.'),
   ignore_drift: strings('Fields under metadata.ignore_drift: sent only when the manifest changes them.'),
   notices: strings('Notes on the record, one clause each.'),
@@ -106,20 +106,22 @@ const planWarning = z.strictObject({
   ),
 });
 
-export const violation = describedObject('A resource that a policy objects to.', {
+export const violation = describedObject('A violation of a policy by a resource.', {
   rule: z.string().describe('Name of the rule.'),
-  policy_file: z.string().describe('The file that has the rule.'),
-  id: z.string().describe('Equal for the same rule and the same resource: a waiver in a saved plan refers to it.'),
+  policy_file: z.string().describe('The file that contains the rule.'),
+  id: z.string().describe('The same in every plan for one rule and resource. A waiver in a saved plan refers to it.'),
   severity: z.enum(['deny', 'warn']).describe('deny stops apply.'),
   address: z.string(),
   message: z.string(),
   source: z
     .strictObject({ file: z.string(), line: z.int(), column: z.int().optional() })
     .nullable()
-    .describe('The field that the rule objects to, or else the manifest; null if no manifest declares it.'),
+    .describe(
+      'The position of the field that violates the rule, or else of the manifest; null if no manifest declares the resource.',
+    ),
   path: z.string().optional().describe('The field, e.g. `spec.llm_config.model`.'),
-  waivable: z.literal(false).optional().describe('Present if --waive does not lift the rule.'),
-  waived: z.string().optional().describe('Present if --waive lifts it: the reason given.'),
+  waivable: z.literal(false).optional().describe('Present if --waive cannot lift the violation.'),
+  waived: z.string().optional().describe('Present if --waive lifts the violation: the given reason.'),
 });
 
 export const planDocument = describedObject('A voxform plan', {
@@ -136,7 +138,7 @@ export const planDocument = describedObject('A voxform plan', {
   dashboard: z
     .record(z.string(), dashboardTemplate())
     .optional()
-    .describe('By kind: addresses of records in the dashboard, with {id}; absent without the setting.'),
+    .describe('URL templates of records in the dashboard, with {id}, by kind; absent without the setting.'),
   refreshed: z
     .boolean()
     .describe('False if the records were not read (--no-refresh): the plan is from the state alone.'),
@@ -144,13 +146,13 @@ export const planDocument = describedObject('A voxform plan', {
     .strictObject(
       Object.fromEntries(actions.map((action) => [action, z.int()])) as Record<(typeof actions)[number], z.ZodInt>,
     )
-    .describe('How many resources each action has.'),
+    .describe('The number of resources by action.'),
   secrets: z.record(z.string(), z.string()).describe('Fingerprints of the secrets that apply sends, by name.'),
-  resources: z.array(plannedResource).describe('By address.'),
+  resources: z.array(plannedResource).describe('All resources, sorted by address.'),
   guards: z
     .array(
       z.strictObject({
-        guard: z.enum(guards).describe('The guard that stops it.'),
+        guard: z.enum(guards).describe('Name of the guard.'),
         message: z.string(),
       }),
     )
