@@ -79,7 +79,7 @@ describe('recover at a terminal', () => {
     const args = ['recover', '--output', 'json'];
     const first = await answering(workspace, args, ['yes', 'no', 'Ctrl-C']);
     expect(first).toMatchObject({ code: 130, taken: { 'Agent/a': ids.a, 'Agent/b': null, 'Agent/c': null } });
-    expect(first.asked).toContain('1 answer recorded; run voxform recover again for the rest');
+    expect(first.asked).toContain('1 answer kept; run voxform recover again for the rest');
     const second = await answering(workspace, args, ['yes', 'yes']);
     expect(second).toMatchObject({ code: 0, left: [], taken: { 'Agent/b': ids.b, 'Agent/c': ids.c } });
   });

@@ -78,7 +78,7 @@ export async function recover(context: Context, options: RecoverOptions): Promis
     const lost = matches.filter((match) => !taken.has(match.resource.address) && keyFieldOf(match) === undefined);
     return lost.length === 0 && unanswered.length === 0 ? ExitCode.ok : ExitCode.changes;
   }
-  context.log.warn(`interrupted: ${plural(taken.size, 'answer')} recorded; run voxform recover again for the rest`);
+  context.log.warn(`interrupted: ${plural(taken.size, 'answer')} kept; run voxform recover again for the rest`);
   return interrupted;
 }
 
