@@ -187,7 +187,7 @@ function namesAt({ snapshot, file, role, cursor, place }: CompletionContext): re
     );
   }
   if (role !== 'project' || cursor.path[2] !== 'skip' || cursor.path.length !== 4) return undefined;
-  const all = [...kinds.keys()].map((kind) => ({ name: `${kind}/*`, detail: 'all of the kind' }));
+  const all = [...kinds.keys()].map((kind) => ({ name: `${kind}/*`, detail: 'all resources of this kind' }));
   const each = snapshot.declarations.map(({ address, source }) => ({ name: address, detail: source.file }));
   return as('reference', [...each, ...all]);
 }

@@ -104,7 +104,7 @@ export class EditedProject {
       const [first = defaultWorkspace] = defaultWorkspace === undefined ? Object.keys(workspaces) : [];
       if (first === undefined) throw error;
       const validated = await validate(first);
-      onNotice(`${error.message}: the editor shows ${first}. ${error.hint ?? ''}`.trim());
+      onNotice(`${error.message}: the editor uses ${first}. ${error.hint ?? ''}`.trim());
       return validated;
     }
   }

@@ -61,7 +61,7 @@ export function secretNames(snapshot: ProjectSnapshot): readonly NameChoice[] {
   const used = usedNames(snapshot).get('$secret') ?? new Set();
   return [
     ...[...used].map((name) => ({ name, detail: 'used in this project' })),
-    ...files.filter((name) => !used.has(name)).map((name) => ({ name, detail: 'file in a folder of secrets' })),
+    ...files.filter((name) => !used.has(name)).map((name) => ({ name, detail: 'file in a secrets folder' })),
   ];
 }
 

@@ -64,7 +64,7 @@ export class MessageReader extends AbstractMessageReader {
     try {
       return JSON.parse(rest.toString('utf8', begin, after)) as Message;
     } catch (cause) {
-      throw new Error(`the editor sent ${length} bytes, its Content-Length, that are not JSON`, { cause });
+      throw new Error(`the editor sent a message of ${length} bytes that is not JSON`, { cause });
     }
   }
 }

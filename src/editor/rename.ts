@@ -43,7 +43,7 @@ function nameIn(snapshot: ProjectSnapshot, found: FoundAddress): Renamable {
     return { refused: `no manifest declares ${address}` };
   }
   return found.nameRange === undefined
-    ? { refused: 'this is an alias, or contains escapes; rename the name at its anchor or declaration' }
+    ? { refused: 'the name is an alias or contains escapes; rename it at its anchor or declaration' }
     : { range: found.nameRange, name: found.name };
 }
 
@@ -57,7 +57,7 @@ export async function renameAt(
 ): Promise<Renaming> {
   try {
     const place = addressAt(snapshot, file, offset);
-    if (place === undefined) throw new CannotEdit('this is not the name of a resource');
+    if (place === undefined) throw new CannotEdit('there is no resource name at this position');
     const found = nameIn(snapshot, place);
     if ('refused' in found) throw new CannotEdit(found.refused);
     const { kind = '', name } = place;

@@ -168,7 +168,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
       return { range: rangeIn(document, name.range), placeholder: name.name };
     }),
   );
-  const noProject = new ResponseError(REQUEST_FAILED, 'this file belongs to no project');
+  const noProject = new ResponseError(REQUEST_FAILED, 'the file belongs to no project');
   connection.onRequest(
     RenameRequest.type,
     at({ none: noProject, schema: forRename }, async (found, { newName }) => {

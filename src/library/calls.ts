@@ -70,7 +70,7 @@ export function runInProject<T>(
   work: (call: LibraryCall) => Promise<T>,
 ): Promise<T> {
   const options = loadOptions.get(project);
-  if (options === undefined) throw new TypeError('not a project of loadProject');
+  if (options === undefined) throw new TypeError('the project was not returned by loadProject');
   const { context, run, beginWriting } = contextOf(options, signal);
   return run(async () => {
     if (!isConcurrency(concurrency)) {

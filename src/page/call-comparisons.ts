@@ -13,7 +13,7 @@ interface ComparisonOptions {
   now(): Date;
   textOf(error: unknown): string;
   redact(text: string): string;
-  /** Called after each change of `shown`. */
+  /** Called after each change of `comparisons`. */
   onChange(): void;
 }
 

@@ -15,7 +15,7 @@ interface ComparisonOptions extends Pick<MemberRuns, 'sources' | 'context' | 'sh
   readonly database: FleetDatabase;
   readonly control: Pick<FleetControl, 'project'>;
   /** The maximum duration of a comparison in milliseconds. */
-  readonly longest: number;
+  readonly timeoutMs: number;
   onError(error: unknown): void;
 }
 
@@ -43,15 +43,15 @@ export class FleetComparisons {
    * @throws UserError if it cannot start now.
    */
   async begin(request: ComparisonRequest): Promise<void> {
-    const { database, context, longest, onError } = this.#options;
+    const { database, context, timeoutMs, onError } = this.#options;
     const redactor = new Redactor();
     const textOfError = (error: unknown): string => redactor.redact(messageOf(error, { member: request.address }));
-    const timeout = AbortSignal.timeout(longest);
+    const timeout = AbortSignal.timeout(timeoutMs);
     try {
       const opened = await this.#open(request.address, redactor, AbortSignal.any([this.#stop.signal, timeout]));
       const record = versionedRecord(request.resource, await opened.stateWithoutWarnings());
       const baseUrl = originOf(opened.workspace.baseUrl);
-      const claim = await claimComparison(database, { ...request, baseUrl, timeout: longest });
+      const claim = await claimComparison(database, { ...request, baseUrl, timeout: timeoutMs });
       const redact = (text: string): string => redactor.redact(text);
       const reading = callsHtml(opened, record, { now: context.now(), redact }).then(
         (html) => ({ html }),
@@ -59,7 +59,7 @@ export class FleetComparisons {
           problem: this.#stop.signal.aborted
             ? 'The process that read the calls was stopped.'
             : timeout.aborted
-              ? `Reading the calls took longer than ${durationText(longest / 1000)}.`
+              ? `Reading the calls took longer than ${durationText(timeoutMs / 1000)}.`
               : textOfError(error),
         }),
       );

@@ -299,7 +299,7 @@ function pullPages(database: FleetDatabase): PullPages {
 
 function impactOf({ askedAt, askedBy, isRunning, html, problem }: Comparison): ShownComparison {
   const isLost = !isRunning && html === undefined && problem === undefined;
-  return { askedAt, askedBy, html, problem: isLost ? 'The process that read the calls is gone.' : problem };
+  return { askedAt, askedBy, html, problem: isLost ? 'The process that was reading the calls has ended.' : problem };
 }
 
 export function factsOf(
@@ -309,7 +309,7 @@ export function factsOf(
   const count = (expected: string) => processes.filter(({ status }) => status === expected).length;
   const ago = (seconds: number) => new Date(now.getTime() - seconds * 1000);
   return [
-    ['Longest unchecked since', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
+    ['Oldest check', oldestCheckAge === null ? 'none' : ago(oldestCheckAge)],
     ...(neverChecked === 0 ? [] : [['Never checked', plural(neverChecked, 'workspace')] as const]),
     ...(orphans === 0 ? [] : [['Orphans', String(orphans)] as const]),
     ['Lateness', durationText(Math.round(lateness))],

@@ -35,7 +35,7 @@ export function addFreezeRoutes(app: Hono<PageEnv>, { source, responses }: Freez
       if (by instanceof Response) return by;
       const reason = typedText(form.get('because'));
       if (action === 'freeze' && reason === undefined)
-        return responses.showNote(c, 400, { heading: 'Not done', text: 'Give a reason.', back: path });
+        return responses.showNote(c, 400, { heading: 'Action refused', text: 'Give a reason.', back: path });
       try {
         await freezing.act(action, { by, because: reason ?? '' });
         return c.redirect('/', 303);

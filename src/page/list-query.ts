@@ -38,7 +38,7 @@ export function queryProblems(parameters: URLSearchParams, sources: readonly str
   const malformed = [
     ...(source === undefined || sources.includes(source) ? [] : [`There is no source ${quote(source)}.`]),
     ...(PAGE.test(page) ? [] : [`Unknown page ${quote(page)}.`]),
-    ...(label.includes('=') ? [] : ['A label is key=value, such as team=sales.']),
+    ...(label.includes('=') ? [] : ['A label has the form key=value, such as team=sales.']),
   ];
   const unknown = Object.entries(known).flatMap(([key, values]) => {
     const given = parameters.get(key) ?? '';
@@ -70,7 +70,7 @@ export function parsePaging(
       ...unknown.map((key) => `Unknown parameter ${quote(key)}. Known: ${known.join(', ')}.`),
       ...repeated.map((key) => `Give ${key} only once.`),
       ...(PAGE.test(page) ? [] : [`Unknown page ${quote(page)}.`]),
-      ...(PAGE.test(limit) && Number(limit) <= MAX_ROWS ? [] : [`The limit is a number from 1 to ${MAX_ROWS}.`]),
+      ...(PAGE.test(limit) && Number(limit) <= MAX_ROWS ? [] : [`limit must be a number from 1 to ${MAX_ROWS}.`]),
     ],
   };
 }

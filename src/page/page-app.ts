@@ -9,7 +9,7 @@ import { addApiRoutes } from './api/api-routes.ts';
 import { addFreezeRoutes, freezeActionAt } from './freeze-routes.ts';
 import { parseListQuery, queryProblems, typedText } from './list-query.ts';
 import { LiveUpdates } from './live.ts';
-import { MIN_SEARCH_LENGTH } from './page-data.ts';
+import { MIN_SEARCH_LENGTH, NO_SUCH_PAGE } from './page-data.ts';
 import {
   isApi,
   type PageContext,
@@ -33,7 +33,7 @@ const MAX_FORM_BYTES = 16_384;
 const FORM_TYPE = /^application\/x-www-form-urlencoded *(;|$)/i;
 
 /** Shown instead of a database error, which contains the database address, to visitors whose session cannot be checked. */
-const SESSION_UNCHECKED = new UserError('voxform cannot check who you are at the moment', {
+const SESSION_UNCHECKED = new UserError('voxform cannot check your session at the moment', {
   hint: 'Try again in a minute.',
 });
 
@@ -74,7 +74,7 @@ export function createPage(options: SiteOptions): Page {
       c.header('allow', allow);
       return responses.refuse(c, 405, `use ${allow}`);
     }
-    if (c.req.header('transfer-encoding') !== undefined) return responses.refuse(c, 411, 'send the length of the form');
+    if (c.req.header('transfer-encoding') !== undefined) return responses.refuse(c, 411, 'Content-Length is required');
     if (Number(c.req.header('content-length') ?? 0) > MAX_FORM_BYTES)
       return responses.refuse(c, 413, 'the form is too large');
     if (c.req.method === 'POST' && !FORM_TYPE.test(c.req.header('content-type') ?? ''))
@@ -84,7 +84,7 @@ export function createPage(options: SiteOptions): Page {
     if ('wait' in visitor) return showWrongToken(c, visitor.wait, '/');
     c.set('visitor', visitor);
     if (!isDecodable(c.req.url) && !['/workspaces', '/search'].includes(c.req.path)) {
-      const text = 'The address has %00, or an escape that is not UTF-8.';
+      const text = 'The URL contains %00 or an escape that is not UTF-8.';
       return responses.showNote(c, 400, { heading: 'Not found', text });
     }
     if (visitor.newSession !== undefined) setSession(c, visitor.newSession, SESSION_MILLISECONDS / 1000);
@@ -133,7 +133,8 @@ export function createPage(options: SiteOptions): Page {
   });
   app.get('/events', async (c) => {
     const site = c.req.header('sec-fetch-site') ?? 'none';
-    if (site !== 'same-origin' && site !== 'none') return responses.refuse(c, 403, 'a page of another site');
+    if (site !== 'same-origin' && site !== 'none')
+      return responses.refuse(c, 403, 'the request was sent from another site');
     if (c.req.method === 'HEAD') return c.body(null, 200, { 'content-type': 'text/event-stream' });
     const { person, address } = c.var.visitor;
     const visitorKey = person?.name ?? networkOf(address);
@@ -180,7 +181,7 @@ export function createPage(options: SiteOptions): Page {
   app.get('/pulls/:source/:number{[0-9]{1,9}}', async (c) => {
     const live = responses.liveSubject();
     const found = await source.pulls?.one(c.req.param('source'), Number(c.req.param('number')));
-    if (found === undefined) return responses.showMissing(c, 'This pull request is not known.', '/pulls');
+    if (found === undefined) return responses.showMissing(c, 'There is no such pull request.', '/pulls');
     const { pull, plans } = found;
     const title = `${pull.source}#${pull.number}`;
     return responses.show(c, pullView(pull, plans, responses.context(c)), { title, section: 'pulls', live });
@@ -188,13 +189,13 @@ export function createPage(options: SiteOptions): Page {
   addWorkspaceRoutes(app, { source, responses });
   addFreezeRoutes(app, { source, responses });
   addApiRoutes(app, { source, responses });
-  app.notFound((c) => responses.showMissing(c, 'This page does not exist.', '/'));
+  app.notFound((c) => responses.showMissing(c, NO_SUCH_PAGE, '/'));
   app.onError((error, c) => {
     // An aborted upload is not an error of the server.
     if (!c.env.incoming.readableAborted) options.onError(error);
     if (error instanceof UserError)
       return responses.showFailure(c, 503, c.var.visitor.mayRead ? error : SESSION_UNCHECKED);
-    const text = 'An internal error occurred; see the log.';
+    const text = 'An internal error occurred. See the log.';
     return responses.showNote(c, 500, { heading: 'Failed', text });
   });
 

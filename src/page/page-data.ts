@@ -57,14 +57,16 @@ export interface ResourceQuery {
 }
 
 export const ROWS_PER_PAGE = 50;
-export const ORPHAN_GONE = 'This orphan is no longer on the list.';
+export const ORPHAN_GONE = 'This orphan is no longer listed.';
+export const RUN_GONE = 'There is no such run. Only the latest runs are kept.';
+export const NO_SUCH_PAGE = 'There is no such page.';
 
-export const RESOURCES_UNKNOWN = 'The resources are not known until a run has read the platform.';
+export const RESOURCES_UNKNOWN = 'The resources are unknown until a run has read the platform.';
 
 /** Explains how to close an orphan whose state the page cannot change. @param id the id of the orphan. */
 export function closeElsewhereHint(location: string, id: string, selection: WorkspaceSelection): string {
   const command = commandFor(`voxform orphans close ${shellWord(id)} --because deleted`, selection);
-  return `The page cannot change the state ${location}. Close with: ${command}`;
+  return `The page cannot change the state ${location}. Close the orphan with: ${command}`;
 }
 
 /** The minimum number of characters in a search. */
@@ -143,7 +145,7 @@ export interface ListedRun {
   readonly seconds: number | undefined;
   readonly result: string;
   readonly command: string;
-  readonly who: string | undefined;
+  readonly user: string | undefined;
   readonly askedBy: string | undefined;
   readonly summary: string;
   /** The id of the saved plan that the run made, decided or applied. */
@@ -191,7 +193,7 @@ export interface ResourceDetail {
 }
 
 export interface WorkspaceDetail extends WorkspaceRow {
-  /** The same facts in the form in which they are stored. */
+  /** The stored data from which `facts` are formatted. */
   readonly shown: Omit<ShownWorkspace, 'last'>;
   readonly facts: readonly Fact[];
   readonly running: boolean;
@@ -213,7 +215,7 @@ export interface WorkspaceDetail extends WorkspaceRow {
   /** The requested resource, if it exists. */
   readonly resource?: ResourceDetail | undefined;
   /** The location of a state that the page cannot read or change. All other data is then from the last run. */
-  readonly outside?: string | undefined;
+  readonly externalLocation?: string | undefined;
   /** True if no run has reported the resources yet. */
   readonly isUnread?: boolean;
   /** The latest runs, newest first. */
@@ -250,7 +252,7 @@ export type FreezeAction = (typeof freezeActions)[number];
 
 /** The error messages for an action that the current status of the fleet makes impossible. */
 export const freezeConflicts: Readonly<Record<FreezeAction, string>> = {
-  freeze: 'The fleet is frozen already.',
+  freeze: 'The fleet is already frozen.',
   unfreeze: 'The fleet is not frozen.',
 };
 

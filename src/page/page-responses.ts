@@ -11,7 +11,7 @@ import type { Access, AccessOptions, Visitor } from './access/access.ts';
 import { may } from './access/person.ts';
 import { typedText } from './list-query.ts';
 import type { LiveUpdates } from './live.ts';
-import type { ActionName, FreezeAction, PageSource } from './page-data.ts';
+import { type ActionName, type FreezeAction, NO_SUCH_PAGE, type PageSource } from './page-data.ts';
 import type { ViewContext } from './views/parts.ts';
 import { layout, type Section } from './views/site-layout.ts';
 import { noteView, pageActionWords, signInView } from './views/small-views.ts';
@@ -116,7 +116,7 @@ export class PageResponses {
   }
 
   showFailure(c: PageContext, status: 409 | 503, error: UserError, back?: string): Promise<Response> {
-    const heading = status === 409 ? 'Not done' : 'Not available';
+    const heading = status === 409 ? 'Action refused' : 'Unavailable';
     return this.showNote(c, status, { heading, text: messageOf(error), ...(back !== undefined && { back }) });
   }
 
@@ -149,7 +149,7 @@ export class PageResponses {
     const heading = 'Signed out';
     if (to !== undefined)
       return this.showForwarding(c, { heading, text: 'Signing out at the provider.', to: to.href, link: 'Continue' });
-    const text = 'You are signed out here, and may still be signed in at the provider.';
+    const text = 'You are signed out of this page, but you may still be signed in at the provider.';
     return this.show(c, noteView(heading, text, { back: '/', link: 'Back' }), { title: heading });
   }
 
@@ -176,13 +176,13 @@ export class PageResponses {
 
   refuseForm(c: PageContext, back?: string): Promise<Response> {
     const text = 'This form belongs to another session. Go back, reload the page and try again.';
-    return this.showNote(c, 403, { heading: 'Not done', text, ...(back !== undefined && { back }) });
+    return this.showNote(c, 403, { heading: 'Action refused', text, ...(back !== undefined && { back }) });
   }
 
   showUnknownPath(c: PageContext): Response | Promise<Response> {
     const isBrowser = !isProgram(c) && (c.req.header('accept') ?? '').includes('text/html');
     return isBrowser
-      ? this.showMissing(c, 'This page does not exist.', '/')
+      ? this.showMissing(c, NO_SUCH_PAGE, '/')
       : this.sendJson(c, { error: notFound(this.#options) }, 404);
   }
 }

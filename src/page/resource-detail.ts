@@ -32,7 +32,7 @@ export function resourceDetail(known: ResourceData): ResourceDetail {
   return { fields: comparedFields(known), isComplete: known.entry !== undefined, runs: runsOf(known) };
 }
 
-const NOT_SHOWN: FieldSide = { words: 'not shown by the platform' };
+const NOT_SHOWN: FieldSide = { words: 'not returned by the platform' };
 const NOT_SET: FieldSide = { words: 'not set' };
 
 /** Returns all fields, those that differ first. */
@@ -49,7 +49,7 @@ function changedField(change: PlannedChange, { entry, planned }: ResourceData): 
   const { path, before, after, cause, sensitive, verified, names = {}, fingerprints, not_applied: isRefused } = change;
   const isNew = planned?.id === null;
   const side = (value: Json | undefined, missing: FieldSide, fingerprint: string | undefined): FieldSide => {
-    if (sensitive && fingerprints === undefined) return { words: 'kept only in the sealed state' };
+    if (sensitive && fingerprints === undefined) return { words: 'only in the sealed state' };
     if (sensitive) return fingerprint === undefined ? missing : { words: '(secret)' };
     return value === undefined ? missing : { value: namedValue(value, names) };
   };
@@ -62,7 +62,7 @@ function changedField(change: PlannedChange, { entry, planned }: ResourceData): 
     lastApplied: cause === 'both' && applied !== undefined ? { value: namedValue(applied, names) } : undefined,
     notes: [
       ...(isRefused ? ['the platform kept its own value'] : []),
-      ...(verified || isNew || sensitive ? [] : ['not shown by the platform: the value last sent']),
+      ...(verified || isNew || sensitive ? [] : ['not returned by the platform: this is the value sent last']),
     ],
   };
 }

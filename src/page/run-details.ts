@@ -97,10 +97,10 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunData
   const problems = [known.lock, known.error, known.fetch_problem, ...known.problems].filter((each) => each !== null);
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ['Mode', mode === '' ? null : mode],
-    ['Why', why],
+    ['Trigger', why],
     ['Commit', commit],
     ['Process', process === '' ? null : process],
-    ['Held', known.held],
+    ['Not applied', known.held],
   ];
   return {
     id,
@@ -108,7 +108,7 @@ export function detailOfKeptRun(run: KeptRun, { past = [], plan: kept }: RunData
     seconds,
     result: result !== 'ok' ? result : known.hold === null ? 'done' : 'planned',
     command,
-    who: undefined,
+    user: undefined,
     askedBy: askedBy ?? undefined,
     summary:
       problems[0] ??
@@ -168,7 +168,7 @@ export function detailOfPastRun(run: PastRun): RunDetail {
     ['Unlocked by', run.unlocked_by],
     ['Moved from', run.moved_from],
     ['Moved to', run.moved_to],
-    ['Guards lifted', lifted.join(', ') || undefined],
+    ['Lifted guards', lifted.join(', ') || undefined],
     ['Waived', waived.map(waiverText).join('; ') || undefined],
   ];
   return {
@@ -178,7 +178,7 @@ export function detailOfPastRun(run: PastRun): RunDetail {
       ended === undefined || run.result === 'died' ? undefined : (Date.parse(ended) - Date.parse(run.began)) / 1000,
     result: run.result,
     command: run.command,
-    who: run.who,
+    user: run.who,
     askedBy: run.asked_by,
     summary: changesOf(run),
     facts: known.flatMap(([name, value]): Fact[] => (value === undefined ? [] : [[name, value]])),

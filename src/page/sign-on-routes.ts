@@ -87,7 +87,7 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, responses,
       c,
       to,
       503,
-      `Signing in with ${signOn.host} does not work at the moment. Try again in a minute.`,
+      `Signing in with ${signOn.host} is not possible at the moment. Try again in a minute.`,
     );
   }
 }

@@ -260,7 +260,7 @@ export class WatchSource implements PageSource, RunObserver {
   async #compareCalls(address: string, by: string): Promise<void> {
     const { watch, log } = this.#options;
     const { opened } = watch();
-    if (opened === undefined) throw new UserError('There are no manifests yet.');
+    if (opened === undefined) throw new UserError('The manifests are not loaded yet.');
     await this.#comparisons.begin(opened, address, by);
     log(`${by}: compare-calls ${address}`);
   }

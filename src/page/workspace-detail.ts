@@ -60,7 +60,8 @@ interface WorkspaceData
 
 /** The maximum number of runs listed for a workspace. */
 export const MAX_RUNS = 50;
-const REJECTED = 'The same changes do not ask again; a different plan does. Until then this one can still be approved.';
+const REJECTED =
+  'The same changes do not request approval again; a different plan does. Until then, this plan can still be approved.';
 
 export function detailOf({
   shown,
@@ -73,7 +74,7 @@ export function detailOf({
   const { paused, vanishedAt, rejected, checkedAt } = shown;
   const last = lastRunOf(shown.last);
   const held = heldText(shown);
-  const outside = state?.location;
+  const externalLocation = state?.location;
   // The runs of a fleet are also in `storedRuns`.
   const isMember = known.selection !== undefined && 'member' in known.selection;
   const past = !isMember ? all : all.filter(({ command }) => command !== 'fleet');
@@ -88,7 +89,7 @@ export function detailOf({
     shown,
     facts: [
       ...factsOfWorkspace(shown, last),
-      ...(outside === undefined ? [] : [['State', outside] as const]),
+      ...(externalLocation === undefined ? [] : [['State', externalLocation] as const]),
       ...requestFacts(last.pull_request),
     ],
     nextRun: paused === null && vanishedAt === null ? new Date(shown.dueAt) : undefined,
@@ -109,12 +110,12 @@ export function detailOf({
     orphans: state === undefined ? [] : openOrphans(state),
     dashboard: last.dashboard,
     files: last.files,
-    outside,
+    externalLocation,
     isUnread: checkedAt === null,
     runs: runs.sort((a, b) => b.began.getTime() - a.began.getTime()).slice(0, MAX_RUNS),
     actions: [
       ...actionsFor(shown),
-      ...(state === undefined || outside !== undefined ? [] : (['close-orphan'] as const)),
+      ...(state === undefined || externalLocation !== undefined ? [] : (['close-orphan'] as const)),
       ...(state === undefined ? [] : (['compare-calls'] as const)),
     ],
   };
@@ -161,7 +162,7 @@ function factsOfWorkspace(shown: ShownWorkspace, { labels }: LastRun): Fact[] {
     ['Paused', paused && new Date(paused.at)],
     ['Paused by', paused && pauseText(paused)],
     ['Vanished', vanishedAt === null ? null : new Date(vanishedAt)],
-    ['Asked for a run', asked?.by],
+    ['Run requested by', asked?.by],
     ['Plan', plan?.id],
     ['Plan approved by', plan?.state === 'approved' ? plan.by : null],
     ['Plan rejected', rejected && new Date(rejected.at)],
@@ -176,7 +177,7 @@ export function problemsOf({ status, checkedAt, problem, last }: ShownWorkspace)
   const isStopped = result === 'interrupted';
   const isFailed = status === 'failed' && !isStopped;
   const stringsIn = (...all: (string | false | null | undefined)[]) => all.filter((each) => typeof each === 'string');
-  const fallback = checkedAt === null ? '' : '; the last valid ones stay in force';
+  const fallback = checkedAt === null ? '' : '; the last valid ones are used';
   const known: ShownProblem[] = [
     { heading: 'The project cannot be read', lines: stringsIn(problem) },
     { heading: 'Another run holds the lock', lines: stringsIn(isBusy && lock) },

@@ -8,9 +8,11 @@ import {
   type ActionName,
   type ActionRequest,
   closeElsewhereHint,
+  NO_SUCH_PAGE,
   ORPHAN_GONE,
   type PageSource,
   RESOURCES_UNKNOWN,
+  RUN_GONE,
   type WorkspaceDetail,
 } from './page-data.ts';
 import { type LiveSubject, type PageContext, type PageEnv, type PageResponses, readForm } from './page-responses.ts';
@@ -33,11 +35,11 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     const { pathname, search } = new URL(c.req.url);
     if (pathname.endsWith('/')) return c.redirect(pathname.replace(/\/+$/, '') + search, 301);
     const path = parseWorkspacePath(pathname);
-    return path === undefined ? responses.showMissing(c, 'There is no such page.') : showPath(c, path);
+    return path === undefined ? responses.showMissing(c, NO_SUCH_PAGE) : showPath(c, path);
   });
   app.post('/workspaces/*', async (c) => {
     const path = parseWorkspacePath(new URL(c.req.url).pathname);
-    if (path?.view !== 'action') return responses.showMissing(c, 'There is no such page.');
+    if (path?.view !== 'action') return responses.showMissing(c, NO_SUCH_PAGE);
     const { address, action } = path;
     const form = await readForm(c);
     const [subject, reason] = [typedText(form.get('of')), typedText(form.get('because'))];
@@ -46,7 +48,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     if (by instanceof Response) return by;
     const missing = missingField({ action, subject, reason });
     if (missing !== undefined)
-      return responses.showNote(c, 400, { heading: 'Not done', text: missing, back: pathOf(address) });
+      return responses.showNote(c, 400, { heading: 'Action refused', text: missing, back: pathOf(address) });
     const isOfResource = action === 'compare-calls' && subject !== undefined;
     const back = isOfResource ? pathOf(address, 'resources', subject) : pathOf(address);
     try {
@@ -60,11 +62,11 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
 
   async function showPath(c: PageContext, path: WorkspacePath): Promise<Response> {
     const { view, address } = path;
-    if (view === 'list' || view === 'plan') return responses.showMissing(c, 'There is no such page.');
+    if (view === 'list' || view === 'plan') return responses.showMissing(c, NO_SUCH_PAGE);
     const back = pathOf(address);
     if (view === 'run') {
       const run = await source.run(address, path.id);
-      if (run === undefined) return responses.showMissing(c, 'This run is gone: only the latest runs are kept.', back);
+      if (run === undefined) return responses.showMissing(c, RUN_GONE, back);
       const body = runView(address, run, responses.context(c));
       return responses.show(c, body, {
         title: `Run · ${address}`,
@@ -74,7 +76,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     }
     const live = responses.liveSubject(address);
     const detail = await source.workspace(address, view === 'resource' ? path.resource : undefined);
-    if (detail === undefined) return responses.showMissing(c, `There is no workspace ${address}, or it is gone.`);
+    if (detail === undefined) return responses.showMissing(c, `There is no workspace ${address}.`);
     const shown = { title: address, section: 'workspaces', live } as const;
     if (view === 'action') return showConfirmation(c, path, { detail, live });
     if (view === 'workspace') {
@@ -89,7 +91,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     }
     const body = resourceView(detail, path.resource, responses.context(c));
     if (body === undefined) {
-      const text = detail.isUnread ? RESOURCES_UNKNOWN : `${path.resource} is gone from this workspace.`;
+      const text = detail.isUnread ? RESOURCES_UNKNOWN : `This workspace has no resource ${path.resource}.`;
       return responses.showMissing(c, text, back);
     }
     return responses.show(c, body, { ...shown, title: `${path.resource} · ${address}` });
@@ -108,7 +110,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     const isPlan = action === 'approve' || action === 'reject';
     const isDecided = detail.saved !== undefined && !detail.actions.includes('approve');
     if (isPlan && (detail.saved?.id !== subject || isDecided)) {
-      const text = 'This plan no longer waits: it was decided or replaced by a newer one.';
+      const text = 'This plan no longer waits for approval: it was decided, or replaced by a newer plan.';
       return responses.showMissing(c, text, back);
     }
     if (!detail.actions.includes(action)) {
@@ -122,7 +124,7 @@ export function addWorkspaceRoutes(app: Hono<PageEnv>, { source, responses }: Wo
     if (action === 'close-orphan' && !detail.orphans.some(({ id }) => id === subject))
       return responses.showMissing(c, ORPHAN_GONE, back);
     if (action === 'compare-calls' && !detail.resources.some((each) => each.address === subject))
-      return responses.showMissing(c, 'This resource is gone from the workspace.', back);
+      return responses.showMissing(c, 'This workspace no longer has this resource.', back);
     const body = confirmView(
       detail,
       { action, subject, plan: isPlan ? planOf(detail.saved?.plan, { selection: detail.selection }) : html`` },
@@ -140,17 +142,18 @@ function missingField({ action, subject, reason }: Pick<ActionRequest, 'action' 
   if (action === 'close-orphan' && !closingReasons.some((each) => each === reason))
     return 'Choose one of the reasons in the form.';
   const subjects = { approve: 'plan', reject: 'plan', 'close-orphan': 'orphan', 'compare-calls': 'resource' };
-  return subject === undefined ? `The form names no ${subjects[action]}.` : undefined;
+  return subject === undefined ? `The form does not contain the ${subjects[action]}.` : undefined;
 }
 
 function impossibleReason(
   action: ActionName,
-  { actions, outside, selection }: WorkspaceDetail,
+  { actions, externalLocation, selection }: WorkspaceDetail,
   subject = 'ID',
 ): string {
   if (action === 'resume') return 'The workspace is not paused.';
-  if (action === 'approve' || action === 'reject') return 'The plan is rejected.';
-  if (action === 'close-orphan' && outside !== undefined) return closeElsewhereHint(outside, subject, selection);
-  if (action !== 'run' && action !== 'pause') return 'No state of this workspace is known yet.';
-  return actions.includes('resume') ? 'The workspace is paused.' : 'The workspace has vanished.';
+  if (action === 'approve' || action === 'reject') return 'The plan is already rejected.';
+  if (action === 'close-orphan' && externalLocation !== undefined)
+    return closeElsewhereHint(externalLocation, subject, selection);
+  if (action !== 'run' && action !== 'pause') return 'The state of this workspace is not known yet.';
+  return actions.includes('resume') ? 'The workspace is paused.' : 'The workspace is no longer in its source.';
 }

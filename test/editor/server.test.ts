@@ -218,7 +218,7 @@ describe('voxform lsp', () => {
       env: {},
       given: undefined,
       skipped: true,
-      messages: ['unknown workspace "none": the editor shows test. The project has 2 workspaces: other, test.'],
+      messages: ['unknown workspace "none": the editor uses test. The project has 2 workspaces: other, test.'],
       reason: 'no such workspace, which is said once',
     },
     {

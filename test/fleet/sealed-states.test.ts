@@ -60,7 +60,7 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
     await fleet.folder.write('acme/manifests/a.yaml', agentManifest('agent-of-acme', `${PROMPT} Thrice.`));
     await fleet.until(async () => (await fleet.status(ADDRESS)) === 'waiting');
     const detail = await source.workspace(ADDRESS, 'Agent/agent-of-acme');
-    expect(detail?.resource).toMatchObject({ isWhole: false, fields: [{ path: 'prompt_config.prompt' }] });
+    expect(detail?.resource).toMatchObject({ isComplete: false, fields: [{ path: 'prompt_config.prompt' }] });
     expect(JSON.stringify(detail)).not.toContain('periwinkle');
   });
   await step('its compared versions name fields alone', async () => {
@@ -74,7 +74,7 @@ it('keeps no prompt of a sealed workspace in the database', async () => {
     const troubles: unknown[] = [];
     const comparisons = new FleetComparisons({
       ...{ database, control, sources, context, shared },
-      longest: 60_000,
+      timeoutMs: 60_000,
       onError: (error) => troubles.push(error),
     });
     const resource = 'Agent/agent-of-acme';

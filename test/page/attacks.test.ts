@@ -294,7 +294,7 @@ describe('a role', () => {
   it.each([
     [5, 'resume', 'The workspace is not paused.'],
     [7, 'run', 'The workspace is paused.'],
-    [9, 'close-orphan', 'No state of this workspace is known yet.'],
+    [9, 'close-orphan', 'The state of this workspace is not known yet.'],
   ] as const)('of an admin does not do what cannot be done: %i, %s', async (index, action, why) => {
     await using page = await runningPage({ source: new SampleSource({ count: 10 }) });
     const address = `voices/clients/client-0000${index}:production`;
@@ -311,8 +311,8 @@ describe('a role', () => {
   it.each([
     ['pause', { because: ' ' }, 'Give a reason.'],
     ['close-orphan', { of: '01JORPHAN', because: 'stolen' }, 'Choose one of the reasons in the form.'],
-    ['close-orphan', { because: 'deleted' }, 'The form names no orphan.'],
-    ['approve', {}, 'The form names no plan.'],
+    ['close-orphan', { because: 'deleted' }, 'The form does not contain the orphan.'],
+    ['approve', {}, 'The form does not contain the plan.'],
   ] as const)('of an admin does not %s with %j', async (action, sent, why) => {
     await using page = await runningPage();
     const headers = { cookie: await page.signIn('admin-token') };
@@ -348,7 +348,7 @@ describe('a role', () => {
     const gone = await page.ask(`${APPROVE}?of=plan-1`, { headers: { cookie } });
     expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('no longer waits')]);
     expect((await act(page, APPROVE, 'approver-token', { of: 'plan-2' })).status).toBe(303);
-    expect(page.source.acted).toMatchObject([{ action: 'approve', of: 'plan-2', by: 'approver-ann' }]);
+    expect(page.source.acted).toMatchObject([{ action: 'approve', subject: 'plan-2', by: 'approver-ann' }]);
   });
 });
 
@@ -441,7 +441,10 @@ describe('the header that names a user', () => {
     expect(first.text).toMatch(/<bdi>ann<\/bdi> <span class="faint">approver via proxy</);
     for (const two of [['ann', 'boss'], 'ann, boss', 'Boss,Ann']) {
       const answer = await page.ask('/', { headers: { ...headers, 'x-forwarded-user': two } });
-      expect([answer.status, answer.text]).toEqual([403, 'X-Forwarded-User has a comma: it may name two users\n']);
+      expect([answer.status, answer.text]).toEqual([
+        403,
+        'X-Forwarded-User contains a comma, so it may name two users\n',
+      ]);
     }
     expect((await page.ask('/', { headers: { ...headers, 'x-forwarded-user': '' } })).status).toBe(401);
   });
@@ -578,7 +581,7 @@ describe('what is shown', () => {
     ['page=0', 'Unknown page &quot;0&quot;.'],
     ['q=client%00-00001&page=0', '1 of 3 workspaces'],
     ['source=gone', 'There is no source &quot;gone&quot;.'],
-    ['label=team', 'A label is key=value, such as team=sales.'],
+    ['label=team', 'A label has the form key=value, such as team=sales.'],
   ])('of %s says what is wrong', async (query, said) => {
     await using page = await runningPage();
     expect((await page.ask(`/workspaces?${query}`)).text).toContain(said);

@@ -345,7 +345,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await plain.waitForURL((url) => !url.pathname.endsWith('approve'));
     expect(running.source.acted.at(-1)).toMatchObject({
       action: 'approve',
-      of: 'plan-1',
+      subject: 'plan-1',
       by: 'approver-ann',
     });
     await context.close();
@@ -411,7 +411,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     const [, row] = running.source.rows;
     if (row !== undefined) running.source.rows[1] = { ...row, status: 'drifted', summary: 'name changed' };
     running.source.revision += 1;
-    const banner = own.locator('#connection', { hasText: 'the server does not answer' });
+    const banner = own.locator('#connection', { hasText: 'the server does not respond' });
     await banner.waitFor();
     await expect.poll(() => asked).toBeGreaterThan(2);
     expect(await banner.isVisible()).toBe(true);
@@ -473,7 +473,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     await holds(own, 'source?.readyState === 1');
     await other[Symbol.asyncDispose]();
     const banner = own.locator('#connection', {
-      hasText: /^No live updates since .*: the connection is gone/,
+      hasText: /^No live updates since .*: the connection was lost/,
     });
     await banner.waitFor();
     const told = await banner.textContent();

@@ -32,7 +32,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   const newComparisons = () =>
     new FleetComparisons({
       ...{ database, control, sources, context, shared },
-      longest: 60_000,
+      timeoutMs: 60_000,
       onError: (error) => troubles.push(error),
     });
   const made = { comparisons: newComparisons() };
@@ -53,7 +53,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   };
 
   await step('nothing is read before somebody asks', async () => {
-    expect((await page.ask(path)).text).toContain('Its calls were not compared, or the result is no longer kept.');
+    expect((await page.ask(path)).text).toContain('No comparison of its calls is stored.');
     expect((await page.ask(path)).text).not.toContain('compare-calls');
     const viewer = await addToken(database, { name: 'victor', role: 'viewer', by: 'test' });
     const headers = { cookie: await page.signIn(viewer) };
@@ -67,7 +67,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
     const { status: answer, headers } = await ask();
     expect([answer, headers.location]).toEqual([303, path]);
     await until(async () => (await shown()).includes('Version 1 to version 2'));
-    expect(await shown()).toMatch(/as of <time[\s\S]*asked by <bdi>vera<\/bdi>[\s\S]*Compare again/);
+    expect(await shown()).toMatch(/as of <time[\s\S]*requested by <bdi>vera<\/bdi>[\s\S]*Compare again/);
     const paths = emulator?.requests.slice(before).map((each) => each.path.replace(/\?.*/, ''));
     const versions = `/api/v1/agents/${agent}/versions`;
     // Each once.
@@ -95,7 +95,7 @@ it('compares the calls of versions for who asks, one workspace of a platform aft
   await step('what a process began that is gone is said, and asked for again', async () => {
     await database.ask(`UPDATE voxform_fleet.comparisons SET until = now() WHERE until IS NOT NULL`);
     await claimComparison(database, { ...claim, timeout: 0 });
-    expect(await shown()).toMatch(/Compare again[\s\S]*The process that read the calls is gone/);
+    expect(await shown()).toMatch(/Compare again[\s\S]*The process that was reading the calls has ended/);
     expect((await ask()).status).toBe(303);
     await made.comparisons.close();
     expect(await shown()).toContain('The process that read the calls was stopped');

@@ -68,7 +68,7 @@ it.each([
       const runs = told.length;
       await control.run([ADDRESS], 'ann');
       await until(() => told.length > runs);
-      await until(async () => (await textOf()).includes('asked by <bdi>ann'));
+      await until(async () => (await textOf()).includes('requested by <bdi>ann'));
       expect(await kept()).toEqual(before);
     });
     await step('the references lead from and to resources in sync', async () => {
@@ -122,7 +122,7 @@ it.each([
         ADDRESS,
         JSON.stringify({ moved_to: location, moved_at: '', lineage: '1', serial: 1, workspace_id: '1' }),
       );
-      const unread = 'not known until a run has read the platform';
+      const unread = 'unknown until a run has read the platform';
       expect(await textOf()).toContain(unread);
       const { status: code, text } = await get(pathOf(ADDRESS, 'resources', 'Agent/agent-of-acme'));
       expect([code, text]).toEqual([404, expect.stringContaining(unread)]);

@@ -89,7 +89,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(text).toMatch(
       /agent-of-acme<\/code><\/a><\/td>\s*<td data-title="Status"><span class="badge change">unpublished/,
     );
-    expect(text).toContain('asked by <bdi>ann@example.com</bdi>');
+    expect(text).toContain('requested by <bdi>ann@example.com</bdi>');
     expect(text).toMatch(/badge faint">approved/);
     const runs = [...text.matchAll(/href="(\/workspaces\/voices\/acme:test\/runs\/\d+)"/g)];
     const [run, decision] = await Promise.all(runs.map(([, path = '']) => get(path)));
@@ -102,7 +102,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect([gone.status, gone.text]).toEqual([404, expect.stringContaining('no longer waits')]);
     expect(text.match(new RegExp(`plan ${plan}<`, 'g'))?.length).toBeGreaterThan(1);
     await database.ask('DELETE FROM voxform_fleet.plans WHERE id = $1', plan);
-    expect((await get(planned[0] ?? '')).text).toMatch(/: no longer kept<[\s\S]*class="empty">1 to create</);
+    expect((await get(planned[0] ?? '')).text).toMatch(/: no longer stored<[\s\S]*class="empty">1 to create</);
   });
   await step('the step that is left to a person is told, though all is in sync', async () => {
     expect((await get(pathOf(address))).text).toMatch(
@@ -172,9 +172,9 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       await database.ask(`DELETE FROM voxform_fleet.plans WHERE address = 'voices/beta:test' AND state = 'left'`);
       const { text } = await get(beta, cookie);
       expect(text).toContain('1 to create');
-      expect(text).toContain('once it is resumed');
+      expect(text).toContain('after it is resumed');
       expect(text).toMatch(/Plan rejected by<\/dt><dd>[^/]*ann: not on a Friday/);
-      expect(text).toContain('The same changes do not ask again; a different plan does.');
+      expect(text).toContain('The same changes do not request approval again');
       expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*because: not on a Friday; plan /);
       expect(text).not.toContain('actions/reject');
       const again = await get(`${beta}/actions/reject?of=${of}`, cookie);
@@ -287,7 +287,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
     expect(after).not.toContain('Orphans (1)');
     for (const list of ['/', '/workspaces'])
       await expect.poll(async () => (await get(list)).text).not.toContain('1 orphan');
-    expect(after).toMatch(/orphans close<\/td>\s*<td class="by" data-title="Who">asked by <bdi>root/);
+    expect(after).toMatch(/orphans close<\/td>\s*<td class="by" data-title="User">requested by <bdi>root/);
   });
   await step('a token that is removed ends its sessions', async () => {
     const cookie = await page.signIn(tokens.viewer);
@@ -336,7 +336,7 @@ it('lists what a plan leaves out as in sync', () => {
 
 it.each([
   ['invalid', null, 'The newest manifests are invalid'],
-  ['invalid', '2030-01-01T00:00:00Z', 'The newest manifests are invalid; the last valid ones stay in force'],
+  ['invalid', '2030-01-01T00:00:00Z', 'The newest manifests are invalid; the last valid ones are used'],
   ['failed', '2030-01-01T00:00:00Z', 'The last run failed'],
 ])('heads the problems of a workspace that is %s and was checked at %s', (status, checkedAt, heading) => {
   const shown = { status, checkedAt, problem: null, last: { problems: ['a problem'] } };

@@ -60,7 +60,7 @@ it('does not call a workspace that was never checked the oldest check', () => {
     sources: [],
   };
   const [oldest] = factsOf(figures as never, new Date('2030-01-01T00:01:00Z'));
-  expect(oldest).toEqual(['Longest unchecked since', new Date(since)]);
+  expect(oldest).toEqual(['Oldest check', new Date(since)]);
 });
 
 it('counts the workspaces of each status, and names in one line those that there are none of', async () => {
@@ -99,10 +99,10 @@ it('says that a person decided, not that a person asked for it', () => {
   const decision = { startedAt: new Date(since), result: 'paused', askedBy: 'ann', mode: 'apply' };
   const paused = detailOfKeptRun(runOfDecision({ ...decision, summary: {} }));
   const table = (run: RunDetail) => runsTable('acme:test', [run], new Date(since)).text;
-  expect(table(paused)).toContain('data-title="Who"><bdi>ann</bdi>');
+  expect(table(paused)).toContain('data-title="User"><bdi>ann</bdi>');
   const rejected = detailOfKeptRun(runOfDecision({ ...decision, summary: { because: 'no' } }));
   expect(table({ ...rejected, plan: 'aca9' })).toContain('because: no; plan aca9<');
-  expect(table({ ...paused, result: 'ok' })).toContain('data-title="Who">asked by <bdi>ann</bdi>');
+  expect(table({ ...paused, result: 'ok' })).toContain('data-title="User">requested by <bdi>ann</bdi>');
 });
 
 it.each([

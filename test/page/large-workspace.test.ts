@@ -57,7 +57,7 @@ class LargeSource extends SampleSource {
         seconds: 1,
         result: 'failed',
         command: 'fleet',
-        who: 'voxform@host-1',
+        user: 'voxform@host-1',
         askedBy: undefined,
         summary: text,
       })),

@@ -48,9 +48,9 @@ describe('declared and live values', () => {
     ['number', { declared: { value: '+2' }, live: { value: '+1' }, changedBy: 'drift', lastApplied: undefined }],
     ['api_key', { declared: { words: '(secret)' }, live: { words: '(secret)' } }],
     ['prompt', { declared: { words: expect.stringContaining('sealed') }, live: { words: expect.anything() } }],
-    ['speed', { live: { value: 1 }, notes: [expect.stringContaining('not shown by the platform')] }],
+    ['speed', { live: { value: 1 }, notes: [expect.stringContaining('not returned by the platform')] }],
     ['inbound_agent_id', { declared: { value: 'Agent/a (01JAGENT)' }, live: undefined, changedBy: undefined }],
-    ['hidden', { declared: { value: 'x' }, live: { words: expect.stringContaining('not shown') } }],
+    ['hidden', { declared: { value: 'x' }, live: { words: expect.stringContaining('not returned') } }],
     ['other', { live: { words: expect.stringContaining('ignore_drift') } }],
   ])('of %s', (path, expected) => {
     expect(fields.get(path)).toMatchObject(expected);

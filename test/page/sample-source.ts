@@ -100,7 +100,7 @@ const plannedRun: RunDetail = {
   seconds: 0.8,
   result: 'planned',
   command: 'fleet',
-  who: undefined,
+  user: undefined,
   askedBy: undefined,
   summary: '2 to create, 2 to update',
   plan: 'd7b1be51bf3c',
@@ -132,7 +132,7 @@ const differing: Partial<Record<WorkspaceStatus, Partial<WorkspaceDetail>>> = {
   invalid: {
     problems: [
       {
-        heading: 'The newest manifests are invalid; the last valid ones stay in force',
+        heading: 'The newest manifests are invalid; the last valid ones are used',
         lines: ['manifests/agents.yaml:11:3 unknown field "promt_config"; did you mean "prompt_config"?'],
       },
     ],
@@ -420,7 +420,7 @@ function runOf(id: string, summary: string): RunDetail {
     seconds: 3.2,
     result: 'failed',
     command: 'fleet',
-    who: 'voxform@host-1',
+    user: 'voxform@host-1',
     askedBy: 'u'.repeat(255),
     summary,
     facts: [['Commit', '1f2e3d4c']],

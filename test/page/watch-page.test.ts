@@ -140,7 +140,7 @@ it('shows what is wrong while nobody knows which workspace it is', async () => {
   await expect.poll(() => shown('/')).toMatch(/1 workspace[\s\S]*href="\/workspaces\/workspace"/);
   for (const path of ['/workspaces/workspace', '/workspaces/test'])
     await expect.poll(() => shown(path)).toMatch(/invalid[\s\S]*unknown field &quot;junk&quot;/);
-  expect(await shown('/workspaces/workspace')).not.toContain('stay in force');
+  expect(await shown('/workspaces/workspace')).not.toContain('the last valid ones');
   await workspace.folder.write('voxform.yaml', file);
   await expect.poll(async () => (await ask('/')).headers.location).toBe('/workspaces/test');
   expect((await ask('/workspaces/workspace')).status).toBe(404);
@@ -236,7 +236,7 @@ it('pauses and resumes a watch, and tells who did', async () => {
   expect(apiProblems('watch_status', await status())).toEqual([]);
   const text = async () => (await ask('/workspaces/test')).text;
   expect(await text()).toMatch(
-    /badge faint">paused[\s\S]*once it is resumed[\s\S]*admin: a rehearsal[\s\S]*<bdi>admin/,
+    /badge faint">paused[\s\S]*after it is resumed[\s\S]*admin: a rehearsal[\s\S]*<bdi>admin/,
   );
   expect([await act('run'), await act('pause')]).toEqual([409, 409]);
   expect((await ask('/reconcile', { method: 'POST', headers })).status).toBe(202);

@@ -155,7 +155,7 @@ class Extension {
     if (folder === undefined) return undefined;
     const known = await this.#workspaces(folder);
     if (known === null) {
-      void vscode.window.showErrorMessage('The project file has problems: correct them first.');
+      void vscode.window.showErrorMessage('The project file has errors. Fix them first.');
       return undefined;
     }
     const names = known.workspaces.map(({ name }) => name);
@@ -214,7 +214,7 @@ class Extension {
     const chosen = await this.#choose();
     if (chosen === undefined) return;
     const { folder, name: workspace } = chosen;
-    await this.#withProgress(`Looking for drift in ${workspace}`, async (progress) => {
+    await this.#withProgress(`Checking ${workspace} for drift`, async (progress) => {
       const html = await this.#report(['drift', '--output', 'html'], chosen, progress);
       if (html !== undefined) this.#panels.show(`drift ${folder}`, `Drift: ${workspace}`, html);
     });

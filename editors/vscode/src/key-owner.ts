@@ -30,14 +30,14 @@ export function keyQuestion(
   const { name, baseUrl, workspaceId } = owner;
   const hasChanged = !stored.includes(keyName(owner)) && stored.some((each) => isForWorkspace(each, owner));
   const warning = 'The address, id or certificates of this workspace have CHANGED since its key was stored. ';
-  const use = `The key is sent to ${baseUrl} for the workspace id ${workspaceId}, and kept in the editor's secret storage.`;
+  const use = `The key is sent to ${baseUrl} for the workspace id ${workspaceId}, and stored in the editor's secret storage.`;
   return {
     title: `API key of the workspace ${name}`,
-    prompt: withoutLinks(`${hasChanged ? warning : ''}${use} Leave it empty to forget a stored key.`),
+    prompt: withoutLinks(`${hasChanged ? warning : ''}${use} Leave it empty to delete the stored key.`),
   };
 }
 
 /** Returns the reason why a text is not a valid key. Empty text is valid, because it deletes the key. */
 export function keyProblem(typed: string): string | undefined {
-  return typed === '' || isApiKey(typed) ? undefined : 'A key has no spaces and no special characters.';
+  return typed === '' || isApiKey(typed) ? undefined : 'A key contains no spaces and no special characters.';
 }

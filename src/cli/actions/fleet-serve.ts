@@ -129,7 +129,7 @@ export async function serveFleet(context: Context, flags: ServeFlags): Promise<v
     ...options,
     database: readable,
     control,
-    longest: fleet.timeout,
+    timeoutMs: fleet.timeout,
     onError: (error) => log.entry('error', messageOf(error), { event: 'page-failed' }),
   });
   await using _comparisons = closing(comparisons);

@@ -61,7 +61,7 @@ export class Access {
     const { headers, method } = request;
     if (!isKnownHost(headers.host, this.#options)) return 'unknown host name: allow it with --listen-host';
     if (this.#userHeader(request)?.includes(','))
-      return `${this.#options.userHeader?.name} has a comma: it may name two users`;
+      return `${this.#options.userHeader?.name} contains a comma, so it may name two users`;
     if (method === 'GET' || method === 'HEAD') return undefined;
     const site = headers['sec-fetch-site'];
     if (site !== undefined) return site === 'same-origin' ? undefined : 'the form was sent from another site';

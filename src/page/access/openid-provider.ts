@@ -143,7 +143,8 @@ export class OpenIdProvider {
       if (this.#cached === cached) this.#cached = undefined;
       const hint = 'Check issuer in sign_in of the fleet file. Sessions and tokens work without the provider.';
       throw (
-        userErrorIn(error) ?? new UserError(`cannot use ${this.host} to sign in: ${this.#describe(error)}`, { hint })
+        userErrorIn(error) ??
+        new UserError(`cannot use ${this.host} for single sign-on: ${this.#describe(error)}`, { hint })
       );
     }
   }
@@ -169,7 +170,7 @@ export class OpenIdProvider {
     });
     const { authorization_endpoint: begin = '', end_session_endpoint: end = begin } = configuration.serverMetadata();
     // The page redirects browsers to both URLs.
-    if (![begin, end].every((each) => /^https?:/.test(each))) throw new Error('its metadata has no valid endpoints');
+    if (![begin, end].every((each) => /^https?:/.test(each))) throw new Error('the metadata has no valid endpoints');
     return configuration;
   }
 

@@ -121,7 +121,7 @@ export class SingleSignOn {
       if (!(cause instanceof NotConfirmed)) throw cause;
       const text = cause.isDeclined
         ? `${provider.host} did not sign you in.`
-        : `${provider.host} did not confirm who you are. The log says why.`;
+        : `${provider.host} did not confirm your identity. See the log.`;
       return { type: 'refused', text, cause };
     }
   }

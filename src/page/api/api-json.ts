@@ -23,7 +23,7 @@ export function workspaceRowJson(row: WorkspaceRow): Item<'workspaces'> {
 }
 
 export function workspaceJson(detail: WorkspaceDetail): Omit<ApiDocument<'workspace'>, 'frozen'> {
-  const { shown, nextRun, running, held, problems, resources, orphans, outside, stateProblem } = detail;
+  const { shown, nextRun, running, held, problems, resources, orphans, externalLocation, stateProblem } = detail;
   const { workspaceId, baseUrl, commit, intervalSeconds, failures, paused, vanishedAt } = shown;
   const byStatus = Map.groupBy(resources, ({ status }) => status);
   return {
@@ -41,7 +41,7 @@ export function workspaceJson(detail: WorkspaceDetail): Omit<ApiDocument<'worksp
     problems,
     resources: Object.fromEntries([...byStatus].map(([status, { length }]) => [status, length])),
     orphans,
-    state_location: outside ?? null,
+    state_location: externalLocation ?? null,
     state_problem: stateProblem ?? null,
   };
 }
@@ -74,10 +74,10 @@ function withoutDigests({ desired, observed_digest, ...resource }: PlannedResour
 }
 
 export function runRowJson(run: ListedRun): Item<'runs'> {
-  const { id, began, seconds, result, command, who, askedBy, summary, plan } = run;
+  const { id, began, seconds, result, command, user, askedBy, summary, plan } = run;
   return {
     ...{ id, began: began.toISOString(), seconds: seconds ?? null, result, command },
-    ...{ who: who ?? null, asked_by: askedBy ?? null, summary, plan: plan ?? null },
+    ...{ who: user ?? null, asked_by: askedBy ?? null, summary, plan: plan ?? null },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { MAX_COUNTED } from '../../operator/shown-workspace.ts';
 import { parseListQuery, parsePaging, parseResourceQuery, queryProblems, typedText } from '../list-query.ts';
-import { MIN_SEARCH_LENGTH, type PageSource, type WorkspaceDetail } from '../page-data.ts';
+import { MIN_SEARCH_LENGTH, type PageSource, RUN_GONE, type WorkspaceDetail } from '../page-data.ts';
 import type { PageContext, PageEnv, PageResponses } from '../page-responses.ts';
 import { findResources } from '../views/resources-view.ts';
 import { parseWorkspacePath, type WorkspacePath } from '../workspace-path.ts';
@@ -30,7 +30,7 @@ interface Paging {
 }
 
 const API = '/api/v1';
-const NO_ROUTE = 'There is no such path; see /api/v1/schema.';
+const NO_ROUTE = 'There is no such path. See /api/v1/schema.';
 
 /** Adds the contents of the page as JSON. All requests only read. */
 export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoutes): void {
@@ -56,7 +56,8 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
   });
   app.get(`${API}/search`, (c) =>
     respondWithPage(c, ['q'], async (paging, parameters) => {
-      if (source.search === undefined) return responses.showMissing(c, 'There is one workspace: search its resources.');
+      if (source.search === undefined)
+        return responses.showMissing(c, 'Only a fleet has a search. Filter the resources of the workspace instead.');
       const text = typedText(parameters.get('q')) ?? '';
       if (text.length < MIN_SEARCH_LENGTH) return refuse(c, [`q needs at least ${MIN_SEARCH_LENGTH} characters.`]);
       const { hits, isCut } = await source.search(text);
@@ -93,10 +94,10 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
     if (path.view === 'run') {
       const run = await source.run(address, path.id);
       if (run !== undefined) return respond(c, 'run', runJson(run));
-      return responses.showMissing(c, 'This run is gone: only the latest runs are kept.');
+      return responses.showMissing(c, RUN_GONE);
     }
     const detail = await source.workspace(address, path.view === 'resource' ? path.resource : undefined);
-    if (detail === undefined) return responses.showMissing(c, `There is no workspace ${address}, or it is gone.`);
+    if (detail === undefined) return responses.showMissing(c, `There is no workspace ${address}.`);
     return respondAboutWorkspace(c, detail, path);
   });
   app.get(`${API}/pulls`, (c) =>
@@ -107,7 +108,7 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
   );
   app.get(`${API}/pulls/:source/:number{[0-9]{1,9}}`, async (c) => {
     const found = await source.pulls?.one(c.req.param('source'), Number(c.req.param('number')));
-    if (found === undefined) return responses.showMissing(c, 'This pull request is not known.');
+    if (found === undefined) return responses.showMissing(c, 'There is no such pull request.');
     return respond(c, 'pull', pullJson(found.pull, found.plans));
   });
   app.get('/api/*', (c) => responses.showMissing(c, NO_ROUTE));
@@ -123,11 +124,11 @@ export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoute
     if (path.view === 'plan') {
       const plan = plansJson(detail).find(({ id }) => id === path.id);
       if (plan !== undefined) return respond(c, 'plan', plan);
-      return responses.showMissing(c, 'This plan no longer waits: it was applied or replaced by a newer one.');
+      return responses.showMissing(c, 'There is no such plan: it was applied, or replaced by a newer plan.');
     }
     const row = findResources(detail).find((each) => each.address === path.resource);
     if (row !== undefined) return respond(c, 'resource', resourceJson(row, detail));
-    return responses.showMissing(c, `${path.resource} is gone from this workspace.`);
+    return responses.showMissing(c, `This workspace has no resource ${path.resource}.`);
   }
 
   function respondWithList(

@@ -6,7 +6,7 @@
 const body = document.body;
 let skew = Date.parse(body.dataset.now) - Date.now();
 /** The time of the last contact with the server, while it cannot be reached. */
-let goneAt;
+let lostAt;
 function lasting(seconds) {
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
@@ -28,7 +28,7 @@ function tick() {
     if (age.textContent !== text) age.textContent = text;
   }
   const clock = document.querySelector('#clock');
-  const at = goneAt ?? Date.now();
+  const at = lostAt ?? Date.now();
   clock.dateTime = new Date(at + skew).toISOString();
   clock.textContent = timeOf(at);
 }
@@ -38,21 +38,23 @@ setInterval(tick, 1000);
 
 const banner = document.querySelector('#connection');
 let source;
-let heard;
-let retry;
-let reload;
+/** The time of the last event from the server. */
+let lastEventAt;
+let followTimer;
+let refreshTimer;
 let failures = 0;
-let loading = false;
-let again = false;
-function lost(text, at = Date.now()) {
-  goneAt ??= at;
+let isLoading = false;
+/** True if a change arrived while the page was loading. */
+let isDue = false;
+function showLost(text, at = Date.now()) {
+  lostAt ??= at;
   body.classList.add('lost');
   tick();
   banner.textContent = text;
   banner.hidden = false;
 }
-function disconnected(why, at = Date.now()) {
-  lost(`No live updates since ${timeOf(goneAt ?? at)}: ${why}. This page may be out of date.`, at);
+function showDisconnected(reason, at = Date.now()) {
+  showLost(`No live updates since ${timeOf(lostAt ?? at)}: ${reason}. This page may be out of date.`, at);
 }
 function keyOf(details) {
   return `${details.closest('[data-live]')?.id ?? ''} ${details.querySelector('summary')?.textContent}`;
@@ -74,83 +76,83 @@ function replace(old, fresh) {
 function enable(isPossible) {
   for (const button of document.querySelectorAll('.confirm button')) button.disabled = !isPossible;
 }
-function current() {
+function showConnected() {
   body.classList.remove('lost');
   banner.hidden = true;
-  goneAt = undefined;
+  lostAt = undefined;
   failures = 0;
 }
 async function refresh() {
-  clearTimeout(reload);
-  if (loading) {
-    again = true;
+  clearTimeout(refreshTimer);
+  if (isLoading) {
+    isDue = true;
     return;
   }
-  loading = true;
+  isLoading = true;
   try {
-    const answer = await fetch(location.href, {
+    const response = await fetch(location.href, {
       headers: { accept: 'text/html' },
       signal: AbortSignal.timeout(30000),
     });
     // For example, the overview redirects once there is only one workspace.
-    if (answer.redirected) return location.replace(answer.url);
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    if (answer.status === 401 || answer.status === 404) stop();
-    if (answer.status === 401) return lost('You are signed out. Reload the page to sign in.');
-    const why = page.querySelector('main > p')?.textContent;
-    const isRefused = [403, 404, 409].includes(answer.status) && Boolean(why);
+    if (response.redirected) return location.replace(response.url);
+    const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+    if (response.status === 401 || response.status === 404) stop();
+    if (response.status === 401) return showLost('You are signed out. Reload the page to sign in.');
+    const reason = page.querySelector('main > p')?.textContent;
+    const isRefused = [403, 404, 409].includes(response.status) && Boolean(reason);
     enable(!isRefused);
-    if (isRefused) return lost(`${why} This page shows what it showed before.`);
-    if (!answer.ok) throw new Error(String(answer.status));
+    if (isRefused) return showLost(`${reason} The contents of this page are out of date.`);
+    if (!response.ok) throw new Error(String(response.status));
     for (const old of document.querySelectorAll('[data-live]')) {
       const fresh = page.getElementById(old.id);
-      if (fresh !== null && plain(fresh) !== plain(old)) replace(old, fresh);
+      if (fresh !== null && serverHtml(fresh) !== serverHtml(old)) replace(old, fresh);
     }
     body.dataset.version = page.body.dataset.version;
     skew = Date.parse(page.body.dataset.now) - Date.now();
-    if (source?.readyState === EventSource.OPEN) current();
+    if (source?.readyState === EventSource.OPEN) showConnected();
     tick();
   } catch {
-    disconnected('the server does not answer');
+    showDisconnected('the server does not respond');
     if (source !== undefined)
-      reload = setTimeout(refresh, Math.min(60000, 1000 * 2 ** failures++) * (0.5 + Math.random() / 2));
+      refreshTimer = setTimeout(refresh, Math.min(60000, 1000 * 2 ** failures++) * (0.5 + Math.random() / 2));
   } finally {
-    loading = false;
-    if (again) {
-      again = false;
+    isLoading = false;
+    if (isDue) {
+      isDue = false;
       refresh();
     }
   }
 }
 /** Returns a region without ages and unfolded details, to compare what the server sent. */
-function plain(region) {
+function serverHtml(region) {
   const copy = region.cloneNode(true);
   for (const age of copy.querySelectorAll('.age')) age.textContent = '';
   for (const details of copy.querySelectorAll('details')) details.open = false;
   return copy.innerHTML;
 }
 function follow() {
-  clearTimeout(retry);
+  clearTimeout(followTimer);
   source = new EventSource(body.dataset.events);
-  heard = Date.now();
+  lastEventAt = Date.now();
   source.addEventListener('version', (event) => {
-    heard = Date.now();
-    if (event.data === body.dataset.version) current();
+    lastEventAt = Date.now();
+    if (event.data === body.dataset.version) showConnected();
     else refresh();
   });
   source.addEventListener('ping', () => {
-    heard = Date.now();
+    lastEventAt = Date.now();
   });
   source.addEventListener('error', () => {
-    disconnected('the connection is gone');
-    if (source.readyState === EventSource.CLOSED) retry = setTimeout(follow, 10000);
+    showDisconnected('the connection was lost');
+    if (source.readyState === EventSource.CLOSED) followTimer = setTimeout(follow, 10000);
   });
 }
 function stop() {
   source?.close();
   source = undefined;
-  clearTimeout(retry);
-  clearTimeout(reload);
+  clearTimeout(followTimer);
+  clearTimeout(refreshTimer);
 }
 if (body.dataset.events !== undefined) {
   follow();
@@ -162,9 +164,9 @@ if (body.dataset.events !== undefined) {
     if (event.persisted) follow();
   });
   setInterval(() => {
-    if (source === undefined || Date.now() - heard < 45000) return;
+    if (source === undefined || Date.now() - lastEventAt < 45000) return;
     stop();
-    disconnected('the server is silent', heard);
+    showDisconnected('the server sends nothing', lastEventAt);
     follow();
   }, 5000);
 }

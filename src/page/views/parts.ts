@@ -41,9 +41,9 @@ export const statusWords: Readonly<Record<WorkspaceStatus, StatusWords>> = {
   'in-sync': { word: 'in sync', tone: 'good', meaning: 'no changes to apply' },
   waiting: { word: 'waiting', tone: 'ask', meaning: 'a plan waits for approval' },
   failed: { word: 'failed', tone: 'bad', meaning: 'the last run failed' },
-  invalid: { word: 'invalid', tone: 'bad', meaning: 'the newest manifests cannot be used' },
+  invalid: { word: 'invalid', tone: 'bad', meaning: 'the newest manifests are invalid' },
   drifted: { word: 'drifted', tone: 'change', meaning: 'the platform changed since the last apply' },
-  pending: { word: 'pending', tone: 'change', meaning: 'changes or manual steps are left' },
+  pending: { word: 'pending', tone: 'change', meaning: 'changes or manual steps remain' },
   stale: { word: 'stale', tone: 'odd', meaning: 'no failure, but no check for three intervals' },
   paused: { word: 'paused', tone: 'faint', meaning: 'no run starts until it is resumed' },
   vanished: { word: 'vanished', tone: 'odd', meaning: 'no longer in its source' },
@@ -87,7 +87,7 @@ export function badgeClass(text: string, isOld: boolean): string {
   return `badge ${(isOld ? undefined : tones[text]) ?? 'faint'}`;
 }
 
-/** Truncates a text for a list. @param maxLength the maximum number of characters. */
+/** Truncates a string for a list. @param maxLength the maximum number of characters. */
 export function truncate(text: string, maxLength = 300): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength).toWellFormed()}…`;
 }
@@ -209,9 +209,9 @@ export function runsTable(workspace: string, runs: readonly ListedRun[], now: Da
 <td data-title="Run"><a href="${pathOf(workspace, 'runs', run.id)}">${timeWithAge(run.began, now)}</a></td>
 <td data-title="Result">${wordBadge(run.result)}</td>
 <td data-title="Command">${run.command}</td>
-<td class="by" data-title="Who">${run.askedBy === undefined || isDecision(run) ? isolate(run.who ?? run.askedBy ?? '') : html`asked by ${isolate(run.askedBy)}`}</td>
+<td class="by" data-title="User">${run.askedBy === undefined || isDecision(run) ? isolate(run.user ?? run.askedBy ?? '') : html`requested by ${isolate(run.askedBy)}`}</td>
 <td class="text" data-title="Changes">${isolate([truncate(run.summary, 120), ...(run.plan === undefined ? [] : [`plan ${run.plan}`])].filter((each) => each !== '').join('; '))}</td></tr>`;
-  return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">Who</th><th scope="col">Changes</th></tr></thead>
+  return html`<table class="rows"><thead><tr><th scope="col">Run</th><th scope="col">Result</th><th scope="col">Command</th><th scope="col">User</th><th scope="col">Changes</th></tr></thead>
 <tbody>${runs.map(row)}</tbody></table>`;
 }
 

@@ -61,7 +61,7 @@ export function pullView(pull: PullRow, plans: readonly ShownPullPlan[], { now }
       ['Commit', pull.head],
       ['Planned', pull.plannedAt],
       ['Merged as', pull.mergedAs],
-      ['On the host', URL.canParse(pull.url) ? new URL(pull.url) : undefined],
+      ['Link', URL.canParse(pull.url) ? new URL(pull.url) : undefined],
     ],
     now,
   )}

@@ -54,10 +54,10 @@ ${factList(
   ],
   now,
 )}
-<section><h2>Plan${asOf}</h2>${remaining === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">A part of the plan that waits for approval.</p>${decisionLinks(detail, context)}` : ''}<div class="plan">${changesHtml(planOfResource(remaining, planned), { selection })}</div>`}</section></div>
+<section><h2>Plan${asOf}</h2>${remaining === undefined || planned === undefined || !hasPlan ? html`<p class="empty">No changes.</p>` : html`${isWaiting ? html`<p class="where">Part of the plan that waits for approval.</p>${decisionLinks(detail, context)}` : ''}<div class="plan">${changesHtml(planOfResource(remaining, planned), { selection })}</div>`}</section></div>
 ${row.id === null ? '' : valuesSection(detail, parts, asOf)}
 ${referencesSection(detail, address)}
-${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No run that is kept changed it.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
+${parts === undefined ? '' : html`<section id="history" data-live><h2>History</h2>${parts.runs.length === 0 ? html`<p class="empty">No stored run changed this resource.</p>` : runsTable(detail.address, parts.runs, now)}</section>`}
 ${row.id === null ? '' : callsSection(detail, address, context)}`;
 }
 
@@ -111,19 +111,19 @@ function callsSection(
   const canCompare = actions.includes('compare-calls');
   const mayCompare = canCompare && may(visitor.person, 'compare-calls');
   const roleNote =
-    canCompare && !mayCompare ? ' Comparing reads all calls from the platform: only an approver may start it.' : '';
+    canCompare && !mayCompare ? ' Comparing reads all calls from the platform, so only an approver may start it.' : '';
   const head = (about: Html | string, button: string) =>
     html`<div class="head"><h2>Versions and calls ${about}</h2>${mayCompare && button !== '' ? html`<div class="actions">${actionLink(workspace, 'compare-calls', button, address)}</div>` : ''}</div>`;
   if (shown === undefined) {
-    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">Its calls were not compared, or the result is no longer kept.${roleNote}</p></section>`;
+    return html`<section id="calls" data-live>${head('', 'Compare versions')}<p class="empty">No comparison of its calls is stored.${roleNote}</p></section>`;
   }
   const { askedAt, askedBy, html: figures, problem } = shown;
-  const about = html`<small>of the last 30 days, as of ${timeWithAge(askedAt, now)}, asked by ${isolate(askedBy)}</small>`;
+  const about = html`<small>of the last 30 days, as of ${timeWithAge(askedAt, now)}, requested by ${isolate(askedBy)}</small>`;
   const body =
     problem !== undefined
       ? html`<p class="panel bad">${isolate(problem)}</p>`
       : figures === undefined
-        ? html`<p class="empty">Reading calls. The result will be shown here.</p>`
+        ? html`<p class="empty">Reading calls. The result will appear here.</p>`
         : trusted(figures);
   const isRunning = problem === undefined && figures === undefined;
   return html`<section id="calls" data-live>${head(about, isRunning ? '' : 'Compare again')}${body}</section>`;

@@ -4,7 +4,7 @@ import { addressText, factList, isolate, pathOf, resourceLink, type ViewContext,
 import { problemPanel } from './workspace-view.ts';
 
 export function runView(workspace: string, run: RunDetail, { now }: ViewContext): Html {
-  const { began, seconds, result, command, who, askedBy, problems, resources, more } = run;
+  const { began, seconds, result, command, user, askedBy, problems, resources, more } = run;
   return html`<p class="crumbs"><a href="${pathOf(workspace)}">${addressText(workspace)}</a></p>
 <h1>Run of ${began.toISOString().slice(0, 19).replace('T', ' ')} UTC</h1>
 <p class="status">${wordBadge(result)}</p>
@@ -13,8 +13,8 @@ ${factList(
     ['Began', began],
     ['Duration', seconds === undefined ? undefined : `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`],
     ['Command', command],
-    ['Who', who],
-    ['Asked by', askedBy],
+    ['User', user],
+    ['Requested by', askedBy],
     ['Id', run.id],
     ['Plan', run.plan && planPart(workspace, run.plan, run.planState)],
     ...run.facts,
@@ -22,13 +22,13 @@ ${factList(
   now,
 )}
 ${problems.length === 0 ? '' : problemPanel({ heading: 'Problems', lines: problems })}
-<section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${problems.length > 0 || run.summary === '' || run.summary === '-' ? 'It changed nothing.' : run.summary}</p>` : resourcesTable(workspace, run)}
+<section><h2>Resources</h2>${resources.length === 0 ? html`<p class="empty">${problems.length > 0 || run.summary === '' || run.summary === '-' ? 'This run changed nothing.' : run.summary}</p>` : resourcesTable(workspace, run)}
 ${more === 0 ? '' : html`<p class="faint">and ${more} more</p>`}</section>`;
 }
 
 const planStates: Readonly<Record<string, string>> = {
   waiting: 'waits for approval',
-  approved: 'approved, and not applied yet',
+  approved: 'approved, not applied yet',
   rejected: 'rejected',
   applied: 'applied',
   stale: 'out of date',
@@ -38,7 +38,7 @@ const planStates: Readonly<Record<string, string>> = {
 function planPart(workspace: string, id: string, state = ''): Html {
   const isOpen = state === 'waiting' || state === 'approved';
   const shown = isOpen ? html`<a href="${pathOf(workspace)}#plan">${id}</a>` : id;
-  return html`${shown}: ${planStates[state] ?? 'no longer kept'}`;
+  return html`${shown}: ${planStates[state] ?? 'no longer stored'}`;
 }
 
 function resourcesTable(workspace: string, { resources }: RunDetail): Html {

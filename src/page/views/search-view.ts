@@ -13,7 +13,7 @@ export function searchView(text: string, requestedPage: number, result: SearchRe
   const { hits, isCut } = result;
   if (hits.length === 0)
     return found(
-      html`<p class="empty">No workspace or resource has a name, a phone number or an id with a word that begins like this.</p>`,
+      html`<p class="empty">No match. The search compares the start of words in names and ids, and phone numbers.</p>`,
     );
   const pages = Math.ceil(hits.length / ROWS_PER_PAGE);
   const page = Math.min(requestedPage, pages);

@@ -41,13 +41,13 @@ export const pageActionWords: Readonly<Record<ActionName | FreezeAction, ActionW
     heading: 'Approve the plan',
     button: 'Approve plan',
     effect:
-      'The next run applies exactly this plan. If anything moved on since it was made, nothing is applied and the new plan waits for its own approval.',
+      'The next run applies exactly this plan. If anything has changed since it was made, nothing is applied, and the new plan needs its own approval.',
   },
   reject: {
     heading: 'Reject the plan',
     button: 'Reject plan',
     effect:
-      'This plan is not applied. The same changes do not ask again; a different plan does. Until then this one can still be approved.',
+      'This plan is not applied. The same changes do not request approval again; a different plan does. Until then, this plan can still be approved.',
   },
   pause: {
     heading: 'Pause',
@@ -59,24 +59,24 @@ export const pageActionWords: Readonly<Record<ActionName | FreezeAction, ActionW
     heading: 'Close an orphan',
     button: 'Close',
     effect:
-      'The orphan leaves the list. Nothing changes on the platform: what was not deleted in the dashboard stays active.',
+      'Removes the orphan from the list. Nothing changes on the platform: a record that was not deleted in the dashboard stays active.',
   },
   'compare-calls': {
     heading: 'Compare calls',
     button: 'Compare',
     effect:
-      'All calls of the last 30 days are read once, which may take minutes. The result is shown on the page of the resource. Nothing changes.',
+      'Reads all calls of the last 30 days, which may take minutes. The result appears on the page of the resource. Nothing changes on the platform.',
   },
   freeze: {
     heading: 'Freeze the fleet',
     button: 'Freeze the fleet',
     effect:
-      'Within a second, nothing more is written to any platform. Runs in progress finish their requests in flight; later ones only plan. Approvals wait until the fleet is resumed.',
+      'Within a second, nothing more is written to any platform. Runs in progress finish their requests in flight; later runs only plan. Approvals wait until the fleet is resumed.',
   },
   unfreeze: {
     heading: 'Resume the fleet',
     button: 'Resume the fleet',
-    effect: 'Runs apply changes again, the held ones now. Paused workspaces stay paused.',
+    effect: 'Runs apply changes again. Held changes are applied now. Paused workspaces stay paused.',
   },
 };
 
@@ -85,13 +85,13 @@ const runEffects: Readonly<Record<string, (platform: string) => string>> = {
   report: (platform) => `It only reports how the manifests differ from ${platform}. It applies nothing.`,
   apply: (platform) => `It applies the changes to ${platform} without asking for approval.`,
   approve: (platform) =>
-    `It makes a plan for ${platform}, which waits for approval. It applies only a plan that is approved already.`,
+    `It makes a plan for ${platform}, which waits for approval. It applies only a plan that is already approved.`,
 };
 
 const closingWords = [
-  ['deleted', 'It was deleted in the dashboard'],
-  ['handed-over', 'It was handed over'],
-  ['kept', 'It is kept on purpose'],
+  ['deleted', 'The record was deleted in the dashboard'],
+  ['handed-over', 'The record was handed over'],
+  ['kept', 'The record is kept on purpose'],
 ] as const;
 
 /** Returns the confirmation of an action, with its effect and a form. */
@@ -110,14 +110,14 @@ export function confirmView(
     action === 'run'
       ? runEffects[mode]?.(String(platform?.[1] || 'the platform'))
       : isSingle && action === 'pause'
-        ? 'A restart of voxform resumes it.'
+        ? 'A restart of voxform ends the pause.'
         : undefined;
   const orphan = orphans.find(({ id }) => id === subject);
   const reasonField =
     action === 'close-orphan'
-      ? html`<label>Because<select name="because">${closingWords.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`
+      ? html`<label>Reason<select name="because">${closingWords.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></label>`
       : action === 'pause' || action === 'reject'
-        ? html`<label>Because<input type="text" name="because" maxlength="255"${action === 'pause' ? html` required` : ''}></label>`
+        ? html`<label>Reason<input type="text" name="because" maxlength="255"${action === 'pause' ? html` required` : ''}></label>`
         : '';
   const plan = saved?.id === subject ? saved : undefined;
   const link = dashboardLink(orphan && recordUrl({ dashboard }, orphan));
@@ -141,7 +141,7 @@ ${planHtml}<p class="effect">${effect} ${more} ${freeze !== undefined && (action
 /** Returns the confirmation for freezing or resuming the fleet. */
 export function freezeView(action: FreezeAction, { visitor }: ViewContext): Html {
   const { heading, button, effect } = pageActionWords[action];
-  const reason = html`<label>Because<input type="text" name="because" maxlength="255" required autofocus></label>`;
+  const reason = html`<label>Reason<input type="text" name="because" maxlength="255" required autofocus></label>`;
   return html`<p class="crumbs"><a href="/">Overview</a></p><h1>${heading}</h1>
 <p class="effect">${effect}</p>
 <form class="confirm" method="post" action="/${action}"><input type="hidden" name="form" value="${visitor.formToken}">${action === 'freeze' && reason}

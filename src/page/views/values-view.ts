@@ -9,7 +9,7 @@ import { isolate, truncate } from './parts.ts';
 
 /** Returns declared and live values side by side. Fields in sync are folded. */
 export function valuesSection(
-  { selection, outside }: WorkspaceDetail,
+  { selection, externalLocation }: WorkspaceDetail,
   parts: ResourceDetail | undefined,
   asOf: Html,
 ): Html {
@@ -19,9 +19,9 @@ export function valuesSection(
   const same = fields.filter(({ changedBy }) => changedBy === undefined);
   const all = html`<code>${commandFor('voxform get', selection)}</code>`;
   const missing =
-    outside === undefined
+    externalLocation === undefined
       ? ''
-      : html`<p class="where">Only fields that differ are known here: the page cannot read the state ${isolate(outside)}. ${all} shows records as the platform has them.</p>`;
+      : html`<p class="where">Only fields that differ are listed, because the page cannot read the state ${isolate(externalLocation)}. ${all} prints the records of the platform.</p>`;
   if (fields.length === 0 && isComplete) return html``;
   return html`<section id="values" data-live><h2>Values${asOf}</h2>${isComplete ? '' : missing}
 ${differing.length === 0 ? html`<p class="empty">${isComplete ? 'Declared and live values are equal.' : 'No field differs.'}</p>` : fieldsTable(differing, true)}

@@ -75,7 +75,7 @@ const UNFOLDED_RUNS = 10;
 
 function history(workspace: string, runs: readonly ListedRun[], now: Date): Html {
   const rest = runs.slice(UNFOLDED_RUNS);
-  const older = html`<details class="more"><summary>${rest.length} earlier</summary>${runsTable(workspace, rest, now)}</details>`;
+  const older = html`<details class="more"><summary>${rest.length} earlier runs</summary>${runsTable(workspace, rest, now)}</details>`;
   return html`${runsTable(workspace, runs.slice(0, UNFOLDED_RUNS), now)}${rest.length === 0 ? '' : older}`;
 }
 
@@ -87,22 +87,22 @@ function planPart(detail: WorkspaceDetail, context: ViewContext): Html {
   const { checkedAt, saved, remaining, selection } = detail;
   const { now } = context;
   if (checkedAt === undefined && saved === undefined)
-    return html`<h2>Plan</h2><p class="empty">The platform was not read yet.</p>`;
+    return html`<h2>Plan</h2><p class="empty">The platform has not been read yet.</p>`;
   const age =
     saved === undefined ? html`as of ${timeWithAge(checkedAt, now)}` : html`made ${timeWithAge(saved.madeAt, now)}`;
   const plan = saved?.plan ?? remaining;
   return html`<h2>Plan <small>${age}</small></h2>${decisionLinks(detail, context)}${heldPart(detail)}${remainingIn(plan).length === 0 ? html`<p class="empty">No changes.</p>` : planOf(plan, { selection, fold: 'groups', room: MAX_PLAN_BYTES, elsewhere: html`, each on the page of <a href="#resources">its resource</a>` })}`;
 }
 
-function historyElsewhere({ outside, selection }: WorkspaceDetail): Html {
-  if (outside === undefined) return html``;
+function historyElsewhere({ externalLocation, selection }: WorkspaceDetail): Html {
+  if (externalLocation === undefined) return html``;
   const command = commandFor('voxform history', selection);
-  return html`<p class="where">Runs of the fleet. All runs are in the history of the state, ${isolate(outside)}: <code>${command}</code></p>`;
+  return html`<p class="where">Only runs of the fleet are listed. The history of the state ${isolate(externalLocation)} has all runs: <code>${command}</code></p>`;
 }
 
 function nextRunText(status: WorkspaceDetail['status']): string {
-  if (status === 'paused') return 'once it is resumed';
-  return status === 'vanished' ? 'none' : 'after the current one';
+  if (status === 'paused') return 'after it is resumed';
+  return status === 'vanished' ? 'none' : 'after the current run';
 }
 
 function heldPart({ held }: WorkspaceDetail): Html {
@@ -132,12 +132,12 @@ export function problemPanel({ heading, lines }: ShownProblem, maxLines = lines.
 const MAX_ORPHANS = 20;
 
 function orphansPart(
-  { address: workspace, orphans, dashboard, actions, outside, selection }: WorkspaceDetail,
+  { address: workspace, orphans, dashboard, actions, externalLocation, selection }: WorkspaceDetail,
   { now, visitor }: ViewContext,
 ): Html {
   if (orphans.length === 0) return html``;
   const canClose = actions.includes('close-orphan') && may(visitor.person, 'close-orphan');
   const item = ({ address, kind, id, reason, since }: Orphan) =>
     html`<li><div>${addressHtml(address)} <code>${id}</code> <span class="faint">${reason} ${timeWithAge(new Date(since), now)}</span> ${dashboardLink(recordUrl({ dashboard }, { kind, id }))} ${canClose ? actionLink(workspace, 'close-orphan', 'Close', id) : ''}</div></li>`;
-  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${outside === undefined ? ' here.' : `. ${closeElsewhereHint(outside, 'ID', selection)}`}</p><ul class="tasks">${orphans.slice(0, MAX_ORPHANS).map(item)}</ul>${orphans.length > MAX_ORPHANS ? html`<p class="faint">and ${orphans.length - MAX_ORPHANS} more</p>` : ''}`;
+  return html`<h2>Orphans (${orphans.length})</h2><p class="faint">Records that are no longer managed and may still be active. Delete them in the dashboard, then close them${externalLocation === undefined ? ' here.' : `. ${closeElsewhereHint(externalLocation, 'ID', selection)}`}</p><ul class="tasks">${orphans.slice(0, MAX_ORPHANS).map(item)}</ul>${orphans.length > MAX_ORPHANS ? html`<p class="faint">and ${orphans.length - MAX_ORPHANS} more</p>` : ''}`;
 }

@@ -50,7 +50,7 @@ export function overviewView(
 ${present.length === 0 ? '' : html`<ul class="tiles">${present.map(tile)}</ul>`}
 ${absent.length === 0 ? '' : html`<p class="where" id="none">None: ${absent.map((status) => statusWords[status].word).join(', ')}</p>`}
 ${trendPlots(trends)}
-<section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs a person.'}</p>`}</section>
+<section><h2>Needs attention</h2>${broken.map(({ project, problem }) => problemPanel({ heading: `Project ${project}`, lines: [problem] }))}${attention.length > 0 ? attentionTable(attention, now) : broken.length > 0 ? '' : html`<p class="empty">${total === 0 ? 'No workspaces yet.' : 'Nothing needs attention.'}</p>`}</section>
 ${stale.length === 0 ? '' : html`<section><h2>Stale</h2>${attentionTable(stale, now)}</section>`}
 ${fleetFacts.length === 0 ? '' : html`<section><h2>Operation</h2>${factList(fleetFacts, now)}</section>`}
 ${freezes.length === 0 ? '' : html`<section id="freezes"><h2>Freezes</h2>${freezesTable(freezes, now)}</section>`}</div>`;
@@ -61,8 +61,8 @@ function freezesTable(freezes: Overview['freezes'], now: Date): Html {
 <td data-title="Since">${timeWithAge(at, now)}</td>
 <td class="by" data-title="By">${isolate(by)}</td>
 <td data-title="Resumed">${endedAt === null ? 'not yet' : html`${timeWithAge(endedAt, now)} by ${isolate(endedBy ?? '')}`}</td>
-<td class="text" data-title="Because">${isolate(because)}</td></tr>`;
-  return html`<table class="rows"><thead><tr><th scope="col">Since</th><th scope="col">By</th><th scope="col">Resumed</th><th scope="col">Because</th></tr></thead>
+<td class="text" data-title="Reason">${isolate(because)}</td></tr>`;
+  return html`<table class="rows"><thead><tr><th scope="col">Since</th><th scope="col">By</th><th scope="col">Resumed</th><th scope="col">Reason</th></tr></thead>
 <tbody>${freezes.map(row)}</tbody></table>`;
 }
 
@@ -115,12 +115,12 @@ export function workspacesView(query: ListQuery, list: WorkspacePage, { now }: V
   const isFiltered = [query.status, query.needs, query.source, query.label, query.q].some((each) => each !== undefined);
   return html`<h1>Workspaces</h1>
 <form class="filter" method="get" action="/workspaces" role="search">
-<label>Words of the address<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
+<label>Address<input type="search" name="q" value="${query.q ?? ''}" maxlength="255"></label>
 ${selectField('Status', { name: 'status', chosen: query.status, values: workspaceStatuses, wordOf: (each) => statusWords[each].word })}
 ${selectField('Needs', { name: 'needs', chosen: query.needs, values: needs, wordOf: (each) => needWords[each] })}
 ${sources.length > 1 && selectField('Source', { name: 'source', chosen: query.source, values: sources })}
 <label>Label<input type="text" name="label" value="${query.label ?? ''}" placeholder="team=sales" maxlength="255"></label>
-<label>Sorted by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
+<label>Sort by<select name="sort">${listOrders.map((each) => option(each, orderWords[each], query.sort))}</select></label>
 <button class="primary">Filter</button>${isFiltered ? html`<a class="button" href="/workspaces">Clear</a>` : ''}</form>
 ${problems.map((each) => html`<p class="panel change" role="alert">${each}</p>`)}
 <div id="list" data-live><p class="where">${isFiltered ? `${countText(found)} of ` : ''}${countText(total)} ${total === 1 ? 'workspace' : 'workspaces'}${found > MAX_COUNTED && `. The first ${formatNumber(MAX_COUNTED)} are listed: filter to see others.`}</p>
