@@ -171,7 +171,7 @@ describe('the journal', () => {
     const store = storeAt(path, { warn: (text) => notices.push(text) });
     await (await openSession(store, options)).close();
     expect(notices.join()).toMatch(/belonged to another state.*Agent\/a \(id-a\)/);
-    const aside = /quarantine as (.+?\.aside-\S+) /.exec(notices.join())?.[1] ?? '';
+    const aside = /moved to (.+?\.aside-\S+)\. It /.exec(notices.join())?.[1] ?? '';
     expect(parseJournal(await readFile(aside), aside).entries).toEqual(stranger);
   });
 
