@@ -32,7 +32,7 @@ export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
   },
   blocked: {
     ...{ symbol: 'x', heading: 'Blocked', count: 'blocked', done: 'blocked' },
-    explanation: 'left unchanged until you decide',
+    explanation: 'remaining unchanged until you decide',
   },
   unknown: { symbol: '?', heading: 'Unknown', count: 'unknown', done: 'unknown' },
   noop: { symbol: ' ', heading: 'Unchanged', count: 'unchanged', done: 'unchanged' },
@@ -82,13 +82,13 @@ export function planSummary(plan: PlanDocument): string[] {
     counts(summary, ['create', 'update', 'replace', 'adopt', 'forget']),
     renames > 0 && `${renames} to rename`,
   );
-  const kept = notAppliedIn(resources);
-  const noop = summary.noop - kept - renames;
+  const notApplied = notAppliedIn(resources);
+  const noop = summary.noop - notApplied - renames;
   const later = appliedActions.flatMap(byAction(resources)).filter(({ steps = [] }) => steps.length > 0).length;
   const rest = listOf(
     counts(summary, pendingActions),
     later > 0 && `${later} manual afterwards`,
-    kept > 0 && `${kept} not applied by the platform`,
+    notApplied > 0 && `${notApplied} not applied by the platform`,
     counts({ ...summary, noop }, ['noop']),
   );
   if (applied !== '') return [`Plan: ${applied}.`, ...(rest === '' ? [] : [`${rest}.`])];
@@ -98,7 +98,7 @@ export function planSummary(plan: PlanDocument): string[] {
   const inSync = noop === 1 ? '1 resource is in sync' : `${noop} resources are in sync`;
   return [
     'No changes.',
-    ...(kept === 0 ? [] : [`${kept} not applied by the platform.`]),
+    ...(notApplied === 0 ? [] : [`${notApplied} not applied by the platform.`]),
     ...(noop === 0 ? [] : [`${inSync}${unverified === 0 ? '' : ` (${plural(unverified, 'field')} unverified)`}.`]),
   ];
 }
@@ -138,12 +138,12 @@ export function skippedIn(writes: readonly AppliedWrite[]) {
 
 /** Returns the resources with remaining steps for the user, including resources that were written. */
 export function remainingIn(report: ApplyReport): PlannedResource[] {
-  const halfDone = appliedIn(report).filter(isHalfDone);
+  const withManualSteps = appliedIn(report).filter(needsManualStep);
   return [...pendingActions.flatMap(byAction(report.plan.resources)), ...halfDone.map(({ resource }) => resource)];
 }
 
 /** True if the resource was written, but has a remaining step that the API cannot do. */
-function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean {
+function needsManualStep({ resource: { steps = [] }, result }: AppliedWrite): boolean {
   return result.status === 'done' && steps.length > 0;
 }
 
@@ -151,8 +151,8 @@ function isHalfDone({ resource: { steps = [] }, result }: AppliedWrite): boolean
 export function earlyEnd(report: ApplyReport): string | undefined {
   const { interrupted, results } = report;
   if (interrupted !== undefined) {
-    const isWhole = [...results.values()].every(({ status }) => status === 'done');
-    return isWhole
+    const isComplete = [...results.values()].every(({ status }) => status === 'done');
+    return isComplete
       ? `Interrupted by ${interrupted}. Nothing was left to do.`
       : `Interrupted by ${interrupted}. Requests in flight were finished; run apply again for the rest.`;
   }
@@ -200,13 +200,13 @@ export function appliedCounts(report: ApplyReport): string {
 export function applySummary(report: ApplyReport): string[] {
   const { summary } = report.plan;
   const renames = renamedBy(report).length;
-  const said = listOf(renames > 0 && `${renames} renamed`, appliedCounts(report));
-  const halfDone = appliedIn(report).filter(isHalfDone).length;
-  const left = counts({ ...summary, manual: summary.manual + halfDone }, pendingActions);
-  const kept = notAppliedAfter(report);
+  const applied = listOf(renames > 0 && `${renames} renamed`, appliedCounts(report));
+  const withManualSteps = appliedIn(report).filter(needsManualStep).length;
+  const remaining = counts({ ...summary, manual: summary.manual + withManualSteps }, pendingActions);
+  const notApplied = notAppliedAfter(report);
   return [
-    said === '' ? 'Nothing to apply.' : `Applied: ${said}.`,
-    ...(kept === 0 ? [] : [`${kept} not applied by the platform.`]),
-    ...(left === '' ? [] : [`${left}.`]),
+    applied === '' ? 'Nothing to apply.' : `Applied: ${applied}.`,
+    ...(notApplied === 0 ? [] : [`${notApplied} not applied by the platform.`]),
+    ...(remaining === '' ? [] : [`${remaining}.`]),
   ];
 }

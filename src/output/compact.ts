@@ -33,17 +33,17 @@ export function compact(resources: readonly PlannedResource[], { views, full = f
   const known = new Map<string, FieldView>();
   const alone = resources.map((resource) => statementOf(resource, { ...views, known }));
   if (full || resources.length < MIN_SHARING) return alone;
-  const members = alone.map((said) => ({ said, parts: partsOf(said) }));
+  const members = alone.map((statement) => ({ statement, parts: partsOf(statement) }));
   const sharings = sharingsOf(members);
   const taken = new Set(sharings.flat().flatMap(({ parts }) => parts));
-  const rest = members.flatMap(({ said, parts }) => {
+  const rest = members.flatMap(({ statement, parts }) => {
     const left = parts.filter((part) => !taken.has(part));
-    if (left.length === parts.length) return [said];
-    if (left.length === 0 && said.resources[0]?.previous_address === undefined) return [];
+    if (left.length === parts.length) return [statement];
+    if (left.length === 0 && statement.resources[0]?.previous_address === undefined) return [];
     const elsewhere = parts.filter(isChange).length - left.filter(isChange).length;
-    return [{ ...said, ...together(left), elsewhere }];
+    return [{ ...statement, ...mergeParts(left), elsewhere }];
   });
-  return [...withoutRepeatedRoutes(sharings.map(saidOnce).sort((a, b) => rankOf(b) - rankOf(a))), ...rest];
+  return [...withoutRepeatedRoutes(sharings.map(mergeStatements).sort((a, b) => rankOf(b) - rankOf(a))), ...rest];
 }
 
 /** The sort key of shared statements: changes come before remarks, and larger groups before smaller ones. */
@@ -54,10 +54,10 @@ function rankOf({ fields, resources }: Statement): number {
 /** Keeps routes only in the first statement about a resource. */
 function withoutRepeatedRoutes(shared: readonly Statement[]): Statement[] {
   const named = new Set<PlannedResource>();
-  return shared.map((said) => {
-    const isRepeated = said.resources.every((resource) => named.has(resource));
-    for (const resource of said.resources) named.add(resource);
-    return isRepeated ? { ...said, routes: undefined } : said;
+  return shared.map((statement) => {
+    const isRepeated = statement.resources.every((resource) => named.has(resource));
+    for (const resource of statement.resources) named.add(resource);
+    return isRepeated ? { ...statement, routes: undefined } : statement;
   });
 }
 
@@ -83,20 +83,20 @@ interface StatementPart {
   readonly key: string;
   /** The approximate number of displayed lines. */
   readonly lines: number;
-  readonly said: Partial<Said>;
+  readonly content: Partial<StatementContent>;
   /** The changed lines of a diff with their context and position. */
   readonly hunk?: readonly DiffLine[];
 }
 
-type Said = Pick<Statement, 'fields' | 'released' | 'notices' | 'steps'>;
+type StatementContent = Pick<Statement, 'fields' | 'released' | 'notices' | 'steps'>;
 
 interface Sharer {
-  readonly said: Statement;
+  readonly statement: Statement;
   readonly parts: readonly StatementPart[];
 }
 
-function isChange({ said }: StatementPart): boolean {
-  return said.fields !== undefined;
+function isChange({ content }: StatementPart): boolean {
+  return content.fields !== undefined;
 }
 
 /** Splits a statement into parts. Updates can share single parts; other actions share either all parts or none. */
@@ -104,10 +104,10 @@ function partsOf({ resources, fields, reason, released, notices, steps }: Statem
   const [resource] = resources;
   if (resource === undefined) return [];
   const about = [resource.action, resource.adopted ?? false, resource.missing ?? false];
-  const part = (said: Partial<Said>, lines: number, ...key: readonly unknown[]): StatementPart => ({
+  const part = (content: Partial<StatementContent>, lines: number, ...key: readonly unknown[]): StatementPart => ({
     key: JSON.stringify([about, ...key]),
     lines,
-    said,
+    content,
   });
   const parts = [
     ...fields.flatMap((field, index) => {
@@ -156,10 +156,10 @@ function sharingsOf(members: readonly Sharer[]): Sharer[][] {
 }
 
 /** Returns the parts to share. Updates that share only steps are not grouped. */
-function worthSharing({ said, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
+function worthSharing({ statement, parts }: Sharer, keys: ReadonlySet<string>): readonly StatementPart[] {
   const shared = parts.filter(({ key }) => keys.has(key));
-  const isWhole = said.resources.every(({ action }) => action !== 'update');
-  return isWhole || shared.some(isChange) ? shared : shared.filter((part) => part.said.notices !== undefined);
+  const isWhole = statement.resources.every(({ action }) => action !== 'update');
+  return isWhole || shared.some(isChange) ? shared : shared.filter((part) => part.content.notices !== undefined);
 }
 
 /** The approximate width of a line of addresses. */
@@ -168,32 +168,32 @@ const LINE = 70;
 /** Returns the approximate number of lines that sharing saves. `covered` is the number of resources that then need no box of their own. */
 function savedBy(sharing: readonly Sharer[], covered: number): number {
   const [{ parts = [] } = {}] = sharing;
-  const resources = sharing.flatMap(({ said }) => said.resources);
+  const resources = sharing.flatMap(({ statement }) => statement.resources);
   const lines = parts.reduce((sum, part) => sum + part.lines, 0);
   const names = Math.ceil(addressList(resources.map(({ address }) => address)).length / LINE);
   const isUpdate = resources.every(({ action }) => action === 'update');
   if (isUpdate && !parts.some(isChange)) return lines * (sharing.length - 1 - names);
   const addresses = isUpdate && !mustNameAll(resources) ? names : sharing.length;
-  const routes = sharing.some(({ said }) => (said.routes ?? []).length > 0) ? 2 : 0;
+  const routes = sharing.some(({ statement }) => (statement.routes ?? []).length > 0) ? 2 : 0;
   // A box takes two lines. References to it in others are not counted.
   return lines * (sharing.length - 1) + 2 * covered - 2 - addresses - routes;
 }
 
-function saidOnce(sharing: readonly Sharer[]): Statement {
+function mergeStatements(sharing: readonly Sharer[]): Statement {
   const [{ parts = [] } = {}] = sharing;
-  const all = sharing.map(({ said }) => said);
+  const all = sharing.map(({ statement }) => statement);
   const reasons = new Set(all.map(({ reason }) => reason));
   const held = sharing.flatMap((member) => member.parts);
   const alike = Map.groupBy(held, ({ key }) => key);
   const shown = parts.map((part) => {
-    const { key, hunk, said } = part;
+    const { key, hunk, content } = part;
     if (hunk === undefined) return part;
     const lines = commonLines((alike.get(key) ?? []).map((each) => each.hunk ?? []));
-    return { ...part, said: { fields: said.fields?.map((field) => withLines(field, lines)) ?? [] } };
+    return { ...part, content: { fields: content.fields?.map((field) => withLines(field, lines)) ?? [] } };
   });
   return {
     resources: all.flatMap(({ resources }) => resources),
-    ...together(shown),
+    ...mergeParts(shown),
     reason: reasons.size === 1 ? (all[0]?.reason ?? '') : '',
     routes: all.every(({ routes }) => routes === undefined)
       ? undefined
@@ -202,9 +202,9 @@ function saidOnce(sharing: readonly Sharer[]): Statement {
   };
 }
 
-function together(parts: readonly StatementPart[]): Said {
+function mergeParts(parts: readonly StatementPart[]): StatementContent {
   const fields: FieldView[] = [];
-  for (const field of parts.flatMap(({ said }) => said.fields ?? [])) {
+  for (const field of parts.flatMap(({ content }) => content.fields ?? [])) {
     const last = fields.at(-1);
     if (last?.path === field.path && last.body.form === 'diff' && field.body.form === 'diff')
       fields[fields.length - 1] = withLines(last, [...last.body.lines, ...field.body.lines]);
@@ -212,9 +212,9 @@ function together(parts: readonly StatementPart[]): Said {
   }
   return {
     fields,
-    released: parts.flatMap(({ said }) => said.released ?? []),
-    notices: parts.flatMap(({ said }) => said.notices ?? []),
-    steps: parts.flatMap(({ said }) => said.steps ?? []),
+    released: parts.flatMap(({ content }) => content.released ?? []),
+    notices: parts.flatMap(({ content }) => content.notices ?? []),
+    steps: parts.flatMap(({ content }) => content.steps ?? []),
   };
 }
 

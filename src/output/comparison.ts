@@ -160,9 +160,9 @@ function groupOf({ symbol, found, ...words }: FoundGroup, verbose: boolean): Com
       // With an id, a record that exists on only one side is shown like a changed one.
       const views = fieldViews({ ...resource, id: resource.id ?? '' }, options);
       const shown = views.map((view, index): FieldView => {
-        const said = { ...view, notes: notes?.[index] ?? view.notes };
-        if (!resource.changes[index]?.sensitive) return said;
-        return { ...said, body: { form: 'change', before: '(secret)', after: '(different secret)' } };
+        const withNotes = { ...view, notes: notes?.[index] ?? view.notes };
+        if (!resource.changes[index]?.sensitive) return withNotes;
+        return { ...withNotes, body: { form: 'change', before: '(secret)', after: '(different secret)' } };
       });
       return [resource, shown];
     }),
@@ -219,11 +219,11 @@ function linkTables(resources: readonly PlannedResource[], views: FieldViewOptio
 
 /** Returns a text such as `Agent/a -> Agent/b`. For lists, it contains the items of only one side: `- Agent/a, + Agent/b`. */
 function linkText({ before, after }: PlannedChange): string {
-  const said = (value: Json | undefined) =>
+  const textOf = (value: Json | undefined) =>
     value === undefined ? '(not set)' : value === null ? '(none)' : valueText(value);
-  if (!Array.isArray(before) || !Array.isArray(after)) return `${said(before)} -> ${said(after)}`;
+  if (!Array.isArray(before) || !Array.isArray(after)) return `${textOf(before)} -> ${textOf(after)}`;
   const only = (items: readonly Json[], others: readonly Json[], sign: string) =>
-    items.filter((item) => !others.includes(item)).map((item) => `${sign} ${said(item)}`);
+    items.filter((item) => !others.includes(item)).map((item) => `${sign} ${textOf(item)}`);
   return [...only(before, after, '-'), ...only(after, before, '+')].join(', ');
 }
 
@@ -241,8 +241,8 @@ function changeOf({ path, sensitive, first, second }: FieldDifference): PlannedC
 /** Returns notes on a difference: which workspace deviates from its manifests, and which values come from the state. */
 function notesOf({ first, second, sensitive }: FieldDifference, names: readonly [string, string]): string[] {
   return [first, second].flatMap(({ standing, verified }, side) => {
-    const said = [STANDINGS[standing], verified || sensitive ? '' : 'unverified'].filter((word) => word !== '');
-    return said.length === 0 ? [] : [`${escapeControls(names[side] ?? '')}: ${said.join(', ')}`];
+    const words = [STANDINGS[standing], verified || sensitive ? '' : 'unverified'].filter((word) => word !== '');
+    return words.length === 0 ? [] : [`${escapeControls(names[side] ?? '')}: ${words.join(', ')}`];
   });
 }
 
@@ -311,9 +311,9 @@ export function comparisonMarkdown(
   const blocks = groups.flatMap(({ heading, symbol, resources, views }) => {
     const words = { symbol, action: markdownText(heading.toLowerCase()) };
     const left = resources.filter((resource) => !inTables.has(resource));
-    return compact(left, { views, full }).map((said) => ({ said, words }));
+    return compact(left, { views, full }).map((statement) => ({ statement, words }));
   });
-  const rows = blocks.map(({ said, words }) => tableRow(said.resources, words));
+  const rows = blocks.map(({ statement, words }) => tableRow(statement.resources, words));
   page.addList('| | Resource | Difference | Source |\n| --- | --- | --- | --- |', rows, {
     share: TABLE_SHARE,
     rest: (count) => `| | ${count} more | | |`,
@@ -322,12 +322,12 @@ export function comparisonMarkdown(
     const cells = rows.map((row) => row.map(markdownText));
     page.addTable(`#### ${heading}`, { titles, rows: cells, share: TABLE_SHARE });
   }
-  for (const { said, words } of blocks) {
+  for (const { statement, words } of blocks) {
     if (page.isFull) page.omit();
     // A single resource needs no overview.
     else if (blocks.length === 1)
-      page.add(...details(said, words).map((form) => form.replace('<details>', '<details open>')));
-    else page.add(...details(said, words));
+      page.add(...details(statement, words).map((form) => form.replace('<details>', '<details open>')));
+    else page.add(...details(statement, words));
   }
   const fields = unknown.fields.map(
     ({ address, paths }) => `- ${markdownCode(address)}: ${paths.map(markdownCode).join(', ')}`,

@@ -197,15 +197,15 @@ function clipped(text: string): string {
 }
 
 function planNotes(change: PlannedChange, body: FieldBody, action: Action): string[] {
-  const said: string[] = [];
-  if (change.manual && action !== 'manual') said.push('manual step');
-  if (change.cause === 'drift') said.push('drifted');
-  if (change.not_applied) said.push('not applied last time');
-  if (change.cause === 'both') said.push("overwrites someone else's change");
+  const notes: string[] = [];
+  if (change.manual && action !== 'manual') notes.push('manual step');
+  if (change.cause === 'drift') notes.push('drifted');
+  if (change.not_applied) notes.push('not applied last time');
+  if (change.cause === 'both') notes.push("overwrites someone else's change");
   // The text of a secret is never shown, and an unknown value needs no note.
   const isKnown = body.form !== 'value' && change.before !== undefined;
-  if (!change.verified && !change.sensitive && isKnown) said.push('unverified');
-  return said;
+  if (!change.verified && !change.sensitive && isKnown) notes.push('unverified');
+  return notes;
 }
 
 function variableNotesOf({ before, after, sensitive }: PlannedChange): string[] {

@@ -65,8 +65,8 @@ export function sharedStepText(
   const names = resources.map(({ address }) => code(address));
   const end = text.endsWith('.') ? '' : ':';
   const lists = applied && { lists: commandFor(`voxform ${command}`, applied.selection) };
-  const said = `${formatted(text)}${end} ${addressList(names, false, { most: MAX_NAMED, ...lists })}`;
-  const linked = url === undefined ? said : `${said} ${link(url)}`.trimEnd();
+  const line = `${formatted(text)}${end} ${addressList(names, false, { most: MAX_NAMED, ...lists })}`;
+  const linked = url === undefined ? line : `${line} ${link(url)}`.trimEnd();
   return after === undefined ? linked : `${linked}. ${formatted(after)}`;
 }
 

@@ -146,24 +146,24 @@ function isClear({ verdict }: Difference): boolean {
 /** Returns a row for each difference, shares before medians. A rare value has a row only if it differs. @param versions of the document */
 function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
   const sides = [compared.from, compared.to].map((wanted) => versions.find(({ version }) => version === wanted));
-  const row = (title: string, difference: Difference, said: string, of: (side: ImpactVersion) => string) => ({
-    cells: [title, ...sides.map((side) => (side === undefined ? '-' : of(side))), said],
+  const row = (title: string, difference: Difference, cell: string, of: (side: ImpactVersion) => string) => ({
+    cells: [title, ...sides.map((side) => (side === undefined ? '-' : of(side))), cell],
     difference,
   });
   const shares = shareFields.flatMap((field) => {
     const frequent = valuesOf(field, versions);
     return Object.entries(compared.shares[field]).flatMap(([value, difference]) => {
       if (!isClear(difference) && !frequent.includes(value)) return [];
-      const said = differenceText(difference, (each) => signed(each * 100, 1), ' points');
-      return row(`${field}=${value}`, difference, said, (side) => shareText(side, field, value).replace(/ .*/, ''));
+      const cell = differenceText(difference, (each) => signed(each * 100, 1), ' points');
+      return row(`${field}=${value}`, difference, cell, (side) => shareText(side, field, value).replace(/ .*/, ''));
     });
   });
   const medians = measures.map((measure) => {
     const isDuration = measure === 'duration';
     const text = (each: number) =>
       signed(isDuration || Math.abs(each) >= 10 ? Math.round(each) : Number(each.toPrecision(2)));
-    const said = differenceText(compared[measure], text, isDuration ? ' s' : '');
-    return row(`median ${measure}`, compared[measure], said, (side) => measureText(measure, side[measure].median));
+    const cell = differenceText(compared[measure], text, isDuration ? ' s' : '');
+    return row(`median ${measure}`, compared[measure], cell, (side) => measureText(measure, side[measure].median));
   });
   return [...shares, ...medians];
 }

@@ -107,10 +107,10 @@ export function migratedText(migration: Migration, style: Style): string {
 function closing(report: ApplyReport, to: string, style: Style): string {
   const { results, interrupted } = report;
   const halted = haltOf(report);
-  const said = appliedCounts(report);
+  const applied = appliedCounts(report);
   const statuses = [...results.values()].map(({ status }) => status);
   const texts = [
-    said === '' ? 'Nothing was written.' : `${said}.`,
+    applied === '' ? 'Nothing was written.' : `${applied}.`,
     ...(interrupted === undefined ? [] : [`Interrupted by ${interrupted}: requests in flight were finished.`]),
     ...(halted === undefined ? [] : [`Stopped early: ${halted}.`]),
     statuses.every((status) => status === 'done')
@@ -128,8 +128,8 @@ function checklistText({ content, addresses }: ChecklistItem, { selection, plan,
   if ('step' in content) return withSteps('', { steps: [content.step], url }, selection).trimStart();
   if ('notice' in content) return `${content.notice.slice(0, 1).toUpperCase()}${content.notice.slice(1)}.`;
   const { address, reason, steps } = content;
-  const said = address === undefined ? reason : `${address}: ${reason}`;
-  return steps.length === 0 ? said : withSteps(`${said}.`, { steps, url }, selection);
+  const sentence = address === undefined ? reason : `${address}: ${reason}`;
+  return steps.length === 0 ? sentence : withSteps(`${sentence}.`, { steps, url }, selection);
 }
 
 /** Returns the URL of a record, or of the list for several records of one kind. */
@@ -154,8 +154,8 @@ function checklist({ heading, items, box }: ItemList, migration: Migration, styl
   const urls = new Map(plan?.resources.map(({ address, url }) => [address, url]));
   const held = items.flatMap((item) => holdersOf(item, urls));
   const many = full ? [] : stepsOfMany(held, { selection, dashboard: plan?.dashboard });
-  const said = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
-  const left = items.filter(({ content }) => !('step' in content && said.has(content.step)));
+  const groupedSteps = new Set(many.flatMap(({ holders }) => holders.map(({ step }) => step)));
+  const left = items.filter(({ content }) => !('step' in content && groupedSteps.has(content.step)));
   const lines = left.flatMap((item) => {
     const { content, addresses } = item;
     const isNamed = addresses.length === 0 || ('address' in content && content.address !== undefined);

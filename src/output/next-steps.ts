@@ -8,7 +8,7 @@ import { listed } from './address-list.ts';
 
 /** A step as text: a sentence, or the text before a command without its colon. */
 interface Worded {
-  readonly said: string;
+  readonly text: string;
   readonly command?: string;
 }
 
@@ -16,18 +16,18 @@ type StepAction = NextStep['action'];
 type StepOf<A extends StepAction> = Extract<NextStep, { readonly action: A }>;
 
 const words = {
-  dashboard: ({ instruction }) => ({ said: instruction }),
-  publish: ({ instruction }) => ({ said: instruction }),
+  dashboard: ({ instruction }) => ({ text: instruction }),
+  publish: ({ instruction }) => ({ text: instruction }),
   import: (step) => ({
-    said: importWords[step.reason](step),
+    text: importWords[step.reason](step),
     command: `voxform import ${step.address} ${step.id ?? 'ID'}`,
   }),
   resolve_not_created: ({ address }) => ({
-    said: address === 'all' ? 'Then, for those that are not there' : 'If it is not there',
+    text: address === 'all' ? 'Then, for those that are not there' : 'If it is not there',
     command: `voxform state resolve ${address === 'all' ? '--all' : address} --not-created`,
   }),
   recreate: ({ address, remove_id }) => ({
-    said:
+    text:
       address === 'all'
         ? 'If the records were deleted'
         : remove_id
@@ -36,51 +36,51 @@ const words = {
     command: `voxform apply --allow-recreate ${address}${address === 'all' ? ' --even-if-all' : ''}`,
   }),
   replace: ({ address, id }) => ({
-    said: `To replace it, set metadata.replace: allow, or run this (${id} stays active until you delete it)`,
+    text: `To replace it, set metadata.replace: allow, or run this (${id} stays active until you delete it)`,
     command: `voxform apply --allow-replace ${address}`,
   }),
   release: ({ address, id, or }) => ({
-    said:
+    text:
       or === 'remove_id'
         ? `Remove metadata.id, or release ${id}`
         : 'If this workspace is the right one, release the record',
     command: `voxform state rm ${address}`,
   }),
   close_orphan: ({ id, because }) => ({
-    said: 'If it was deleted',
+    text: 'If it was deleted',
     command: `voxform orphans close ${id} --because ${because}`,
   }),
   wait: () => ({
-    said: 'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
+    text: 'If the platform lags or has a fault: wait. Once it shows the record again, the plan is clean.',
   }),
   wait_for: ({ address, because, path }) => ({
-    said: `${path === undefined ? 'Waits' : `${path} waits`} for ${address}, ${waitWords[because]}.`,
+    text: `${path === undefined ? 'Waits' : `${path} waits`} for ${address}, ${waitWords[because]}.`,
   }),
-  resolve_first: ({ address }) => ({ said: `Resolve ${address} first, then plan again.` }),
-  correct_workspace: () => ({ said: 'If the other workspace is the right one, correct workspace_id.' }),
+  resolve_first: ({ address }) => ({ text: `Resolve ${address} first, then plan again.` }),
+  correct_workspace: () => ({ text: 'If the other workspace is the right one, correct workspace_id.' }),
   correct_id: () => ({
-    said: 'Correct or remove the id: this workspace has no such record. If it belongs to another workspace, set `ids: {}` for this one in voxform.yaml to ignore metadata.id here.',
+    text: 'Correct or remove the id: this workspace has no such record. If it belongs to another workspace, set `ids: {}` for this one in voxform.yaml to ignore metadata.id here.',
   }),
-  retry_ignored: () => ({ said: 'Change the manifest, or resend it with --retry-ignored.' }),
+  retry_ignored: () => ({ text: 'Change the manifest, or resend it with --retry-ignored.' }),
   lift_guards: ({ guards }) => ({
-    said: `To apply the whole plan anyway: ${guards.map((guard) => guardFlags[guard]).join(' and ')}`,
+    text: `To apply the whole plan anyway: ${guards.map((guard) => guardFlags[guard]).join(' and ')}`,
   }),
   waive: ({ rules, saved_plan: isSaved }) => ({
-    said: `To apply it anyway${isSaved ? ', plan again with' : ''}: ${rules.map((rule) => `--waive ${rule}`).join(' ')} --because REASON`,
+    text: `To apply it anyway${isSaved ? ', plan again with' : ''}: ${rules.map((rule) => `--waive ${rule}`).join(' ')} --because REASON`,
   }),
   keep_record: ({ id, previous_name }) => ({
-    said: `To keep its ${id === null ? 'unknown create' : `record ${id}`}, add to metadata: previous_names: [${previous_name}]`,
+    text: `To keep its ${id === null ? 'unknown create' : `record ${id}`}, add to metadata: previous_names: [${previous_name}]`,
   }),
-  save_plan: () => ({ said: 'Make a new one', command: 'voxform plan --out FILE' }),
+  save_plan: () => ({ text: 'Make a new one', command: 'voxform plan --out FILE' }),
   select_workspace: ({ workspace }) => ({
-    said: 'Select its workspace',
+    text: 'Select its workspace',
     command: `voxform apply --workspace ${workspace} FILE`,
   }),
-  unlock: ({ id }) => ({ said: 'If that run has definitely ended', command: `voxform state unlock ${id}` }),
-  push_newer: ({ file }) => ({ said: 'Push the newer one', command: `voxform state push ${shellWord(file)}` }),
-  allow_older_state: () => ({ said: 'To use this one: --allow-older-state' }),
-  move_state: ({ from }) => ({ said: 'Or move it back', command: `voxform state move --from ${from}` }),
-  list_addresses: () => ({ said: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
+  unlock: ({ id }) => ({ text: 'If that run has definitely ended', command: `voxform state unlock ${id}` }),
+  push_newer: ({ file }) => ({ text: 'Push the newer one', command: `voxform state push ${shellWord(file)}` }),
+  allow_older_state: () => ({ text: 'To use this one: --allow-older-state' }),
+  move_state: ({ from }) => ({ text: 'Or move it back', command: `voxform state move --from ${from}` }),
+  list_addresses: () => ({ text: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
 } satisfies { readonly [A in StepAction]: (step: StepOf<A>) => Worded };
 
 type Import = StepOf<'import'>;
@@ -112,10 +112,10 @@ const waitWords = {
 
 function worded(step: NextStep, selection: WorkspaceSelection): Worded {
   const wordsOf: (step: never) => Worded = words[step.action];
-  const { said, command } = wordsOf(step as never);
+  const { text, command } = wordsOf(step as never);
   return command === undefined
-    ? { said }
-    : { said, command: commandFor(command, step.action === 'select_workspace' ? undefined : selection) };
+    ? { text }
+    : { text, command: commandFor(command, step.action === 'select_workspace' ? undefined : selection) };
 }
 
 /** True if the user must do something; false for a step that only waits. */
@@ -125,8 +125,8 @@ export function isTask({ action }: NextStep): boolean {
 
 /** Returns a step as a sentence. If it ends with a command, it has no full stop, so that the command can be copied. */
 export function stepText(step: NextStep, selection: WorkspaceSelection): string {
-  const { said, command } = worded(step, selection);
-  return command === undefined ? said : `${said}: ${command}`;
+  const { text, command } = worded(step, selection);
+  return command === undefined ? text : `${text}: ${command}`;
 }
 
 /** Returns the command of a step, or an empty string if there is none. */

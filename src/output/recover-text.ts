@@ -135,8 +135,8 @@ function unansweredNotes(addresses: readonly string[], { selection, dashboard }:
   }
   return [...Map.groupBy(addresses, kindOf)].map(([, some]) => {
     const url = listUrl(some[0] ?? '', dashboard);
-    const said = `${addressList(some, false, { lists: '--output json' })}: unknown creates.`;
-    return withSteps(said, { steps: UNCONFIRMED_CREATE_STEPS, url }, selection);
+    const sentence = `${addressList(some, false, { lists: '--output json' })}: unknown creates.`;
+    return withSteps(sentence, { steps: UNCONFIRMED_CREATE_STEPS, url }, selection);
   });
 }
 

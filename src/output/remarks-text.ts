@@ -47,9 +47,9 @@ export function renderRemarks(plan: PlanDocument, style: Style, options: RemarkO
 export function renderWarnings(warnings: readonly PlanWarning[], style: Style, options: RemarkOptions): string {
   const { full, selection, applied = false } = options;
   const relevant = applied ? warnings.filter(({ may_erase: fields }) => fields === undefined) : warnings;
-  const said = wordedWarnings(relevant, selection, { full, lists: '--full' });
+  const warningTexts = wordedWarnings(relevant, selection, { full, lists: '--full' });
   const lead = `${style.warn('!')} `;
-  const lines = groupedRemarks(said, full, applied ? { lists: '' } : {}).map((text) =>
+  const lines = groupedRemarks(warningTexts, full, applied ? { lists: '' } : {}).map((text) =>
     style.prose(text, { indent: 2, lead }),
   );
   return section(style.bold(style.warn('Warnings')), lines);
@@ -116,7 +116,7 @@ export interface ViolationGroup {
   /** Denied violations stop an apply. */
   readonly status: 'denied' | 'waived' | 'warning';
   /** E.g. `calls-end: Calls must end after half an hour.` It contains the file if several files have a rule of this name. */
-  readonly said: string;
+  readonly text: string;
   readonly violations: readonly Violation[];
 }
 
@@ -133,8 +133,8 @@ export function violationGroups({ violations = [] }: Pick<PlanDocument, 'violati
       if (first === undefined) return [];
       const { rule, policy_file: file, message, waived } = first;
       const isOne = violations.every((each) => each.rule !== rule || each.policy_file === file);
-      const said = `${rule}${isOne ? '' : ` (${file})`}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
-      return [{ status: statusOf(first), said, violations: ofOne }];
+      const text = `${rule}${isOne ? '' : ` (${file})`}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
+      return [{ status: statusOf(first), text, violations: ofOne }];
     })
     .sort((a, b) => ORDER.indexOf(a.status) - ORDER.indexOf(b.status));
 }
@@ -171,7 +171,7 @@ export function renderViolations(document: PlanDocument, style: Style, { full }:
     const { named, more } = namedViolations(group, full);
     const lines = [...named.map(violationSubject), ...(more > 0 ? [`and ${more} more (--full lists them)`] : [])];
     return [
-      style.prose(group.said, { lead: `${marks[group.status]} `, indent: 2 }),
+      style.prose(group.text, { lead: `${marks[group.status]} `, indent: 2 }),
       ...lines.map((line) => style.prose(line, { indent: 6 })),
     ].join('\n');
   });

@@ -176,7 +176,7 @@ export function applyReport(report: ApplyReport): Report {
 export interface Outcome {
   readonly word: string;
   /** Sentences such as the error and its hint. */
-  readonly said: readonly string[];
+  readonly details: readonly string[];
 }
 
 /** Returns the result of a resource, or undefined if no write was attempted. */
@@ -191,14 +191,14 @@ export function outcomeOf(
   switch (status) {
     case 'done': {
       const isKnown = result.id === null || result.id === id;
-      return { word: actionWords[action].done, said: isKnown ? [] : [`Its id is ${result.id}.`] };
+      return { word: actionWords[action].done, details: isKnown ? [] : [`Its id is ${result.id}.`] };
     }
     case 'failed': {
-      const said = [result.error, helpText(result, selection)];
-      return { word: status, said: said.filter((text) => text !== undefined) };
+      const details = [result.error, helpText(result, selection)];
+      return { word: status, details: details.filter((text) => text !== undefined) };
     }
     case 'skipped':
-      return { word: status, said: [result.because] };
+      return { word: status, details: [result.because] };
     default:
       return status satisfies never;
   }

@@ -58,8 +58,8 @@ function withoutCommands(markdown: string): string {
 
 /** Returns the status of a drift request as a clause, or undefined if there is no request. */
 export function requestWords(kept: RequestResult): string | undefined {
-  const said = words(kept);
-  return said && escapeControls(said);
+  const clause = words(kept);
+  return clause && escapeControls(clause);
 }
 
 function words(kept: RequestResult): string | undefined {

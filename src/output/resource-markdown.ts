@@ -39,11 +39,11 @@ export function tableRow(resources: readonly PlannedResource[], words: RowWords)
 const fewLines = 30;
 
 /** Returns the folded details of one or several resources in forms of decreasing length. */
-export function details(said: Statement, words: RowWords): readonly string[] {
-  const addresses = said.resources.map(({ address }) => address);
-  const forms = withNames(said, words, addresses.join(', '));
+export function details(statement: Statement, words: RowWords): readonly string[] {
+  const addresses = statement.resources.map(({ address }) => address);
+  const forms = withNames(statement, words, addresses.join(', '));
   const [whole = ''] = forms;
-  return addresses.length === 1 ? forms : [whole, ...withNames(said, words, addressList(addresses))];
+  return addresses.length === 1 ? forms : [whole, ...withNames(statement, words, addressList(addresses))];
 }
 
 /** Returns a list of imports without changes, one line each, and a shorter form. */
@@ -54,8 +54,8 @@ export function adoptionList(resources: readonly PlannedResource[], words: RowWo
   return [block(fenced('', lines)), block(markdownText(addressList(resources.map(({ address }) => address))))];
 }
 
-function withNames(said: Statement, words: RowWords, names: string): readonly string[] {
-  const { resources, fields, reason, notices, released, elsewhere } = said;
+function withNames(statement: Statement, words: RowWords, names: string): readonly string[] {
+  const { resources, fields, reason, notices, released, elsewhere } = statement;
   const lines = fields.flatMap(diffLines);
   const [resource] = resources;
   const id = resources.length === 1 ? (resource?.id ?? null) : null;
@@ -67,18 +67,18 @@ function withNames(said: Statement, words: RowWords, names: string): readonly st
       .join('; '),
     ...resources.map(({ url }) => markdownLink(url)),
     ...(elsewhere === 0 ? [] : [`Plus ${plural(elsewhere, 'change')} above, shared with others.`]),
-    ...routeRemarks(said, { verbose: resources.length === 1 }).map((remark) => markdownText(sentenceOf(remark))),
+    ...routeRemarks(statement, { verbose: resources.length === 1 }).map((remark) => markdownText(sentenceOf(remark))),
     ...notices.map((notice) => `Note: ${markdownText(notice)}`),
     ...(released.length === 0 ? [] : [`No longer managed: ${released.map(markdownCode).join(', ')}`]),
   ].filter((text) => text !== '');
   const withLines = (shown: readonly string[]) =>
-    folded(said, words, [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'));
+    folded(statement, words, [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'));
   const more = lines.length - fewLines;
   const shorter = [...lines.slice(0, fewLines), `# ${more} more lines are too long to be shown here`];
   return [
     withLines(lines),
     ...(more > 0 ? [withLines(shorter)] : []),
-    folded(said, words, '_Too long to be shown here._'),
+    folded(statement, words, '_Too long to be shown here._'),
   ];
 }
 
@@ -92,25 +92,25 @@ function folded({ resources, fields }: Statement, { action }: RowWords, content:
 }
 
 function diffLines({ path, body, notes }: FieldView): string[] {
-  const said = notes.map((note) => `# ${note}`);
+  const noteLines = notes.map((note) => `# ${note}`);
   switch (body.form) {
     case 'value':
-      return [`+ ${path}: ${body.after}`, ...said];
+      return [`+ ${path}: ${body.after}`, ...noteLines];
     case 'change':
-      return [`- ${path}: ${body.before}`, `+ ${path}: ${body.after}`, ...said];
+      return [`- ${path}: ${body.before}`, `+ ${path}: ${body.after}`, ...noteLines];
     case 'text':
       return [
         ...(body.before === undefined ? [] : [`- ${path}: ${body.before}`]),
         `+ ${path}:`,
         ...body.lines.map((line) => `+   ${line}`.trimEnd()),
         ...(body.more === 0 ? [] : [`# … ${body.more} more lines`]),
-        ...said,
+        ...noteLines,
       ];
     case 'diff':
       return [
         ...(body.lines[0]?.sign === '@' ? [] : [`@@ ${path} @@`]),
         ...body.lines.map((line) => lineOf(line, path)),
-        ...said,
+        ...noteLines,
       ];
     default:
       return body satisfies never;

@@ -38,8 +38,8 @@ export function renderGroup(group: ReportGroup, { style, views, full, tables = [
   const listed = isWhole ? [] : single.filter(isListed);
   const isList = listed.length >= MIN_LISTED;
   const others = isList ? single.filter((resource) => !isListed(resource)) : single;
-  const blocks = compact(others, { views, full: isWhole }).map((said) =>
-    renderSaid(said, group, { style, views, says }),
+  const blocks = compact(others, { views, full: isWhole }).map((statement) =>
+    renderStatement(statement, group, { style, views, says }),
   );
   // Empty lines separate entries if any has several lines.
   const spaced = isList || tables.length > 0 || blocks.some((block) => block.includes('\n'));
@@ -69,8 +69,8 @@ interface StatementOptions {
   says(resource: PlannedResource): boolean;
 }
 
-function renderSaid(said: Statement, group: ReportGroup, { style, views, says }: StatementOptions): string {
-  const { resources, fields, reason, released, notices, steps, elsewhere } = said;
+function renderStatement(statement: Statement, group: ReportGroup, { style, views, says }: StatementOptions): string {
+  const { resources, fields, reason, released, notices, steps, elsewhere } = statement;
   const remark = (text: string) => renderRemark(text, style);
   const [resource] = resources;
   const names = namesOf(resources);
@@ -79,12 +79,14 @@ function renderSaid(said: Statement, group: ReportGroup, { style, views, says }:
   }
   const isSaid = reason !== '' && resource !== undefined && says(resource);
   return [
-    ...(resources.length === 1 ? resources.map((each) => headLine(each, group, style)) : headOf(said, group, style)),
+    ...(resources.length === 1
+      ? resources.map((each) => headLine(each, group, style))
+      : headOf(statement, group, style)),
     ...(isSaid ? [remark(reason)] : []),
     ...renderFields(fields, style, detailIndent),
     ...(elsewhere === 0 ? [] : [remark(`plus ${plural(elsewhere, 'change')} above, shared with others`)]),
     ...(released.length > 0 ? [remark(`no longer managed: ${released.join(', ')}`)] : []),
-    ...routeRemarks(said, views).map(remark),
+    ...routeRemarks(statement, views).map(remark),
     ...notices.map((notice) => renderRemark(notice, style, style.warn)),
     ...steps.map((step) => renderStep(step, style)),
   ].join('\n');
@@ -211,23 +213,23 @@ interface FieldLayout {
 
 function renderField({ path, body, notes }: FieldView, layout: FieldLayout): string {
   const { style, margin, labelWidth } = layout;
-  const said = notes.map((note) => style.warn(`(${note})`)).join(' ');
+  const noteText = notes.map((note) => style.warn(`(${note})`)).join(' ');
   const inline = oneLine(body, style);
   if (inline !== undefined) {
     const line = `${margin}${pad(`${path}:`, labelWidth)} ${inline}`;
-    if (displayWidth(line) <= style.width) return withNotes(line, said, layout);
+    if (displayWidth(line) <= style.width) return withNotes(line, noteText, layout);
   }
   const was =
     body.form === 'text' && body.before !== undefined ? ` ${style.removed(body.before)} ${style.dim('->')}` : '';
-  const head = withNotes(`${margin}${path}:${was}`, said, layout);
+  const head = withNotes(`${margin}${path}:${was}`, noteText, layout);
   return [head, ...blockOf(body, style).flatMap((line) => renderBlockLine(line, layout))].join('\n');
 }
 
 /** Puts the notes at the end of the line if they fit, otherwise below it. */
-function withNotes(line: string, said: string, { style, margin }: FieldLayout): string {
-  if (said === '') return line;
-  const fits = displayWidth(line) + 2 + displayWidth(said) <= style.width;
-  return `${line}${fits ? '  ' : `\n${margin}  `}${said}`;
+function withNotes(line: string, noteText: string, { style, margin }: FieldLayout): string {
+  if (noteText === '') return line;
+  const fits = displayWidth(line) + 2 + displayWidth(noteText) <= style.width;
+  return `${line}${fits ? '  ' : `\n${margin}  `}${noteText}`;
 }
 
 function oneLine(body: FieldBody, { added, removed, dim }: Style): string | undefined {

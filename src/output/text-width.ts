@@ -1,12 +1,12 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 
 const zeroWidth = /^[\p{M}\p{Cf}]$/u;
-const colourCode = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
+const colorCode = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
 /** Returns the width of a string in terminal columns. Ignores color codes. */
 export function displayWidth(text: string): number {
   let width = 0;
-  for (const character of text.replace(colourCode, '')) width += characterWidth(character);
+  for (const character of text.replace(colorCode, '')) width += characterWidth(character);
   return width;
 }
 

@@ -38,8 +38,8 @@ export function didYouMean(word: string, candidates: Iterable<string>): string {
 }
 
 /** Returns `; did you mean x, y or z?` with the first three candidates, or an empty string. */
-export function didYouMeanOneOf(shown: readonly string[]): string {
-  const words = shown.slice(0, 3);
+export function didYouMeanOneOf(candidates: readonly string[]): string {
+  const words = candidates.slice(0, 3);
   const last = words.pop();
   if (last === undefined) return '';
   return `; did you mean ${words.length === 0 ? '' : `${words.join(', ')} or `}${last}?`;

@@ -81,8 +81,8 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
   if (outcome !== undefined) {
     const level = group.key === 'failed' ? 'error' : group.key === 'done' ? 'notice' : 'warning';
     const result = report.applied?.results.get(address);
-    const said = result?.status === 'done' ? [result.id === null ? 'done' : `id ${result.id}`] : outcome.said;
-    return githubCommand(level, { ...source, title: title(`${outcome.word} ${address}`) }, said.join('; '));
+    const details = result?.status === 'done' ? [result.id === null ? 'done' : `id ${result.id}`] : outcome.details;
+    return githubCommand(level, { ...source, title: title(`${outcome.word} ${address}`) }, details.join('; '));
   }
   if (source === null) return '';
   const place = { ...source, title: title(`${group.heading.toLowerCase()} ${address}`) };
@@ -90,13 +90,13 @@ function annotation(resource: PlannedResource, { report, group, wording }: Annot
   const fields = paths.length === 0 ? undefined : `${plural(paths.length, 'field')}: ${listed(paths, namedFields)}`;
   if (report.what === 'drift') return githubCommand('warning', place, fields ?? group.explanation ?? '');
   const level: AnnotationLevel = settled.has(group.key) && action !== 'replace' ? 'notice' : 'warning';
-  const said = [
+  const parts = [
     reason,
     (action === 'create' ? undefined : fields) ?? '',
     ...routeRemarks(resource, { verbose: false }),
     ...steps.map((step) => stepText(step, selection)),
   ];
-  return githubCommand(level, place, said.filter((text) => text !== '').join('; '));
+  return githubCommand(level, place, parts.filter((text) => text !== '').join('; '));
 }
 
 function warningAnnotation(
@@ -117,8 +117,8 @@ function violationAnnotation(
 ): string {
   const level = waived !== undefined ? 'notice' : severity === 'deny' ? 'error' : 'warning';
   const { file, line, column } = source ?? {};
-  const said = `${address}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
-  return githubCommand(level, { file, line, col: column, title: title(`policy ${rule}`) }, said);
+  const text = `${address}: ${message}${waived === undefined ? '' : ` Waived: ${waived}`}`;
+  return githubCommand(level, { file, line, col: column, title: title(`policy ${rule}`) }, text);
 }
 
 /** Returns the failures, then the annotations of each workspace with its name in the titles. */
@@ -128,8 +128,8 @@ export function severalGithub(
 ): string {
   return [
     ...failures.map(({ workspace, message, hint, diagnostics = [] }) => {
-      const said = hint === undefined ? message : `${message} (${hint})`;
-      const failed = githubCommand('error', { title: `voxform ${workspace}: failed` }, said);
+      const text = hint === undefined ? message : `${message} (${hint})`;
+      const failed = githubCommand('error', { title: `voxform ${workspace}: failed` }, text);
       return failed + diagnosticsGithub(diagnostics);
     }),
     ...reports.map((report) => {

@@ -158,22 +158,22 @@ function blocksOf(
   const groups = Map.groupBy(listed, ({ words }) => JSON.stringify(words));
   return [...groups.values()].flatMap((group): TableBlock[] => {
     const [{ words } = { words: { symbol: '', action: '' } }] = group;
-    const said = compact(
+    const statements = compact(
       group.map(({ resource }) => resource),
       { views, full },
     );
-    const adopted = said.filter(isPlainAdoption).flatMap(({ resources }) => resources);
+    const adopted = statements.filter(isPlainAdoption).flatMap(({ resources }) => resources);
     const isList = !full && adopted.length >= MIN_ADOPTED;
     const list = { resources: adopted, words, hasRow: true, forms: () => adoptionList(adopted, words) };
-    const others = said.filter((each) => !(isList && isPlainAdoption(each)));
+    const others = statements.filter((each) => !(isList && isPlainAdoption(each)));
     return [...(isList ? [list] : []), ...others.map((each) => blockOf(each, words))];
   });
 }
 
-function blockOf(said: Statement, words: RowWords): TableBlock {
-  const { resources, fields, steps, released } = said;
+function blockOf(statement: Statement, words: RowWords): TableBlock {
+  const { resources, fields, steps, released } = statement;
   const hasRow = resources.length === 1 || fields.length + steps.length + released.length > 0;
-  return { resources, words, hasRow, forms: () => details(said, words) };
+  return { resources, words, hasRow, forms: () => details(statement, words) };
 }
 
 function isPlainAdoption({ resources, fields, notices, released }: Statement): boolean {
@@ -190,14 +190,14 @@ function remarksOf(
   document: PlanDocument,
   { full, selection, applied }: MarkdownWording & { readonly applied: boolean },
 ): string[] {
-  const said = wordedWarnings(document.warnings, selection, { full, lists: applied ? '' : '--full' });
+  const warnings = wordedWarnings(document.warnings, selection, { full, lists: applied ? '' : '--full' });
   return [
     ...violationGroups(document).map((group) => violationLine(group, full)),
     ...document.guards.map(
       ({ guard, message }) =>
         `- **Apply refuses this plan:** ${markdownText(message)} (override: ${markdownCode(guardFlags[guard])})`,
     ),
-    ...groupedRemarks(said, full, { ...FORMATS, ...(applied && { lists: '' }) }).map(
+    ...groupedRemarks(warnings, full, { ...FORMATS, ...(applied && { lists: '' }) }).map(
       (text) => `- **Warning:** ${text}`,
     ),
   ];
@@ -214,7 +214,7 @@ function violationLine(group: ViolationGroup, full: boolean): string {
     }),
     ...(more > 0 ? [`and ${more} more`] : []),
   ];
-  return `- **${VIOLATION_LABELS[group.status]}** ${markdownText(group.said)} ${names.join(', ')}`;
+  return `- **${VIOLATION_LABELS[group.status]}** ${markdownText(group.text)} ${names.join(', ')}`;
 }
 
 function moreItems(count: number): string {
@@ -285,6 +285,6 @@ function failureMarkdown({ message, hint, diagnostics = [] }: WorkspaceFailure):
     ...lines.map((line) => `- ${markdownText(line)}`),
     ...diagnostics.map((each) => `- ${markdownCode(positionText(each))} ${markdownText(each.message)}`),
   ];
-  const said = [first, hint].filter((text) => text !== undefined).map(markdownText);
-  return [...said, ...(places.length === 0 ? [] : [places.join('\n')])].join('\n\n');
+  const paragraphs = [first, hint].filter((text) => text !== undefined).map(markdownText);
+  return [...paragraphs, ...(places.length === 0 ? [] : [places.join('\n')])].join('\n\n');
 }

@@ -103,13 +103,13 @@ export function severalText(
     ...failures.map((failure) => failureText(failure, style)),
   ];
   const rows = [
-    ...reports.map(({ document: { workspace }, summary }) => ({ workspace, said: summary.join(' '), format: String })),
-    ...failures.map(({ workspace }) => ({ workspace, said: 'failed', format: style.error })),
+    ...reports.map(({ document: { workspace }, summary }) => ({ workspace, text: summary.join(' '), format: String })),
+    ...failures.map(({ workspace }) => ({ workspace, text: 'failed', format: style.error })),
   ];
   const names = rows.map(({ workspace }) => escapeControls(workspace));
   const width = Math.max(0, ...names.map(displayWidth));
-  const lines = rows.map(({ said, format }, index) =>
-    style.prose(said, { indent: 2, lead: `${pad(names[index] ?? '', width)}  `, format }),
+  const lines = rows.map(({ text, format }, index) =>
+    style.prose(text, { indent: 2, lead: `${pad(names[index] ?? '', width)}  `, format }),
   );
   return `${parts.join('\n')}\n${style.bold(plural(rows.length, 'workspace'))}\n${lines.join('\n')}\n`;
 }
@@ -201,8 +201,8 @@ function renderOrphans(applied: readonly AppliedWrite[], { style, selection }: W
 function renderSkipped(applied: readonly AppliedWrite[], { style, full, selection }: Wording): string[] {
   const lists = commandFor('voxform plan', selection);
   return skippedIn(applied).flatMap(({ because, addresses }) => {
-    const said = full ? addresses : [addressList(addresses, false, { lists })];
-    return said.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
+    const lines = full ? addresses : [addressList(addresses, false, { lists })];
+    return lines.map((who) => style.prose(`${who}: ${because}`, { indent: 2, lead: '- ' }));
   });
 }
 
@@ -251,10 +251,10 @@ function renderPending(resource: PlannedResource, { style, selection }: Wording)
   const state = isOpen ? `  ${style.action[action](done)}` : '';
   const head = `${style.action[action](pad(symbol, 3, 'right'))} ${style.bold(escapeControls(address))}${state}`;
   const why = !isOpen && steps.length > 0 ? [] : [style.prose(reason, { indent: 4, format: style.dim })];
-  const said = steps.map((step) =>
+  const stepLines = steps.map((step) =>
     style.prose(stepText(step, selection), { indent: 4, lead: isTask(step) ? '[ ] ' : '' }),
   );
-  return [head, ...why, ...said, ...linkLine(url)].join('\n');
+  return [head, ...why, ...stepLines, ...linkLine(url)].join('\n');
 }
 
 function linkLine(url: string | undefined): string[] {

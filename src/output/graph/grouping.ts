@@ -80,15 +80,15 @@ function between(groups: readonly NodeGroup[], { edges }: ReferenceGraph): numbe
 function groupsOf(graph: ReferenceGraph, by: GroupBy): NodeGroup[] {
   if (by === 'none') return [{ id: 'group-0', name: 'all', nodes: graph.nodes, isRest: false }];
   const own = ownGroups(graph, by);
-  const neighbours = new Map<string, Set<string>>(graph.nodes.map(({ id }) => [id, new Set()]));
+  const neighbors = new Map<string, Set<string>>(graph.nodes.map(({ id }) => [id, new Set()]));
   for (const { from, to } of graph.edges) {
     const [ofFrom, ofTo] = [own.get(from), own.get(to)];
-    if (ofTo !== undefined) neighbours.get(from)?.add(ofTo);
-    if (ofFrom !== undefined) neighbours.get(to)?.add(ofFrom);
+    if (ofTo !== undefined) neighbors.get(from)?.add(ofTo);
+    if (ofFrom !== undefined) neighbors.get(to)?.add(ofFrom);
   }
   const word = by.replace(/^label:/, '');
   const placed = graph.nodes.map((node) => {
-    const around = [...(neighbours.get(node.id) ?? [])];
+    const around = [...(neighbors.get(node.id) ?? [])];
     const name = own.get(node.id) ?? (around.length === 1 ? around[0] : undefined);
     if (name !== undefined) return { node, name, isRest: false };
     return { node, name: `${around.length > 1 ? 'Shared' : `No ${word}`}: ${node.kind}`, isRest: true };

@@ -98,8 +98,8 @@ ${reports.map(section)}
 
 function failureHtml({ workspace, message, hint, diagnostics = [] }: WorkspaceFailure): Html {
   const places = diagnostics.map((each) => `${positionText(each)} ${each.message}`);
-  const said = [message, hint, ...places].filter((text) => text !== undefined);
-  return remark(`${workspace} failed: ${said.join('; ')}`, 'bad');
+  const parts = [message, hint, ...places].filter((text) => text !== undefined);
+  return remark(`${workspace} failed: ${parts.join('; ')}`, 'bad');
 }
 
 /** Returns a table with a row for each workspace, failed ones first. */
@@ -135,8 +135,8 @@ function isDenied({ status }: ViolationGroup): boolean {
 }
 
 function remarks({ document, pending }: Report, { full = false, quiet, selection }: PageOptions): Html[] {
-  const said = wordedWarnings(document.warnings, selection, { full });
-  const warnings = Map.groupBy(said, ({ message, fields }) => JSON.stringify([message, fields]));
+  const warningTexts = wordedWarnings(document.warnings, selection, { full });
+  const warnings = Map.groupBy(warningTexts, ({ message, fields }) => JSON.stringify([message, fields]));
   const { shared, without } = sharedSteps(pending, { full, selection, dashboard: document.dashboard });
   return [
     ...violationGroups(document)
@@ -165,12 +165,12 @@ function warningHtml(sharing: ReturnType<typeof wordedWarnings>): Html {
 }
 
 function violationHtml(group: ViolationGroup): Html {
-  const { said, violations } = group;
+  const { text, violations } = group;
   const [lead, tone] = isDenied(group) ? (['Apply refuses this plan: ', 'bad'] as const) : ([''] as const);
   const subjects = violations.map(violationSubject);
-  if (subjects.length === 1) return remark(`${lead}${said.replace(/[^.!?]$/, '$&.')} ${subjects[0]}`, tone);
+  if (subjects.length === 1) return remark(`${lead}${text.replace(/[^.!?]$/, '$&.')} ${subjects[0]}`, tone);
   const content = html`<ul>${subjects.map((subject) => html`<li>${subject}</li>`)}</ul>`;
-  return foldedRemark(`${lead}${said}`, { count: subjects.length, content, tone });
+  return foldedRemark(`${lead}${text}`, { count: subjects.length, content, tone });
 }
 
 /** Returns a shared step. A row that replaces its resource is searched and filtered like the resource. */
@@ -228,7 +228,7 @@ function groupsHtml(report: Report, options: PageOptions): Html[] {
   const views = viewsOf(report, { wholeTexts: true, selection });
   const outcome = (resource: PlannedResource) => outcomeOf(report, resource, selection);
   const isPlain = (resource: PlannedResource) =>
-    (outcome(resource)?.said ?? []).length === 0 && !mustNameAll([resource]);
+    (outcome(resource)?.details ?? []).length === 0 && !mustNameAll([resource]);
   const { without } = sharedSteps(report.pending, { full, selection, dashboard: report.document.dashboard });
   return filled(report).flatMap((group) => {
     const { heading, explanation } = group;
@@ -239,16 +239,16 @@ function groupsHtml(report: Report, options: PageOptions): Html[] {
     const boxed = resources.filter((each) => !rows.has(each));
     // Resources that need a decision or have a result are never combined.
     const alone = boxed.filter((each) => !isPlain(each));
-    const said = [...compact(alone, { views, full: true }), ...compact(boxed.filter(isPlain), { views, full })];
+    const statements = [...compact(alone, { views, full: true }), ...compact(boxed.filter(isPlain), { views, full })];
     const listed: Html[] = [];
-    for (const each of said.slice(0, mostListed)) {
+    for (const each of statements.slice(0, mostListed)) {
       const outcomes = each.resources.map(outcome);
       const shown = resourceHtml(each, group, { outcome: outcomes[0], isOpen: fold === 'none' });
       room -= Buffer.byteLength(shown.text);
       if (room < 0) break;
       listed.push(shown);
     }
-    const rest = said.length - listed.length;
+    const rest = statements.length - listed.length;
     const why = explanation !== undefined && html` <small>${explanation}</small>`;
     const head = html`<h2>${heading} (${resources.length})${why}</h2>`;
     const content = joined(

@@ -46,11 +46,11 @@ export function addressesHtml(resources: readonly Pick<PlannedResource, 'address
 
 /** Returns a folded element for the resources of a statement. Unfolded, it contains the reason, the changes and the steps. */
 export function resourceHtml(
-  said: Statement,
+  statement: Statement,
   group: ReportGroup,
   { outcome, isOpen }: { readonly outcome: Outcome | undefined; readonly isOpen: boolean },
 ): Html {
-  const { resources, fields } = said;
+  const { resources, fields } = statement;
   const [resource] = resources;
   if (resource === undefined) return html``;
   const isOne = resources.length === 1;
@@ -58,7 +58,7 @@ export function resourceHtml(
   const marks = [
     outcome?.word,
     adopted && action !== 'adopt' && 'imported',
-    rowMarks(said),
+    rowMarks(statement),
     isOne && source !== null && `${source.file}:${source.line}`,
   ];
   const isDrifted = fields.some(({ path }) =>
@@ -67,10 +67,10 @@ export function resourceHtml(
   const tone = toneOf[group.colorOf];
   const content = [
     !isOne && addressesHtml(resources),
-    outcome?.said.map((text) => html`<p class="${tone}">${text}</p>`),
+    outcome?.details.map((text) => html`<p class="${tone}">${text}</p>`),
     isOne && id !== null && html`<p class="faint">id <code>${id}</code></p>`,
     isOne && url !== undefined && html`<p>${dashboardLink(url)}</p>`,
-    contentHtml(said),
+    contentHtml(statement),
   ];
   return html`<details class="resource" data-item="${group.key}"${isOpen && html` open`}><summary><span class="symbol ${tone}" aria-hidden="true">${group.symbol}</span><span class="address">${isOne ? addressHtml(address) : `${resources.length} resources`}</span>${isDrifted && html`<span class="note">drifted</span>`}<span class="faint">${joined(marks, ' · ')}</span></summary><div class="content">${content}</div></details>`;
 }
@@ -88,14 +88,14 @@ function rowMarks({ resources, fields, notices }: Statement): string {
 }
 
 /** Returns the reason, the fields, and then the other remarks. */
-function contentHtml(said: Statement): Html {
-  const { resources, reason, elsewhere, notices, steps, released, fields } = said;
+function contentHtml(statement: Statement): Html {
+  const { resources, reason, elsewhere, notices, steps, released, fields } = statement;
   const only = resources.length === 1 ? resources[0] : undefined;
   const { unverified = [], not_applied: kept = [] } = only ?? {};
   const reasons = [
     reason,
     elsewhere > 0 && `plus ${plural(elsewhere, 'change')} above, shared with others`,
-    ...routeRemarks(said, { verbose: only !== undefined }),
+    ...routeRemarks(statement, { verbose: only !== undefined }),
   ];
   const remarks = [
     ...notices,
@@ -185,8 +185,8 @@ export function tableHtml(
   return html`<details class="more" data-group><summary>${resources.length} resources</summary>${table}</details>`;
 }
 
-function differences(said: Statement): Html | '' {
-  const [{ unverified = [] } = {}] = said.resources;
-  const summary = rowMarks(said) || (unverified.length > 0 && `${plural(unverified.length, 'field')} unverified`);
-  return summary ? html`<details class="more"><summary>${summary}</summary>${contentHtml(said)}</details>` : '';
+function differences(statement: Statement): Html | '' {
+  const [{ unverified = [] } = {}] = statement.resources;
+  const summary = rowMarks(statement) || (unverified.length > 0 && `${plural(unverified.length, 'field')} unverified`);
+  return summary ? html`<details class="more"><summary>${summary}</summary>${contentHtml(statement)}</details>` : '';
 }
