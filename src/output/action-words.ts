@@ -32,7 +32,7 @@ export const actionWords: Readonly<Record<Action, WordsOfAction>> = {
   },
   blocked: {
     ...{ symbol: 'x', heading: 'Blocked', count: 'blocked', done: 'blocked' },
-    explanation: 'remaining unchanged until you decide',
+    explanation: 'left unchanged until you decide',
   },
   unknown: { symbol: '?', heading: 'Unknown', count: 'unknown', done: 'unknown' },
   noop: { symbol: ' ', heading: 'Unchanged', count: 'unchanged', done: 'unchanged' },
@@ -139,7 +139,10 @@ export function skippedIn(writes: readonly AppliedWrite[]) {
 /** Returns the resources with remaining steps for the user, including resources that were written. */
 export function remainingIn(report: ApplyReport): PlannedResource[] {
   const withManualSteps = appliedIn(report).filter(needsManualStep);
-  return [...pendingActions.flatMap(byAction(report.plan.resources)), ...halfDone.map(({ resource }) => resource)];
+  return [
+    ...pendingActions.flatMap(byAction(report.plan.resources)),
+    ...withManualSteps.map(({ resource }) => resource),
+  ];
 }
 
 /** True if the resource was written, but has a remaining step that the API cannot do. */
@@ -153,7 +156,7 @@ export function earlyEnd(report: ApplyReport): string | undefined {
   if (interrupted !== undefined) {
     const isComplete = [...results.values()].every(({ status }) => status === 'done');
     return isComplete
-      ? `Interrupted by ${interrupted}. Nothing was left to do.`
+      ? `Interrupted by ${interrupted}. All changes were already applied.`
       : `Interrupted by ${interrupted}. Requests in flight were finished; run apply again for the rest.`;
   }
   const halted = haltOf(report);

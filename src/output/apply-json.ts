@@ -11,16 +11,16 @@ const appliedResource = plannedResource.extend({
     .enum(['done', 'failed', 'skipped'])
     .optional()
     .describe('The result; absent for manual steps and for unchanged resources.'),
-  error: z.string().optional().describe('Why it failed.'),
+  error: z.string().optional().describe('Why the write failed.'),
   hint: z.string().optional().describe('How to fix it.'),
   next: z.array(nextStep).optional().describe('The next steps.'),
-  because: z.string().optional().describe('Why it was skipped.'),
+  because: z.string().optional().describe('Why the resource was skipped.'),
 });
 
 export const applyDocument = planDocument
   .omit({ digest: true })
   .extend({
-    resources: z.array(appliedResource).describe('By address.'),
+    resources: z.array(appliedResource).describe('The resources, sorted by address.'),
     interrupted: z.enum(['SIGINT', 'SIGTERM']).optional().describe('The signal that interrupted the apply.'),
     halted: z.string().optional().describe('Why the apply stopped early, such as unknown creates.'),
   })

@@ -172,7 +172,7 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
     case 'network':
       if (error.facts.closedLocalPort !== undefined) {
         const port = /:(\d+)$/.exec(error.facts.closedLocalPort)?.[1] ?? '80';
-        return `nothing is listening there; start the emulator with \`voxform emulator --port ${port}\`, or check the workspace's ${where}`;
+        return `no server is listening there; start the emulator with \`voxform emulator --port ${port}\`, or check the workspace's ${where}`;
       }
       if (error.facts.undecodable === true)
         return `the response could not be decompressed; check the workspace's ${where} and any proxy in front of it${lost(error)}`;
@@ -180,7 +180,7 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
         return 'check the address, the user name and the password of the proxy in HTTPS_PROXY or HTTP_PROXY; NO_PROXY connects without it';
       return `the platform is unreachable; check the workspace's ${where}, the network and any proxy${lost(error)}`;
     case 'timeout':
-      return `the platform took too long to answer; raise limits.timeout_seconds in voxform.yaml, or try again later${lost(error)}`;
+      return `the platform took too long to respond; raise limits.timeout_seconds in voxform.yaml, or try again later${lost(error)}`;
     case 'aborted':
       return error.outcome === 'lost'
         ? 'the request was cancelled in flight; the next plan shows whether it succeeded'
@@ -189,7 +189,7 @@ function platformHint(error: PlatformError, baseUrl: string | undefined): string
     case 'empty':
       return undefined;
     case 'malformed':
-      return `the response is not what the API documents; check that the workspace's ${where} is the platform's address, without /api/v1`;
+      return `the response does not match the API documentation; check that the workspace's ${where} is the platform's address, without /api/v1`;
     case 'redirect':
       return `set the workspace's ${where} to the final address; voxform follows no redirects, to keep the API key safe`;
     case 'too-large':
@@ -220,7 +220,7 @@ function statusHint(error: PlatformError): string | undefined {
 }
 
 function lost({ outcome }: PlatformError): string {
-  return outcome === 'lost' ? '. The request may have succeeded: the next plan checks' : '';
+  return outcome === 'lost' ? '. The request may have succeeded; the next plan will check' : '';
 }
 
 /** Returns the error of a workspace as data without secrets. */

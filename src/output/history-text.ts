@@ -37,7 +37,7 @@ export function runText(run: PastRun, style: Style): string {
     ['Began', run.began],
     [run.result === 'died' ? 'Last write' : 'Ended', ended && `${ended}, after ${seconds} s`],
     ['Who', run.who],
-    ['Asked by', run.asked_by],
+    ['Requested by', run.asked_by],
     ['Unlocked by', run.unlocked_by],
     ['Job', job && `${job.name} ${job.url}`],
     ['Commit', run.commit],

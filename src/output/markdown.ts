@@ -79,7 +79,7 @@ export class MarkdownPage {
 
   /** Returns the page. @param command the command that shows everything */
   text(command: string): string {
-    const note = `_${plural(this.#omitted, 'part')} left out: a comment holds at most ${MAX_COMMENT_LENGTH.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`;
+    const note = `_${plural(this.#omitted, 'part')} omitted, because a comment can have at most ${MAX_COMMENT_LENGTH.toLocaleString('en')} characters. Run ${markdownCode(command)} to see everything._`;
     return `${[...this.#blocks, ...(this.#omitted === 0 ? [] : [note])].join('\n\n')}\n`;
   }
 

@@ -23,7 +23,7 @@ const words = {
     command: `voxform import ${step.address} ${step.id ?? 'ID'}`,
   }),
   resolve_not_created: ({ address }) => ({
-    text: address === 'all' ? 'Then, for those that are not there' : 'If it is not there',
+    text: address === 'all' ? 'Then, for those that do not exist' : 'If it does not exist',
     command: `voxform state resolve ${address === 'all' ? '--all' : address} --not-created`,
   }),
   recreate: ({ address, remove_id }) => ({
@@ -71,15 +71,15 @@ const words = {
   keep_record: ({ id, previous_name }) => ({
     text: `To keep its ${id === null ? 'unknown create' : `record ${id}`}, add to metadata: previous_names: [${previous_name}]`,
   }),
-  save_plan: () => ({ text: 'Make a new one', command: 'voxform plan --out FILE' }),
+  save_plan: () => ({ text: 'Save a new plan', command: 'voxform plan --out FILE' }),
   select_workspace: ({ workspace }) => ({
     text: 'Select its workspace',
     command: `voxform apply --workspace ${workspace} FILE`,
   }),
   unlock: ({ id }) => ({ text: 'If that run has definitely ended', command: `voxform state unlock ${id}` }),
-  push_newer: ({ file }) => ({ text: 'Push the newer one', command: `voxform state push ${shellWord(file)}` }),
-  allow_older_state: () => ({ text: 'To use this one: --allow-older-state' }),
-  move_state: ({ from }) => ({ text: 'Or move it back', command: `voxform state move --from ${from}` }),
+  push_newer: ({ file }) => ({ text: 'Push the newer state', command: `voxform state push ${shellWord(file)}` }),
+  allow_older_state: () => ({ text: 'To use this state anyway: --allow-older-state' }),
+  move_state: ({ from }) => ({ text: 'Or move the state back', command: `voxform state move --from ${from}` }),
   list_addresses: () => ({ text: 'Addresses have the form Kind/name; `voxform state list` shows them.' }),
 } satisfies { readonly [A in StepAction]: (step: StepOf<A>) => Worded };
 
@@ -92,7 +92,7 @@ const importWords = {
   candidate: ({ id, mentions = [], agrees = [], differs = [] }) => {
     const but =
       differs.length === 0 ? '' : `; ${listed(differs, MAX_LISTED)} ${differs.length === 1 ? 'differs' : 'differ'}`;
-    return `Possibly ${id}: ${mentions.join(', ')}; ${listed(agrees, MAX_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If it is`;
+    return `Possibly ${id}: ${mentions.join(', ')}; ${listed(agrees, MAX_LISTED)} ${agrees.length === 1 ? 'matches' : 'match'}${but}. If this is the record`;
   },
   found: () => 'If you find it in the dashboard',
   not_listed: () => 'The list does not show it yet. If you find it in the dashboard',
@@ -101,7 +101,7 @@ const importWords = {
   former: ({ id }) => `Its former record ${id} is back on the platform. To manage it`,
   returned: ({ instead_of: other }) => (other === undefined ? 'To manage it' : `To manage it instead of ${other}`),
   unsaved: () => 'Note the id. Once the state can be written again',
-  odd_answer: () => 'It counts as an unknown create. Look for the record in the dashboard, then',
+  odd_answer: () => 'This counts as an unknown create. Look up the record in the dashboard, then import it',
 } satisfies Record<Import['reason'], (step: Import) => string>;
 
 const waitWords = {

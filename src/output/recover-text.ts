@@ -117,9 +117,9 @@ function offeredText(rows: readonly (readonly string[])[], selection: WorkspaceS
   if (rows.length === 0) return '';
   const command = commandOf({ action: 'import', address: 'ADDRESS', id: null, reason: 'found' }, selection);
   return [
-    style.bold(`Not answered (${rows.length}):`),
+    style.bold(`Unanswered (${rows.length}):`),
     renderTable([...whole('ADDRESS'), 'CANDIDATES'], rows, style).trimEnd(),
-    style.prose(`Run recover again, or ${command}. Until then apply creates them, as duplicates.`),
+    style.prose(`Run recover again, or ${command}. Until then, apply would create duplicates of them.`),
   ].join('\n');
 }
 

@@ -144,9 +144,9 @@ function driftSummary({ resources, summary }: PlanDocument, drifted: number, mis
   const same = summary.noop - kept;
   const notApplied = kept === 0 ? [] : [`${kept} not applied by the platform.`];
   if (found.length > 0)
-    return [`Drift: ${found.join(', ')}.`, ...notApplied, ...(same === 0 ? [] : [`${same} as applied.`])];
+    return [`Drift: ${found.join(', ')}.`, ...notApplied, ...(same === 0 ? [] : [`${same} in sync.`])];
   if (summary.noop === 0) return ['No drift.', 'No resources are declared.'];
-  return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} as applied.`])];
+  return ['No drift.', ...notApplied, ...(same === 0 ? [] : [`${plural(same, 'resource')} in sync.`])];
 }
 
 /** Returns the report of an apply, with the failures first. */

@@ -74,7 +74,7 @@ function withNames(statement: Statement, words: RowWords, names: string): readon
   const withLines = (shown: readonly string[]) =>
     folded(statement, words, [...remarks, ...(shown.length === 0 ? [] : [fenced('diff', shown)])].join('\n\n'));
   const more = lines.length - fewLines;
-  const shorter = [...lines.slice(0, fewLines), `# ${more} more lines are too long to be shown here`];
+  const shorter = [...lines.slice(0, fewLines), `# ${more} more lines omitted`];
   return [
     withLines(lines),
     ...(more > 0 ? [withLines(shorter)] : []),

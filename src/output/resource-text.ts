@@ -106,7 +106,12 @@ function headOf({ resources, fields, steps }: Statement, group: ReportGroup, sty
   const { symbol, colorOf } = group;
   const all = resources.length;
   const marks = resources[0]?.adopted ? `${style.action[colorOf]('(imported)')} ` : '';
-  const what = fields.length === 0 ? 'alike' : fields.length === 1 ? 'with the same change' : 'with the same changes';
+  const what =
+    fields.length === 0
+      ? 'with the same details'
+      : fields.length === 1
+        ? 'with the same change'
+        : 'with the same changes';
   const head = `${style.action[colorOf](pad(symbol, symbolWidth, 'right'))} ${style.bold(`${all} resources`)} ${marks}${what}`;
   if (steps.length > 0 || !isUpdate(resources)) {
     return [head, ...resources.map((each) => headLine(each, { symbol: '', colorOf }, style))];

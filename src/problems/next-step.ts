@@ -34,21 +34,21 @@ function step<Action extends string, Fields extends z.ZodRawShape>(
 
 const importing = step('import', 'Import a record.', {
   address,
-  id: z.string().nullable().describe('Id of the record; null where you must look it up in the dashboard.'),
+  id: z.string().nullable().describe('Id of the record; null if you must look it up in the dashboard.'),
   reason: z
     .enum(importReasons)
     .describe(
-      'candidate: the record may be that of the unknown create. found: import it if you find it. not_listed: the same, and the list does not show it yet. succeeded: the unknown create made it. closed: it is a closed orphan. former: it is a former record of the resource and is back on the platform. returned: the same, while another may be managed. unsaved: it was created, but the state could not be written. odd_answer: the response to its create was invalid.',
+      'candidate: the unknown create may have created this record. found: import the record if you find it. not_listed: like found, but the list does not contain the record yet. succeeded: the unknown create created this record. closed: the record is a closed orphan. former: a former record of the resource exists again. returned: like former, but another record may be managed now. unsaved: the record was created, but the state could not be written. odd_answer: the response to the create was invalid.',
     ),
   instead_of: z.string().optional().describe('Id of the record that is managed now.'),
-  mentions: z.array(z.string()).optional().describe('Of a candidate: where its id was found.'),
-  agrees: z.array(z.string()).optional().describe('Of a candidate: fields that match.'),
-  differs: z.array(z.string()).optional().describe('Of a candidate: fields that differ.'),
+  mentions: z.array(z.string()).optional().describe('For a candidate: where its id was found.'),
+  agrees: z.array(z.string()).optional().describe('For a candidate: fields that match.'),
+  differs: z.array(z.string()).optional().describe('For a candidate: fields that differ.'),
 });
 
 export const nextStep = z
   .discriminatedUnion('action', [
-    step('dashboard', 'Do in the dashboard what the API cannot.', {
+    step('dashboard', 'Do this in the dashboard, because the API cannot.', {
       instruction,
       sets: z
         .strictObject({
@@ -61,10 +61,10 @@ export const nextStep = z
     }),
     step('publish', 'Publish the draft in the dashboard.', {
       instruction,
-      meanwhile: z.string().optional().describe('What holds until then, a clause.'),
+      meanwhile: z.string().optional().describe('The status until then, as a clause.'),
     }),
     importing,
-    step('resolve_not_created', 'Mark the unknown create as not created, if the record is not there.', {
+    step('resolve_not_created', 'Mark the unknown create as not created, if the record does not exist.', {
       address: z.string().describe('Address of the resource; `all` for every unknown create.'),
     }),
     step('recreate', 'Create the record again, if it was deleted.', {
@@ -80,7 +80,7 @@ export const nextStep = z
       id: z.string(),
       or: z
         .enum(['correct_workspace', 'remove_id'])
-        .describe('The alternative: another workspace_id is right, or metadata.id must go.'),
+        .describe('The alternative: correct workspace_id, or remove metadata.id.'),
     }),
     step('close_orphan', 'Close the orphan, if its record was deleted.', {
       id: z.string(),
@@ -98,14 +98,14 @@ export const nextStep = z
     step('correct_workspace', 'Correct workspace_id.', {}),
     step(
       'correct_id',
-      'Correct or remove the id, or set `ids` of this workspace, where metadata.id does not count then.',
+      'Correct or remove the id, or set `ids` of this workspace, so that metadata.id is ignored there.',
       {},
     ),
     step('retry_ignored', 'Change the manifest, or send the field again.', {
       path: z.string().describe('The field.'),
     }),
     step('lift_guards', 'Apply the plan although these guards stop it.', { guards: z.array(z.enum(guards)) }),
-    step('waive', 'Lift what these policies deny, for one run.', {
+    step('waive', 'Waive these policies for one run.', {
       rules: z.array(z.string()).describe('Names of policies.'),
       saved_plan: z.literal(true).optional().describe('Present if the plan was saved: waive them in a new one.'),
     }),
@@ -119,8 +119,8 @@ export const nextStep = z
       id: z.string().describe('Id of the lock.'),
     }),
     step('push_newer', 'Push a newer copy of the state.', { file: z.string() }),
-    step('allow_older_state', 'Use this state all the same.', {}),
-    step('move_state', 'Move the state back from there.', { from: z.string() }),
+    step('allow_older_state', 'Use this state anyway.', {}),
+    step('move_state', 'Move the state back from that location.', { from: z.string() }),
     step('list_addresses', 'Look the address up in the state.', {}),
   ])
   .describe('The next steps.');

@@ -23,7 +23,7 @@ it('offers the record of a lost create that a number mentions, with the evidence
   const plan = JSON.parse(stdout) as PlanDocument;
   const steps = new Map(plan.resources.map((each) => [each.address, stepTexts(each)]));
   expect(steps.get('Agent/day')?.[0]).toBe(
-    `Possibly ${day?.id}: number +12025550120 is linked to it; name, prompt_config.prompt match. If it is: voxform import Agent/day ${day?.id}`,
+    `Possibly ${day?.id}: number +12025550120 is linked to it; name, prompt_config.prompt match. If this is the record: voxform import Agent/day ${day?.id}`,
   );
   expect(steps.get('Agent/night')?.join('\n')).not.toContain('It may be');
 

@@ -48,7 +48,7 @@ describe('publishing', () => {
       JSON.stringify(applyJson(report)),
     ];
     for (const form of forms) expect(form).toContain(AGAIN);
-    expect(forms[0]).toContain('Left to do');
+    expect(forms[0]).toContain('Remaining steps');
     expect(await notices('two')).toEqual([expect.stringContaining('edited since it was published')]);
     expect(actionsIn(await w.plan(desired('two')))).toEqual([]);
   });

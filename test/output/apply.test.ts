@@ -66,7 +66,7 @@ describe('an apply as text', () => {
           POST /agents: 422 name is taken
           hint: Change name in the manifest.
 
-      Left to do
+      Remaining steps
         ! PhoneNumber/main
           [ ] In the dashboard, rename number +4930999999 to "Main line".
         ! WorkspaceUser/carla
@@ -80,7 +80,7 @@ describe('an apply as text', () => {
           the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record
           may or may not exist
           [ ] If you find it in the dashboard: voxform import Webhook/events ID
-          [ ] If it is not there: voxform state resolve Webhook/events --not-created
+          [ ] If it does not exist: voxform state resolve Webhook/events --not-created
 
       1 record stays as an orphan: voxform orphans
 
@@ -102,7 +102,7 @@ describe('an apply as text', () => {
     const text = applyText({ ...report, plan: plan([created]), results: done, warnings: [] }, plainStyle());
     expect(text).toBe(`  + PhoneNumber/a  created  1
 
-Left to do
+Remaining steps
   ! PhoneNumber/a
     [ ] Link it.
 

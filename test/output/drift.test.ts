@@ -48,20 +48,20 @@ describe('drift', () => {
       Missing (1): the platform has no such record
         - Agent/lost  01JAGENT000000000000000001  manifests/agents.yaml:3
 
-      Drift: 2 resources drifted, 1 missing. 1 as applied.
+      Drift: 2 resources drifted, 1 missing. 1 in sync.
       "
     `);
   });
 
   it('is nothing where nothing moved', () => {
-    expect(driftText(plan([resource('Agent/a')]), plainStyle())).toBe('No drift. 1 resource as applied.\n');
+    expect(driftText(plan([resource('Agent/a')]), plainStyle())).toBe('No drift. 1 resource in sync.\n');
   });
 
   it('as Markdown', () => {
     expect(driftMarkdown(drift)).toMatchInlineSnapshot(`
       "### voxform drift for <code>staging</code>
 
-      **Drift: 2 resources drifted, 1 missing. 1 as applied.**
+      **Drift: 2 resources drifted, 1 missing. 1 in sync.**
 
       | | Resource | Action | Source |
       | --- | --- | --- | --- |

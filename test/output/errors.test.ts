@@ -48,7 +48,7 @@ hint:  Go to the folder of the project, or make a new one: voxform init. The
     { error: platformError('timeout'), hint: /limits\.timeout_seconds/ },
     {
       error: platformError('malformed'),
-      hint: /response is not what the API documents; check that .* without \/api\/v1/,
+      hint: /response does not match the API documentation; check that .* without \/api\/v1/,
     },
     { error: platformError('redirect'), hint: /follows no redirects/ },
     { error: platformError('cursor-loop'), hint: /voxform cannot use this response/ },

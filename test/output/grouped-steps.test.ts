@@ -67,7 +67,7 @@ describe('a manual step that many agents need', () => {
       index < 10 ? { status: 'failed', error: 'HTTP 500' } : { status: 'done', id: null },
     );
     const shown = applyText(done, plainStyle());
-    expect(shown).toContain('Left to do\n  [ ] Publish 290 agents in the dashboard: Agent/branch-010,');
+    expect(shown).toContain('Remaining steps\n  [ ] Publish 290 agents in the dashboard: Agent/branch-010,');
     expect(shown).not.toContain('publish it when');
     expect(shown.replace(/\s+/g, ' ')).toContain('more (voxform status --only unpublished lists them)');
     expect(shown + applyMarkdown(done)).not.toContain('--full');
@@ -114,7 +114,7 @@ describe('a manual step that many agents need', () => {
 
   it('shares no box with a note where the changes differ', () => {
     const shown = text(partly);
-    expect(shown).not.toContain('alike');
+    expect(shown).not.toContain('with the same details');
     expect(shown).not.toContain('above, shared');
     expect(times(shown, 'edited since it was published')).toBe(1);
     expect(lines(shown)).toBeLessThan(lines(text(partly, true)));

@@ -24,7 +24,7 @@ describe('a next step', () => {
         agrees: ['name'],
         differs: ['a', 'b', 'c', 'd'],
       },
-      text: 'Possibly A1: number +1 is linked to it; name matches; a, b, c and 1 more differ. If it is: voxform import Agent/day A1 -w staging',
+      text: 'Possibly A1: number +1 is linked to it; name matches; a, b, c and 1 more differ. If this is the record: voxform import Agent/day A1 -w staging',
     },
     {
       step: { action: 'import', address, id: null, reason: 'found' },
@@ -60,11 +60,11 @@ describe('a next step', () => {
     },
     {
       step: { action: 'import', address, id: null, reason: 'odd_answer' },
-      text: 'It counts as an unknown create. Look for the record in the dashboard, then: voxform import Agent/day ID -w staging',
+      text: 'This counts as an unknown create. Look up the record in the dashboard, then import it: voxform import Agent/day ID -w staging',
     },
     {
       step: { action: 'resolve_not_created', address },
-      text: 'If it is not there: voxform state resolve Agent/day --not-created -w staging',
+      text: 'If it does not exist: voxform state resolve Agent/day --not-created -w staging',
     },
     {
       step: { action: 'recreate', address },
@@ -136,18 +136,18 @@ describe('a next step', () => {
     },
     {
       step: { action: 'push_newer', file: 's.json' },
-      text: 'Push the newer one: voxform state push s.json -w staging',
+      text: 'Push the newer state: voxform state push s.json -w staging',
     },
-    { step: { action: 'allow_older_state' }, text: 'To use this one: --allow-older-state' },
+    { step: { action: 'allow_older_state' }, text: 'To use this state anyway: --allow-older-state' },
     {
       step: { action: 'move_state', from: 'old.json' },
-      text: 'Or move it back: voxform state move --from old.json -w staging',
+      text: 'Or move the state back: voxform state move --from old.json -w staging',
     },
     {
       step: { action: 'keep_record', id: 'R1', previous_name: 'old' },
       text: 'To keep its record R1, add to metadata: previous_names: [old]',
     },
-    { step: { action: 'save_plan' }, text: 'Make a new one: voxform plan --out FILE -w staging' },
+    { step: { action: 'save_plan' }, text: 'Save a new plan: voxform plan --out FILE -w staging' },
     {
       step: { action: 'select_workspace', workspace: 'live' },
       text: 'Select its workspace: voxform apply --workspace live FILE',
@@ -189,7 +189,7 @@ const steps: NextStep[] = [
 
 it('is one sentence of several, of which only the last may end in a bare command', () => {
   expect(withSteps('It is open.', { steps }, undefined)).toBe(
-    'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it is not there: voxform state resolve Agent/day --not-created',
+    'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it does not exist: voxform state resolve Agent/day --not-created',
   );
 });
 
@@ -200,7 +200,7 @@ it('follows a warning, and the hint of an error', () => {
   );
   expect(remarkText({ message: 'no full stop' }, undefined)).toBe('no full stop');
   expect(helpText({ hint: 'Check the key.', next: [{ action: 'save_plan' }] }, STAGING)).toBe(
-    'Check the key. Make a new one: voxform plan --out FILE -w staging',
+    'Check the key. Save a new plan: voxform plan --out FILE -w staging',
   );
   expect(helpText({ hint: 'Check the key.' }, STAGING)).toBe('Check the key.');
   expect(helpText({}, STAGING)).toBeUndefined();

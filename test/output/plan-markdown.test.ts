@@ -137,7 +137,7 @@ describe('a plan as Markdown', () => {
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_COMMENT_LENGTH);
     expect(isBalanced(text)).toBe(true);
     expect(text.length).toBeGreaterThan(MAX_COMMENT_LENGTH * 0.9);
-    expect(text).toMatch(/parts left out: .*<code>voxform plan<\/code> to see everything/);
+    expect(text).toMatch(/parts omitted, .*<code>voxform plan<\/code> to see everything/);
   });
 
   it('shows the beginning of what is too long, and says how much is missing', () => {
@@ -147,7 +147,7 @@ describe('a plan as Markdown', () => {
         changes: Array.from({ length: fields }, (_, index) => change(`f${index}`, { after: 'ü'.repeat(190) })),
       });
     const text = planMarkdown(plan([long('a', 500), long('b', 120), resource('Agent/c', { action: 'adopt' })]));
-    expect(text).toMatch(/Agent\/a<\/code>: create, 500 fields<\/summary>[\s\S]*\n# 470 more lines are too long/);
+    expect(text).toMatch(/Agent\/a<\/code>: create, 500 fields<\/summary>[\s\S]*\n# 470 more lines omitted/);
     expect(text).toMatch(/Agent\/b<\/code>: create, 120 fields<\/summary>[\s\S]*\+ f119: /);
     expect(text).toContain('<code>Agent/c</code>: import');
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_COMMENT_LENGTH);

@@ -54,10 +54,10 @@ function isDirectlyIn(path: string, parent: string): boolean {
 
 function abilitiesOf({ about, kind }: Topic): string[] {
   if (about !== 'kind' || kind === undefined) return [];
-  const read = kind.list === undefined ? 'read by id, not listed' : 'listed';
-  const created = kind.create === undefined ? 'created in the dashboard only' : 'created';
+  const read = kind.list === undefined ? 'read by id, but not listed' : 'listed';
+  const created = kind.create === undefined ? 'created only in the dashboard' : 'created';
   const updated = kind.update === undefined ? 'not updated' : 'updated';
-  return [`In the API: ${read}; ${created}; ${updated}; not deleted.`];
+  return [`Through the API, records can be ${read}; ${created}; ${updated}; but not deleted.`];
 }
 
 /** Returns the flags for JSON, each with its consequence as text. */

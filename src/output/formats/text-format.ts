@@ -87,7 +87,7 @@ function closing(report: Report, style: Style): string {
     changedGroups(report).every(({ resources }) => resources.length === 0) && notAppliedIn(document.resources) === 0;
   const counts = sentences(summary, style, { format: isClean ? style.good : style.bold });
   if (document.refreshed) return counts;
-  return `${style.prose('Made with --no-refresh: from the state, without reading the platform.', { format: style.warn })}\n${counts}`;
+  return `${style.prose('Made with --no-refresh: compared with the state, without reading the platform.', { format: style.warn })}\n${counts}`;
 }
 
 /** Returns each report under the name of its workspace, the failures, and a summary line for each workspace. */
@@ -131,7 +131,7 @@ export function applyText(report: ApplyReport, style: Style, { full = false, sel
   return paragraphs([
     renderDone(applied, wording),
     ...renderUnfinished(applied, wording),
-    section(style.bold('Left to do'), renderLeft(report, wording)),
+    section(style.bold('Remaining steps'), renderLeft(report, wording)),
     renderWarnings(report.warnings, style, { full, selection, applied: true }),
     renderOrphans(applied, wording),
     ended === undefined ? '' : style.prose(ended, { format: style.warn }),

@@ -142,7 +142,9 @@ function remarks({ document, pending }: Report, { full = false, quiet, selection
     ...violationGroups(document)
       .filter((group) => !isDenied(group))
       .map(violationHtml),
-    ...(document.refreshed ? [] : [remark('Made with --no-refresh: from the state, without reading the platform.')]),
+    ...(document.refreshed
+      ? []
+      : [remark('Made with --no-refresh: compared with the state, without reading the platform.')]),
     ...[...warnings.values()].map(warningHtml),
     ...(quiet ? [] : noteTexts(document, { full: false, selection }).map((text) => remark(text))),
     ...shared.map((step) => stepHtml(step, without)),
