@@ -1,7 +1,7 @@
 import { type Advice, advice, command, UserError } from '../problems/user-error.ts';
-import { droppedBy, sharedId } from './held-ids.ts';
 import type { StateDocument } from './state-document.ts';
 import { LostState } from './state-errors.ts';
+import { droppedBy, sharedId } from './state-records.ts';
 
 /** The maximum number of records in the hint. */
 const MAX_NAMES = 20;
@@ -50,7 +50,7 @@ function resolution(text: string, shellName: string, parse: (text: string) => St
       !Object.hasOwn(ours.pending, address),
   );
   const others = [
-    ...ids.filter((held) => !imported.includes(held)).map(({ address, id }) => `${address} (${id})`),
+    ...ids.filter((record) => !imported.includes(record)).map(({ address, id }) => `${address} (${id})`),
     ...pending.map((address) => `${address} (unknown create)`),
   ];
   const base = /^\|{7}/m.test(text) ? '|||||||' : '=======';

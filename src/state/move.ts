@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import { type Json, jsonEqual } from '../values/json.ts';
 import { fold } from './fold.ts';
-import { droppedBy } from './held-ids.ts';
 import { deadRunOf } from './run-ending.ts';
 import { admitOlder, checkWorkspace, type SessionOptions, withLease } from './session.ts';
 import type { StateDocument } from './state-document.ts';
 import { MovedState } from './state-errors.ts';
+import { droppedBy } from './state-records.ts';
 import type { StateLease, StateStore, StoredState } from './store.ts';
 
 interface Move {

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import { advice, command, UserError } from '../problems/user-error.ts';
 import { jsonEqual } from '../values/json.ts';
-import { droppedBy, type HeldId, type StateContent, sharedId } from './held-ids.ts';
 import { openSession, type SessionOptions, withLease } from './session.ts';
 import { orphanOf, type ResourceEntry, type StateDocument } from './state-document.ts';
 import { LostState } from './state-errors.ts';
+import { droppedBy, type StateContent, type StateRecord, sharedId } from './state-records.ts';
 import type { StateBackup, StateStore } from './store.ts';
 
 interface PushResult {
   readonly serial: number;
   /** Records that were missing from the document; they are orphans now. */
-  readonly orphaned: readonly HeldId[];
+  readonly orphaned: readonly StateRecord[];
   /** Unknown creates of a damaged state that were missing from the document; they were added. */
   readonly unknown: readonly string[];
   /** The new location of a damaged state. */
@@ -63,7 +63,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
     const orphans = [
       // A managed record must not be an orphan.
       ...document.orphans.filter(({ kind, id }) => !managed.has(idKey(kind, id))),
-      ...orphaned.map((held) => orphanOf(held.address, { reason: 'removed', since, ...held })),
+      ...orphaned.map((record) => orphanOf(record.address, { reason: 'removed', since, ...record })),
     ];
     const pending = { ...lost?.pending, ...document.pending };
     const next = { ...document, orphans, pending, serial, voxform_version: session.version };
@@ -85,7 +85,7 @@ export async function pushState(store: StateStore, options: PushOptions): Promis
  * Returns the records of the current state that are missing from the document.
  * @throws UserError if the document drops an unknown create, which could then be sent a second time.
  */
-function missingRecords(current: StateDocument, options: PushOptions): readonly HeldId[] {
+function missingRecords(current: StateDocument, options: PushOptions): readonly StateRecord[] {
   const { ids, pending } = dropped(current, options);
   const [first] = pending;
   if (first !== undefined) {
@@ -137,9 +137,9 @@ interface PushOptions {
 /** Returns the records of the other content that are missing from the document, with their natural keys. */
 function dropped(other: StateContent, { document, naturalKey }: PushOptions): ReturnType<typeof droppedBy> {
   const { ids, pending } = droppedBy(document, other);
-  const withKey = (held: HeldId): HeldId => {
-    const entry = other.resources[held.address];
-    return entry?.id === held.id ? { ...held, natural_key: naturalKey(held.address, entry) } : held;
+  const withKey = (record: StateRecord): StateRecord => {
+    const entry = other.resources[record.address];
+    return entry?.id === record.id ? { ...record, natural_key: naturalKey(record.address, entry) } : record;
   };
   return { ids: ids.map(withKey), pending };
 }
@@ -147,7 +147,7 @@ function dropped(other: StateContent, { document, naturalKey }: PushOptions): Re
 interface QuarantinedState {
   readonly quarantined: string | undefined;
   /** Records of its backups that are missing from the document. */
-  readonly ids: readonly HeldId[];
+  readonly ids: readonly StateRecord[];
   readonly pending: StateDocument['pending'];
 }
 
@@ -176,7 +176,7 @@ async function quarantineDamaged(store: StateStore, options: PushOptions): Promi
     const ids = backups.flatMap((each) => dropped(fromBackup(each), options).ids);
     return {
       quarantined,
-      ids: [...new Map(ids.map((held) => [idKey(held.kind, held.id), held])).values()],
+      ids: [...new Map(ids.map((record) => [idKey(record.kind, record.id), record])).values()],
       pending: newest === undefined ? {} : onlyIn(newest.pending, document),
     };
   } finally {

@@ -131,10 +131,10 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
   };
 
   /** Returns the head of the content; undefined before the first write. */
-  const headOf = async (held: StoredContent, signal: AbortSignal): Promise<Head | undefined> => {
-    if (known !== undefined && known.content.revision === held.revision) return known.head;
+  const headOf = async (base: StoredContent, signal: AbortSignal): Promise<Head | undefined> => {
+    if (known !== undefined && known.content.revision === base.revision) return known.head;
     const now = await readKnown(signal);
-    if (now?.content.revision !== held.revision) throw new WriteConflict();
+    if (now?.content.revision !== base.revision) throw new WriteConflict();
     return now?.head;
   };
 
@@ -157,23 +157,23 @@ export function createBucketStore<Location extends BucketLocation>(options: Buck
     async read(signal) {
       return withSilence((await readKnown(signal))?.content ?? NO_CONTENT);
     },
-    async write(change, held, signal) {
+    async write(change, base, signal) {
       const bucket = await bucketOf();
-      const base = (await headOf(held, signal)) ?? newHead(await probe(bucket, location, signal), user.now());
-      const { head, added } = nextHead(base, change);
-      const isCleaning = change.lock === null && user.now().getTime() - Date.parse(base.cleaned) > HOUR_MS;
+      const current = (await headOf(base, signal)) ?? newHead(await probe(bucket, location, signal), user.now());
+      const { head, added } = nextHead(current, change);
+      const isCleaning = change.lock === null && user.now().getTime() - Date.parse(current.cleaned) > HOUR_MS;
       if (isCleaning) head.cleaned = user.now().toISOString();
       for (const [name, bytes] of added) await bucket.put(name, bytes, signal);
       const condition =
-        held.revision === undefined ? ({ isAbsent: true } as const) : { tag: held.revision, isBare: head.bare_tags };
+        base.revision === undefined ? ({ isAbsent: true } as const) : { tag: base.revision, isBare: head.bare_tags };
       const bytes = Buffer.from(`${JSON.stringify(head, null, 2)}\n`);
       const tag = await bucket.put(HEAD, bytes, signal, condition).catch(async (error) => {
         if (!(error instanceof WriteConflict)) throw error;
         // Some stores refuse one of two overlapping writes even if the other one fails.
-        const isUnchanged = (await readKnown(signal))?.content.revision === held.revision;
+        const isUnchanged = (await readKnown(signal))?.content.revision === base.revision;
         throw isUnchanged ? new Error('the store refused a write although the state is unchanged') : error;
       });
-      const content = changed(held, change, tag);
+      const content = changed(base, change, tag);
       known = { head, content };
       for (const [name, bytes] of added) objects.set(name, bytes);
       if (change.converted !== undefined) {

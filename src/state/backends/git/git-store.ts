@@ -126,20 +126,20 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
   };
 
   /** Returns the files that the change adds, replaces or removes; undefined if the parent commit is not in the cache. */
-  const filesOf = async (change: Change, held: StoredContent, signal: AbortSignal) => {
+  const filesOf = async (change: Change, base: StoredContent, signal: AbortSignal) => {
     const { state, lock, journal, history, converted } = change;
     const files = new Map<string, Uint8Array | null>();
     if (state !== undefined) files.set(STATE, state);
     if (lock !== undefined) files.set(LOCK, lock && Buffer.from(`${JSON.stringify(lock, null, 2)}\n`));
-    const current = journalFiles(held.journal);
+    const current = journalFiles(base.journal);
     if (journal === null) for (const name of current.keys()) files.set(name, null);
     if (journal) {
-      const all = journalFiles(Buffer.concat([held.journal, journal]));
+      const all = journalFiles(Buffer.concat([base.journal, journal]));
       for (const [name, bytes] of [...all].slice(Math.max(0, current.size - 1))) files.set(name, bytes);
     }
     if (converted !== undefined) files.set(HISTORY, Buffer.from(converted.history.map((line) => `${line}\n`).join('')));
     if (history !== undefined) {
-      const before = held.revision === undefined ? '' : await historyAt(held.revision, signal);
+      const before = base.revision === undefined ? '' : await historyAt(base.revision, signal);
       if (before === undefined) return undefined;
       files.set(HISTORY, Buffer.from(withLine(before, history)));
     }
@@ -147,12 +147,12 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
   };
 
   /** Creates the commit in the cache. Returns its id; undefined if its parent is missing. */
-  const commit = async (change: Change, held: StoredContent, signal: AbortSignal): Promise<string | undefined> => {
-    const files = await filesOf(change, held, signal);
+  const commit = async (change: Change, base: StoredContent, signal: AbortSignal): Promise<string | undefined> => {
+    const files = await filesOf(change, base, signal);
     if (files === undefined) return undefined;
     const stream = commitStream({
       ...change,
-      parent: held.revision,
+      parent: base.revision,
       files,
       at: user.now(),
       isBranch: ref.startsWith('refs/heads/'),
@@ -169,16 +169,16 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
     setting: 'state.ref',
     timing: TIMING,
     read,
-    async write(change, held, signal) {
-      let created = await commit(change, held, signal);
+    async write(change, base, signal) {
+      let created = await commit(change, base, signal);
       if (created === undefined) {
         await access.renew();
-        if (held.revision !== undefined) await access.fetch(1, signal);
-        created = await commit(change, held, signal);
+        if (base.revision !== undefined) await access.fetch(1, signal);
+        created = await commit(change, base, signal);
       }
       if (created === undefined) throw new Error('git cannot create a commit on top of the last one');
-      await access.push(created, held.revision, signal);
-      return changed(held, change, created);
+      await access.push(created, base.revision, signal);
+      return changed(base, change, created);
     },
     async history(signal) {
       const { revision } = await read(signal);

@@ -60,23 +60,23 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
   /** Writes without a response. If the server does not check serials, they may still arrive and undo later ones. */
   const unconfirmed = new Set<string>();
 
-  /** Returns the version of the held content, from the cache or the server. */
-  const versionOf = async (held: StoredContent, signal: AbortSignal): Promise<StateVersion> => {
+  /** Returns the version of this content, from the cache or the server. */
+  const versionOf = async (base: StoredContent, signal: AbortSignal): Promise<StateVersion> => {
     const isFresh = unconfirmed.size === 0 && Math.abs(user.now().getTime() - knownAt) < MAX_AGE_MS;
-    const last = known?.held.revision === held.revision ? known : undefined;
+    const last = known?.stored.revision === base.revision ? known : undefined;
     if (isFresh && last !== undefined) return last;
     const version = await read(signal);
-    if (version.held.revision === held.revision) return version;
-    if (last !== undefined && unconfirmed.has(version.held.write ?? '')) return last;
+    if (version.stored.revision === base.revision) return version;
+    if (last !== undefined && unconfirmed.has(version.stored.write ?? '')) return last;
     throw new WriteConflict();
   };
 
   /** Returns the error for a refused write: a write conflict if another run wrote or locked the state, else `error`. */
   const refusal = async (
     error: Error,
-    { held, holder, signal }: { held: StoredContent; holder: StoredLock | undefined; signal: AbortSignal },
+    { base, holder, signal }: { base: StoredContent; holder: StoredLock | undefined; signal: AbortSignal },
   ): Promise<Error> => {
-    if ((await read(signal)).held.revision !== held.revision) return new WriteConflict();
+    if ((await read(signal)).stored.revision !== base.revision) return new WriteConflict();
     // A restart of the server or a forced unlock may have removed our lock, so request it again.
     const other = holder && (await lock.holderAfter(holder, signal));
     return other === undefined ? error : new WriteConflict();
@@ -86,10 +86,10 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
     location,
     setting: 'state.address',
     timing: options.timing ?? TIMING,
-    read: async (signal) => (await read(signal)).held,
-    async write(change: Change, held, signal) {
-      const version = nextVersion(await versionOf(held, signal), change);
-      const holder = change.lock ?? held.lock;
+    read: async (signal) => (await read(signal)).stored,
+    async write(change: Change, base, signal) {
+      const version = nextVersion(await versionOf(base, signal), change);
+      const holder = change.lock ?? base.lock;
       const address = holder === undefined ? settings.address : withId(settings.address, holder.id);
       const body = bodyOf(version, user.version);
       known = undefined;
@@ -101,10 +101,10 @@ export function httpStore(options: HttpStoreOptions): ObjectStore {
         const message = `the server of the state ${location} refused a write: ${reason}`;
         // GitLab responds with 500 if this run does not hold the lock.
         const error = isTemporary(status) ? new Error(message) : new UserError(message);
-        throw await refusal(error, { held, holder, signal });
+        throw await refusal(error, { base, holder, signal });
       }
       keep(version);
-      return version.held;
+      return version.stored;
     },
     gate: {
       async enter(requested, signal) {

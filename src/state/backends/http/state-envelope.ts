@@ -37,11 +37,11 @@ export interface StateVersion {
   readonly serial: number;
   readonly lineage: string;
   readonly history: readonly string[];
-  readonly held: StoredContent;
+  readonly stored: StoredContent;
 }
 
 export function noVersion(): StateVersion {
-  return { serial: 0, lineage: randomUUID(), history: [], held: NO_CONTENT };
+  return { serial: 0, lineage: randomUUID(), history: [], stored: NO_CONTENT };
 }
 
 /** @throws UserError if another program or a newer voxform wrote the body. */
@@ -69,7 +69,7 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
   }
   const { write, state, journal, history } = data.voxform;
   const lock = data.voxform.lock ?? undefined;
-  const held = {
+  const stored = {
     revision: revisionOf(data.serial, write),
     write,
     state: state === null ? undefined : Buffer.from(state),
@@ -77,11 +77,11 @@ export function parseVersion(body: Buffer, location: string, now: Date): StateVe
     lock,
     secondsSinceHeartbeat: silenceOf(lock, now),
   };
-  return { serial: data.serial, lineage: data.lineage, history, held };
+  return { serial: data.serial, lineage: data.lineage, history, stored };
 }
 
 /** Returns the version after a change. */
-export function nextVersion({ serial, lineage, history, held }: StateVersion, change: Change): StateVersion {
+export function nextVersion({ serial, lineage, history, stored }: StateVersion, change: Change): StateVersion {
   return {
     serial: serial + 1,
     lineage,
@@ -89,12 +89,12 @@ export function nextVersion({ serial, lineage, history, held }: StateVersion, ch
       ...(change.converted?.history ?? history),
       ...(change.history === undefined ? [] : [change.history]),
     ]),
-    held: changed(held, change, revisionOf(serial + 1, change.write)),
+    stored: changed(stored, change, revisionOf(serial + 1, change.write)),
   };
 }
 
-export function bodyOf({ serial, lineage, history, held }: StateVersion, writtenBy: string): Buffer {
-  const { write = '', state, journal, lock } = held;
+export function bodyOf({ serial, lineage, history, stored }: StateVersion, writtenBy: string): Buffer {
+  const { write = '', state, journal, lock } = stored;
   return Buffer.from(
     JSON.stringify({
       version: 4,

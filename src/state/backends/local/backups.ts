@@ -7,14 +7,14 @@ import { shellWord } from '../../../problems/shell-word.ts';
 import { jsonEqual } from '../../../values/json.ts';
 import { parseState, stateBytes } from '../../document-text.ts';
 import { emptyDocument, fold } from '../../fold.ts';
-import { missingFrom } from '../../held-ids.ts';
 import { type JournalEntry, journalLine, validEntries } from '../../journal-lines.ts';
 import { isSuperseded, type Marks } from '../../marks.ts';
 import { noSeal, type Seal } from '../../seal.ts';
 import type { StateDocument } from '../../state-document.ts';
 import { LostState, type NewerState } from '../../state-errors.ts';
+import { missingFrom } from '../../state-records.ts';
 import type { StateBackup } from '../../store.ts';
-import { openedContent, readIn } from '../object-store/stored-content.ts';
+import { decryptContent, readIn } from '../object-store/stored-content.ts';
 import { journalPathOf, newerBackups, readContent } from './document-file.ts';
 import { readIfThere } from './file-problem.ts';
 
@@ -49,7 +49,7 @@ export async function readBackups(files: Files, path: string, seal: Seal | undef
     const byDocument = Map.groupBy(validEntries(bytes), ({ lineage, serial }) => `${serial} ${lineage}`);
     for (const journal of byDocument.values()) {
       const { lineage = '', serial = 0 } = journal[0] ?? {};
-      const opened = await openedContent({ document: undefined, journal }, from.source, seal).catch(() => undefined);
+      const opened = await decryptContent({ document: undefined, journal }, from.source, seal).catch(() => undefined);
       if (opened === undefined) continue;
       const { journal: entries } = opened;
       const base = documents.find((each) => each.document.lineage === lineage && each.document.serial === serial);
@@ -161,7 +161,7 @@ export async function convertBackups(files: Files, path: string, seal: Seal): Pr
   for (const { source } of journals) {
     if (source === journalPathOf(path)) continue;
     const journal = validEntries((await readIfThere(files, source)) ?? Buffer.alloc(0));
-    const entries = (await openedContent({ document: undefined, journal }, source, seal)).journal;
+    const entries = (await decryptContent({ document: undefined, journal }, source, seal)).journal;
     const sealed = await Promise.all(entries.map((entry) => seal.encryptEntry(entry)));
     await replaceFile(source, sealed.map(journalLine).join(''), { files });
   }

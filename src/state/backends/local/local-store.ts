@@ -12,9 +12,9 @@ import {
 import { replaceFile } from '../../../files/replace-file.ts';
 import { UserError } from '../../../problems/user-error.ts';
 import { fold } from '../../fold.ts';
-import { missingFrom } from '../../held-ids.ts';
 import { parseJournal, type StoredEntry } from '../../journal-lines.ts';
 import { MAX_HISTORY, newestLines } from '../../run-history.ts';
+import { missingFrom } from '../../state-records.ts';
 import type { StoreUser } from '../backend.ts';
 import { changed } from '../object-store/change.ts';
 import { changedMeanwhile } from '../object-store/lease.ts';
@@ -27,7 +27,7 @@ import {
   type StoredContent,
   WriteConflict,
 } from '../object-store/object-store.ts';
-import { openedContent, readIn } from '../object-store/stored-content.ts';
+import { decryptContent, readIn } from '../object-store/stored-content.ts';
 import { convertBackups, newerThan, quarantine, readBackups } from './backups.ts';
 import {
   draftOf,
@@ -97,16 +97,16 @@ export class LocalStore implements ObjectStore {
     return this.#at('read', (_, lock) => lockIn(lock));
   }
 
-  write(change: Change, held: StoredContent): Promise<StoredContent> {
+  write(change: Change, base: StoredContent): Promise<StoredContent> {
     const { lock, history, converted } = change;
-    if (lock && lock.id !== held.lock?.id) return this.#take(change, held);
+    if (lock && lock.id !== base.lock?.id) return this.#take(change, base);
     return this.#at(change.state || change.journal ? 'write' : 'lock', async (path, lockFile) => {
-      const id = held.lock?.id;
+      const id = base.lock?.id;
       if (id !== this.#own) {
         if (lock !== null || id === undefined || !(await lockFile.break(id))) throw new WriteConflict();
       } else {
         if (!change.journal || !this.#isJustRenewed) await this.#renew(lockFile);
-        if (change.state) await this.#replace(path, change.state, { change, held });
+        if (change.state) await this.#replace(path, change.state, { change, base });
         if (change.journal) await this.#append(path, lockFile, change.journal);
         if (change.journal === null || lock === null) await this.#closeJournal();
       }
@@ -114,7 +114,7 @@ export class LocalStore implements ObjectStore {
         await replaceFile(historyPathOf(path), converted.history.map((line) => `${line}\n`).join(''));
       if (history !== undefined) await this.#addToHistory(path, history);
       const { journal, ...rest } = change;
-      return journal ? { ...changed(held, rest, ''), isBehind: true } : changed(held, change, '');
+      return journal ? { ...changed(base, rest, ''), isBehind: true } : changed(base, change, '');
     });
   }
 
@@ -129,13 +129,13 @@ export class LocalStore implements ObjectStore {
   }
 
   /** Takes the lock and reads the content again: another run may have written it in the meantime. */
-  async #take({ lock, history }: Change, held: StoredContent): Promise<StoredContent> {
+  async #take({ lock, history }: Change, base: StoredContent): Promise<StoredContent> {
     const files = this.#files;
     return this.#at('lock', async (path, lockFile) => {
       if (!lock) throw new WriteConflict();
       await makeFolders(dirname(path), { files, mode: 0o700 });
       const { heard: _, ...info } = lock;
-      if (!(await lockFile.take(info, held.lock?.id))) throw new WriteConflict();
+      if (!(await lockFile.take(info, base.lock?.id))) throw new WriteConflict();
       await this.#closeJournal();
       this.#own = lock.id;
       this.#renewedAt = undefined;
@@ -199,7 +199,7 @@ export class LocalStore implements ObjectStore {
   /** Returns the records in the entries that are missing from the document: addresses, with their ids if known. */
   async #missingFrom(content: ReturnType<typeof readIn>): Promise<string[]> {
     if (content.document === undefined) return [];
-    const { document, journal } = await openedContent(content, this.location, this.#options.seal);
+    const { document, journal } = await decryptContent(content, this.location, this.#options.seal);
     if (document === undefined) return [];
     const none = { ...document, resources: {}, pending: {}, orphans: [] };
     return missingFrom(document, fold(none, journal).toDocument(document));
@@ -208,13 +208,13 @@ export class LocalStore implements ObjectStore {
   async #replace(
     path: string,
     state: Uint8Array,
-    { change: { document, replaces }, held }: { readonly change: Change; readonly held: StoredContent },
+    { change: { document, replaces }, base }: { readonly change: Change; readonly base: StoredContent },
   ): Promise<void> {
     const [files, { failPoint = () => undefined, marks }] = [this.#files, this.#options];
     await this.#closeJournal();
     failPoint('before-fold');
     const current = await readIfThere(files, path);
-    if (Buffer.compare(current ?? Buffer.alloc(0), held.state ?? Buffer.alloc(0)) !== 0)
+    if (Buffer.compare(current ?? Buffer.alloc(0), base.state ?? Buffer.alloc(0)) !== 0)
       throw changedMeanwhile(this.location);
     if (current !== undefined && replaces !== undefined)
       await keepCurrent(files, path, { bytes: current, serial: replaces });

@@ -9,16 +9,16 @@ import type { Retries } from './retries.ts';
 export async function writeChange(
   { store, retries }: { readonly store: ObjectStore; readonly retries: Retries },
   change: Change,
-  held: StoredContent,
+  base: StoredContent,
 ): Promise<StoredContent> {
   return retries.write(async (signal, attempt) => {
     if (attempt > 1) {
       const now = await store.read(signal);
       if (now.write === change.write) return now;
-      if (now.revision !== held.revision) throw new WriteConflict();
+      if (now.revision !== base.revision) throw new WriteConflict();
     }
     try {
-      return await store.write(change, held, signal);
+      return await store.write(change, base, signal);
     } catch (error) {
       if (!(error instanceof WriteConflict)) throw error;
       // The conflict may be with an earlier attempt of this write that arrived late.
@@ -30,17 +30,17 @@ export async function writeChange(
 }
 
 /** Returns the content after the change. */
-export function changed(held: StoredContent, { write, state, journal, lock }: Change, revision: string): StoredContent {
+export function changed(base: StoredContent, { write, state, journal, lock }: Change, revision: string): StoredContent {
   return {
     revision,
     write,
-    state: state === undefined ? held.state : (state ?? undefined),
+    state: state === undefined ? base.state : (state ?? undefined),
     journal:
-      journal === undefined ? held.journal : journal === null ? new Uint8Array() : appended(held.journal, journal),
-    isBehind: journal !== null && held.isBehind,
-    lock: lock === undefined ? held.lock : (lock ?? undefined),
-    secondsSinceHeartbeat: lock === undefined ? held.secondsSinceHeartbeat : 0,
-    files: held.files,
+      journal === undefined ? base.journal : journal === null ? new Uint8Array() : appended(base.journal, journal),
+    isBehind: journal !== null && base.isBehind,
+    lock: lock === undefined ? base.lock : (lock ?? undefined),
+    secondsSinceHeartbeat: lock === undefined ? base.secondsSinceHeartbeat : 0,
+    files: base.files,
   };
 }
 

@@ -23,7 +23,7 @@ import {
   WriteConflict,
 } from './object-store.ts';
 import type { Retries } from './retries.ts';
-import { openedContent, readIn, serialIn, textOfMark, withNewer } from './stored-content.ts';
+import { decryptContent, readIn, serialIn, textOfMark, withNewer } from './stored-content.ts';
 
 /** The maximum number of pauses before a write while entries keep arriving. */
 const MAX_PAUSES = 5;
@@ -43,7 +43,8 @@ export class Lease implements StateLease {
   readonly #retries: Retries;
   readonly #request: LockRequest;
   #lock: StoredLock;
-  #held: StoredContent;
+  /** The stored content after the last write of this run. */
+  #content: StoredContent;
   #waiting: { readonly entry: JournalEntry; resolve(): void; reject(error: unknown): void }[] = [];
   /** Collects and writes the waiting entries. */
   #gathering: Promise<void> | undefined;
@@ -61,7 +62,7 @@ export class Lease implements StateLease {
   /** The time before the last renewal: for other runs, the timeout may start at any time after it. */
   #renewed: ClockReading | undefined;
 
-  constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, held }: TakenLock) {
+  constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, content }: TakenLock) {
     const { heard: _, ...info } = lock;
     this.info = info;
     this.#lock = lock;
@@ -70,7 +71,7 @@ export class Lease implements StateLease {
     this.#seal = user.seal ?? noSeal;
     this.#retries = retries;
     this.#request = request;
-    this.#held = held;
+    this.#content = content;
     this.#heartbeat = setInterval(() => this.#renewIdle(), store.timing.heartbeat);
     this.#heartbeat.unref();
   }
@@ -88,10 +89,10 @@ export class Lease implements StateLease {
     this.#assertOpen();
     await this.#writes;
     await this.#catchUp();
-    const [held, store, user] = [this.#held, this.#store, this.#user];
-    const stored = await openedContent(readIn(held, store.location), store.location, user.seal);
-    this.#known = { state: held.state, serial: stored.document?.serial };
-    return withNewer(stored, { store, user, held });
+    const [content, store, user] = [this.#content, this.#store, this.#user];
+    const stored = await decryptContent(readIn(content, store.location), store.location, user.seal);
+    this.#known = { state: content.state, serial: stored.document?.serial };
+    return withNewer(stored, { store, user, content });
   }
 
   append(entry: JournalEntry): Promise<void> {
@@ -134,7 +135,7 @@ export class Lease implements StateLease {
       await this.#readAgain();
       return moved;
     }
-    const { state, journal } = this.#held;
+    const { state, journal } = this.#content;
     if (state === undefined && journal.length === 0) return undefined;
     const moved = await writeQuarantine(this.#user.root, { state, journal, run: this.info.id });
     await this.#write('quarantine', () => ({ state: null, journal: null }));
@@ -145,7 +146,7 @@ export class Lease implements StateLease {
     this.#assertOpen();
     await this.#write('moved', async () => {
       await this.#catchUp();
-      const { document, journal } = readIn(this.#held, this.#store.location);
+      const { document, journal } = readIn(this.#content, this.#store.location);
       if (document?.serial !== mark.serial || journal.length > 0) throw changedMeanwhile(this.#store.location);
       return { state: textOfMark(mark), replaces: document.serial, journal: null };
     });
@@ -182,11 +183,11 @@ export class Lease implements StateLease {
   }
 
   async #catchUp(): Promise<void> {
-    if (this.#held.isBehind) await this.#readAgain();
+    if (this.#content.isBehind) await this.#readAgain();
   }
 
   async #readAgain(): Promise<void> {
-    this.#held = await this.#store.read(new AbortController().signal);
+    this.#content = await this.#store.read(new AbortController().signal);
   }
 
   #ending(run: Pick<LockInfo, 'id'>, ended: Date, outcome: RunEnding): Promise<string> {
@@ -259,8 +260,8 @@ export class Lease implements StateLease {
         ...parts,
       };
       try {
-        this.#held = await writeChange({ store: this.#store, retries: this.#retries }, change, this.#held);
-        if (change.state !== undefined) this.#known = { state: this.#held.state, serial: change.document?.serial };
+        this.#content = await writeChange({ store: this.#store, retries: this.#retries }, change, this.#content);
+        if (change.state !== undefined) this.#known = { state: this.#content.state, serial: change.document?.serial };
         this.#lock = lock;
         this.#renewed = start;
       } catch (error) {
@@ -279,9 +280,10 @@ export class Lease implements StateLease {
   }
 
   async #contentOf(document: StateDocument, expectedSerial: number | undefined): Promise<Content> {
-    const [held, { location }] = [this.#held, this.#store];
-    const isKnown = held.state !== undefined && this.#known?.state === held.state && this.#known.serial !== undefined;
-    const serial = isKnown ? this.#known?.serial : serialIn(held, location, document.lineage);
+    const [content, { location }] = [this.#content, this.#store];
+    const isKnown =
+      content.state !== undefined && this.#known?.state === content.state && this.#known.serial !== undefined;
+    const serial = isKnown ? this.#known?.serial : serialIn(content, location, document.lineage);
     if (serial !== expectedSerial) throw changedMeanwhile(location);
     const state = stateBytes(await this.#seal.encrypt(document));
     return { state, document, replaces: serial, journal: null };

@@ -32,7 +32,7 @@ export interface LockContext {
 
 export interface TakenLock {
   readonly lock: StoredLock;
-  readonly held: StoredContent;
+  readonly content: StoredContent;
 }
 
 /** The maximum number of write conflicts for a run that does not wait. */
@@ -74,9 +74,9 @@ async function tryLock(
   { operation, notice, commit, isStep = false }: LockRequest,
 ): Promise<TakenLock | LockHolder | 'again'> {
   const { gate, location, timing } = store;
-  const held = await readLockContent({ store, user, retries });
-  const holder = holderIn(held);
-  if (holder !== undefined && !isAbandoned(held, store)) return holder;
+  const content = await readLockContent({ store, user, retries });
+  const holder = holderIn(content);
+  if (holder !== undefined && !isAbandoned(content, store)) return holder;
   const lock = newLock({ store, user }, operation);
   const gateHolder = await retries.write(async (signal) => gate?.enter(lock, signal));
   if (gateHolder !== undefined && gateHolder.id !== lock.id) {
@@ -96,16 +96,16 @@ async function tryLock(
       lock,
       ...(!isStep && { history: await encryptLine(beginningLine(lock, await commit), lock.id, user.seal) }),
     };
-    const locked = await writeChange({ store, retries }, change, held);
+    const locked = await writeChange({ store, retries }, change, content);
     if (holder !== undefined) {
-      const previous = held.isHolderDead
+      const previous = content.isHolderDead
         ? 'a dead process'
         : `a run without a heartbeat for ${formatDuration(holder.secondsSinceHeartbeat ?? 0)}`;
       notice(
         `acquired the lock of ${location} from ${previous}: ${describeHolder({ ...holder, secondsSinceHeartbeat: undefined })}`,
       );
     }
-    return { lock, held: locked };
+    return { lock, content: locked };
   } catch (error) {
     await leave({ store, user, retries }, lock.id).catch(() => undefined);
     if (error instanceof WriteConflict) return 'again';
@@ -122,15 +122,15 @@ export function leave({ store: { gate, local }, retries }: LockContext, id: stri
 export async function breakLock({ store, user, retries }: LockContext, id: string): Promise<LockHolder> {
   const { location } = store;
   for (;;) {
-    const held = await readLockContent({ store, user, retries });
-    const found = held.lock ?? (await findGateHolder({ store, user, retries }));
-    const { secondsSinceHeartbeat } = held;
+    const content = await readLockContent({ store, user, retries });
+    const found = content.lock ?? (await findGateHolder({ store, user, retries }));
+    const { secondsSinceHeartbeat } = content;
     const holder = lockWithId(id, found, { location, secondsSinceHeartbeat });
     try {
       const line = unlockLine(holder, `${user.user}@${user.host}`);
       const history = await encryptLine(line, holder.id, user.seal);
       const change = { write: randomUUID(), summary: 'state unlock', lock: null, history };
-      if (held.lock !== undefined) await writeChange({ store, retries }, change, held);
+      if (content.lock !== undefined) await writeChange({ store, retries }, change, content);
       await leave({ store, user, retries }, holder.id);
       return { ...infoOf(holder), secondsSinceHeartbeat };
     } catch (error) {
@@ -161,8 +161,8 @@ function holderIn({ lock, secondsSinceHeartbeat }: StoredContent): LockHolder | 
 }
 
 /** Returns the holder of the lock; undefined if other runs may take the lock over. */
-export function livingHolder(held: StoredContent, store: ObjectStore): LockHolder | undefined {
-  return isAbandoned(held, store) ? undefined : holderIn(held);
+export function livingHolder(content: StoredContent, store: ObjectStore): LockHolder | undefined {
+  return isAbandoned(content, store) ? undefined : holderIn(content);
 }
 
 function isAbandoned({ lock, secondsSinceHeartbeat = 0, isHolderDead }: StoredContent, store: ObjectStore): boolean {

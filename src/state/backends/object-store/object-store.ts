@@ -25,12 +25,12 @@ export interface ObjectStore {
   /** Reads only the lock, if that is cheaper. */
   readLock?(signal: AbortSignal): Promise<StoredContent>;
   /**
-   * Stores the complete change or nothing, and only if the stored content is still `held`.
+   * Stores the complete change or nothing, and only if the stored content is still `base`.
    * @returns the stored content.
    * @throws WriteConflict if another run wrote in the meantime; UserError if the store refused permanently and stored nothing. After other
    * errors the change may be stored: the caller checks.
    */
-  write(change: Change, held: StoredContent, signal: AbortSignal): Promise<StoredContent>;
+  write(change: Change, base: StoredContent, signal: AbortSignal): Promise<StoredContent>;
   /** The server's own lock; absent if it has none. */
   readonly gate?: Gate | undefined;
   /** Returns the lines of the history, oldest first. */

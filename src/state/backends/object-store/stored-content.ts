@@ -14,7 +14,7 @@ import type { ContentFiles, EarlierDocument, ObjectStore, OtherContent, StoredCo
 
 const EARLIER = advice`Push an earlier copy: ${command('state push FILE')}. ${RECOVER}`;
 
-type Held = Pick<StoredContent, 'state' | 'journal' | 'files'>;
+type ContentParts = Pick<StoredContent, 'state' | 'journal' | 'files'>;
 
 /** The document and the later entries of the journal. Both may be sealed. */
 interface ReadContent {
@@ -23,7 +23,7 @@ interface ReadContent {
 }
 
 /** Decrypts the document and its journal. @throws UserError if its form contradicts the settings, or it cannot be decrypted. */
-export async function openedContent(
+export async function decryptContent(
   { document, journal }: ReadContent,
   location: string,
   seal: Seal = noSeal,
@@ -41,11 +41,11 @@ export function recordsIn({ document, journal }: ReadContent): number | undefine
 }
 
 /** @throws UserError if the document or the journal is damaged, or if they do not belong together. */
-export function readIn(held: Held, location: string, parse = parseState): ReadContent {
-  const { files } = held;
+export function readIn(content: ContentParts, location: string, parse = parseState): ReadContent {
+  const { files } = content;
   if (files?.lost !== undefined) throw files.lost;
-  const document = documentIn(held, location, parse);
-  const entries = journalIn(held, location);
+  const document = documentIn(content, location, parse);
+  const entries = journalIn(content, location);
   const journal =
     files === undefined ? entries : entries.filter((entry) => document && continues(entry, document, files));
   const isConsistent = journal.every(
@@ -60,12 +60,16 @@ export function readIn(held: Held, location: string, parse = parseState): ReadCo
   return { document, journal };
 }
 
-function documentIn({ state, files }: Held, location: string, parse: typeof parseState): StoredDocument | undefined {
+function documentIn(
+  { state, files }: ContentParts,
+  location: string,
+  parse: typeof parseState,
+): StoredDocument | undefined {
   return state && parse(state, files?.document ?? location, files?.restore ?? EARLIER);
 }
 
 /** A remote store keeps only complete lines. An incomplete line means damage, because its entry was reported as stored. */
-function journalIn({ journal, files }: Held, location: string): readonly StoredEntry[] {
+function journalIn({ journal, files }: ContentParts, location: string): readonly StoredEntry[] {
   const bytes = Buffer.from(journal.buffer, journal.byteOffset, journal.byteLength);
   if (files !== undefined) return parseJournal(bytes, files.journal).entries;
   try {
@@ -90,10 +94,10 @@ function continues(entry: StoredEntry, document: StoredDocument, files: ContentF
 }
 
 /** Returns the serial of the document; undefined if there is none, or if a state of that lineage was moved away and may be moved back. */
-export function serialIn(held: Held, location: string, lineage: string): number | undefined {
-  if (held.files?.lost !== undefined) throw held.files.lost;
+export function serialIn(content: ContentParts, location: string, lineage: string): number | undefined {
+  if (content.files?.lost !== undefined) throw content.files.lost;
   try {
-    return documentIn(held, location, parseState)?.serial;
+    return documentIn(content, location, parseState)?.serial;
   } catch (error) {
     if (error instanceof MovedState && error.mark.lineage === lineage) return undefined;
     throw error;
@@ -103,12 +107,12 @@ export function serialIn(held: Held, location: string, lineage: string): number 
 /** Adds the later write that this machine knows, if an older state was restored. */
 export async function withNewer(
   stored: StoredState,
-  { store, user, held }: { readonly store: ObjectStore; readonly user: StoreUser; readonly held: Held },
+  { store, user, content }: { readonly store: ObjectStore; readonly user: StoreUser; readonly content: ContentParts },
 ): Promise<StoredState> {
   const { document } = stored;
   if (document === undefined) return stored;
   if (store.local !== undefined) {
-    const newer = await store.local.newer(document, held.journal.length > 0);
+    const newer = await store.local.newer(document, content.journal.length > 0);
     return { ...stored, newer };
   }
   const mark = await user.marks?.read(document);

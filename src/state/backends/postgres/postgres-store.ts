@@ -84,11 +84,11 @@ export class PostgresStore implements ObjectStore {
     });
   }
 
-  async write(change: Change, held: StoredContent, signal: AbortSignal): Promise<StoredContent> {
+  async write(change: Change, base: StoredContent, signal: AbortSignal): Promise<StoredContent> {
     return this.#at(async (database) => {
       if (this.#absent !== undefined) await this.#setUp(this.#absent, database, signal);
-      const others = change.state && held.state === undefined ? this.#others : undefined;
-      const statement = writeStatement(this.#schema, this.#settings.name, { change, held, others });
+      const others = change.state && base.state === undefined ? this.#others : undefined;
+      const statement = writeStatement(this.#schema, this.#settings.name, { change, base, others });
       const found = await (others === undefined
         ? this.#tables.query(database, statement, signal)
         : database.transaction(async (on) => {
@@ -100,7 +100,7 @@ export class PostgresStore implements ObjectStore {
       const [row] = found;
       if (row === undefined) throw (others && (await this.#secondState(others, signal))) ?? new WriteConflict();
       this.#wasWritten = true;
-      return changed(held, change, String(row.revision));
+      return changed(base, change, String(row.revision));
     });
   }
 

@@ -70,7 +70,7 @@ function idLine(workspaceId: string): string {
 
 interface RemoteWrite {
   readonly change: Change;
-  readonly held: StoredContent;
+  readonly base: StoredContent;
   /** The other states of the workspace; nothing is stored if they have changed. */
   readonly others?: SeenOthers | undefined;
 }
@@ -80,7 +80,7 @@ interface RemoteWrite {
  * in the meantime.
  * @param schema quoted.
  */
-export function writeStatement(schema: string, name: string, { change, held, others }: RemoteWrite): SqlStatement {
+export function writeStatement(schema: string, name: string, { change, base, others }: RemoteWrite): SqlStatement {
   const values: unknown[] = [name];
   const bind = (value: unknown): string => `$${values.push(value)}`;
   const { write, state, journal, lock, history, converted } = change;
@@ -90,11 +90,11 @@ export function writeStatement(schema: string, name: string, { change, held, oth
   if (lock !== undefined) set.lock = `${bind(lock && JSON.stringify(lock))}::json`;
   if (lock) set.heard = 'clock_timestamp()';
   const parts = [
-    held.revision === undefined
+    base.revision === undefined
       ? inserted(schema, { generation: set.write ?? '', ...set })
       : updated(schema, {
           set: lock ? { ...set, epoch: `epoch + (lock->>'id' IS DISTINCT FROM ${bind(lock.id)})::integer` } : set,
-          where: `${conditions(held, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
+          where: `${conditions(base, bind)}${others ? ` AND ${sameOthers(schema, others, bind)}` : ''}`,
         }),
   ];
   if (converted !== undefined) parts.push(...convertedRows(schema, bind(converted.history)));

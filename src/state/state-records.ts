@@ -2,12 +2,12 @@ import { idKey, kindOf } from '../manifests/resource.ts';
 import type { Orphan, StateDocument } from './state-document.ts';
 
 /** A record in a state, with all fields of its entry if it is an orphan. */
-export type HeldId = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
+export type StateRecord = Pick<Orphan, 'kind' | 'id' | 'address'> & Partial<Orphan>;
 
 export type StateContent = Pick<StateDocument, 'resources' | 'pending' | 'orphans'>;
 
 /** Returns all records in the document, managed or not. */
-function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
+function recordsOf({ resources, pending, orphans }: StateContent): StateRecord[] {
   return [
     ...Object.entries(resources).map(([address, { id }]) => ({ kind: kindOf(address), id, address })),
     ...Object.entries(pending).flatMap(([address, { replaces: id }]) =>
@@ -18,17 +18,17 @@ function heldIds({ resources, pending, orphans }: StateContent): HeldId[] {
 }
 
 interface DroppedRecords {
-  readonly ids: readonly HeldId[];
+  readonly ids: readonly StateRecord[];
   /** Addresses of unknown creates. */
   readonly pending: readonly string[];
 }
 
 /** Returns the records of `before` that are missing from `after`. */
 export function droppedBy(after: StateContent, before: StateContent): DroppedRecords {
-  const known = new Set(heldIds(after).map(({ kind, id }) => idKey(kind, id)));
-  const dropped = heldIds(before).filter(({ kind, id }) => !known.has(idKey(kind, id)));
+  const known = new Set(recordsOf(after).map(({ kind, id }) => idKey(kind, id)));
+  const dropped = recordsOf(before).filter(({ kind, id }) => !known.has(idKey(kind, id)));
   return {
-    ids: [...new Map(dropped.map((held) => [idKey(held.kind, held.id), held])).values()],
+    ids: [...new Map(dropped.map((record) => [idKey(record.kind, record.id), record])).values()],
     pending: Object.keys(before.pending).filter(
       (address) => !Object.hasOwn(after.pending, address) && !Object.hasOwn(after.resources, address),
     ),
