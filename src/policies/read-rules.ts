@@ -62,7 +62,7 @@ function readRule(
       ({ message: wrong, offset }): Finding => ({
         severity: 'error',
         code: 'bad-policy',
-        message: `${name}: ${isOfPlan ? wrong.replace(/;.*/s, '; only rules with on: plan see it') : wrong}`,
+        message: `${name}: ${isOfPlan ? wrong.replace(/;.*/s, '; only rules with on: plan can use it') : wrong}`,
         file: source.file,
         place: { document: 0, path: [...at, severity], at: 'value', offset },
       }),
@@ -92,15 +92,15 @@ export function readPolicyFile({ path: absolute, file }: PolicyFile): PolicySour
   const read = readTextFile(absolute);
   if ('problem' in read) {
     throw new UserError(`--policy ${file}: ${read.problem.message}`, {
-      hint: 'A relative path starts at the current folder.',
+      hint: 'Relative paths are resolved from the current folder.',
     });
   }
-  const { value, findings } = onlyDocument(read.text, { file, name: 'a file of policies' });
+  const { value, findings } = onlyDocument(read.text, { file, name: 'a policy file' });
   const parsed = value === undefined ? undefined : policyFileSchema().safeParse(value);
   if (parsed?.success && findings.length === 0) {
     return { of: 'file', file, path: absolute, policies: parsed.data.policies };
   }
-  const checked = { schema: policyFileSchema(), value, name: 'the file of policies' };
+  const checked = { schema: policyFileSchema(), value, name: 'the policy file' };
   const problems = problemsIn(parsed?.error, checked);
   const all = [...findings, ...problems.map((problem) => findingOf(problem, file))];
   const policies = usablePolicies(isObject(value) ? value.policies : undefined);

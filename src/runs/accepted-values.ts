@@ -62,9 +62,10 @@ export function acceptableValues(drift: PlanDocument, addresses: readonly Addres
 }
 
 function refusalOf({ sensitive, verified, before, referents }: PlannedChange): string | undefined {
-  if (referents !== undefined) return `it refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
-  if (sensitive) return 'its value is a secret';
-  if (!verified || before === undefined) return 'the platform does not show it';
+  if (referents !== undefined)
+    return `the field refers to ${referents.join(', ')}, which has a new record: apply sets its id`;
+  if (sensitive) return 'the value is a secret';
+  if (!verified || before === undefined) return 'the platform does not return it';
   return undefined;
 }
 
@@ -187,14 +188,14 @@ export function valuesOfVersion({
       continue;
     }
     if (shown === undefined) {
-      refused.push({ address, path, why: 'the version does not show it; left unchanged' });
+      refused.push({ address, path, why: 'the version does not contain it, so it is left unchanged' });
       continue;
     }
     const desired = withReferences(value, (reference) => records.get(reference.address));
     const isKnown = references(desired).length === 0;
     if (isKnown && sameValue(rule, revealSecrets(desired), shown)) continue;
     if (isTainted(value)) {
-      refused.push({ address, path, why: 'its value is a secret' });
+      refused.push({ address, path, why: 'the value is a secret' });
     } else wanted.push({ address, path, value: shown as Json });
   }
   return { wanted, refused, unshown };

@@ -121,13 +121,13 @@ function hidesObjects(kind: Kind, record: ShownRecord): boolean {
 
 function cannotBeListed(areMentioned: boolean): string {
   return areMentioned
-    ? 'the API cannot list them; found only those that other records mention, that you named or that are in the state'
-    : 'the API cannot list them and nothing mentions them; found only those that you named or that are in the state';
+    ? 'the API cannot list them, so only those were found that other records mention, that you named, or that are in the state'
+    : 'the API cannot list them, and no other record mentions them, so only those were found that you named or that are in the state';
 }
 
 export function missingReason(observation: Observation, clauses: readonly string[]): string {
   if (observation.status === 'foreign')
-    return `it belongs to workspace ${observation.workspaceId} (${clauses.join(', ')})`;
+    return `belongs to workspace ${observation.workspaceId} (${clauses.join(', ')})`;
   return `not found on the platform (${clauses.join(', ')})`;
 }
 

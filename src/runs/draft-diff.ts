@@ -22,7 +22,7 @@ import { VERSION } from '../version.ts';
 
 const DRAFT_DIFF_FORMAT_VERSION = 1;
 
-export const draftDiffDocument = describedObject('What publishing a draft would change', {
+export const draftDiffDocument = describedObject('Changes that publishing a draft would make', {
   format_version: z.literal(DRAFT_DIFF_FORMAT_VERSION),
   voxform_version: z.string(),
   workspace: z.string(),
@@ -30,10 +30,13 @@ export const draftDiffDocument = describedObject('What publishing a draft would 
   address: z.string(),
   kind: z.string(),
   id: z.string(),
-  updated_at: z.string().nullable().describe('When the draft was changed last; null if not shown.'),
+  updated_at: z
+    .string()
+    .nullable()
+    .describe('When the draft was last changed; null if the platform does not return it.'),
   published: z
     .strictObject({
-      version: z.int().nullable().describe('Null if the platform does not show it.'),
+      version: z.int().nullable().describe('Null if the platform does not return it.'),
       published_at: z.string().nullable(),
     })
     .nullable()
@@ -43,7 +46,7 @@ export const draftDiffDocument = describedObject('What publishing a draft would 
     .describe('Fields that publishing would change, from the version to the draft; empty if nothing is published.'),
   unknown: z
     .array(z.string())
-    .describe('Fields that cannot be compared, because the platform does not show them on one side.'),
+    .describe('Fields that cannot be compared, because the platform does not return them on one side.'),
 });
 
 export type DraftDiffDocument = Immutable<z.infer<typeof draftDiffDocument>>;

@@ -141,7 +141,7 @@ export async function checkStateInCi({ project, workspace, selection, context }:
   if (tracking === 'untracked' && !existsSync(file)) {
     // A platform on this machine is for trials.
     if (isLoopback(new URL(workspace.baseUrl).hostname)) return;
-    throw new UserError(`no state at ${location} yet, and no other job would see the one that this job creates`, {
+    throw new UserError(`no state at ${location} yet, and other jobs would not see the state that this job creates`, {
       hint: `${SHARED}. To start with an empty state in this checkout: ${commandFor('voxform state init', selection)}`,
     });
   }

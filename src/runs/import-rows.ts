@@ -56,11 +56,11 @@ export function readRows(
   const columns = isMap ? MAP_COLUMNS : COLUMNS;
   const idColumn = columns.indexOf(isMap ? (mapColumn(origin.file, origin.workspace) ?? '') : 'id');
   if (header !== columns.join(',')) {
-    const message = `the first line must be the header ${COLUMNS.join(',')}, or that of the map of a migration`;
+    const message = `the first line must be the header ${COLUMNS.join(',')}, or the header of a migration map`;
     return { rows, problems: [{ line: 1, message }] };
   }
   if (idColumn === -1) {
-    const message = `its name does not say which column has the ids of ${origin.workspace}: name it as migrate does, such as ${mapPath({ from: 'OLD', to: origin.workspace })}`;
+    const message = `the file name does not tell which column has the ids of ${origin.workspace}: use the name that migrate gives the map, such as ${mapPath({ from: 'OLD', to: origin.workspace })}`;
     return { rows, problems: [{ line: 1, message }] };
   }
   const byAddress = new Map<string, number>();

@@ -41,7 +41,7 @@ export async function withViolations(
   const { violations, unneeded } = waived(found, { names, because: reason });
   const warnings = unneeded.map((name) => ({
     address: null,
-    message: `--waive ${name} was not needed: it denies nothing.`,
+    message: `--waive ${name} has no effect: this policy denies nothing.`,
   }));
   return withDocument(planned, { ...document, violations, warnings: [...warnings, ...document.warnings] });
 }
@@ -120,7 +120,7 @@ export function refuseDenied({ violations, digest }: Pick<PlanDocument, 'violati
   const isWaivable = denied.every(({ waivable }) => waivable !== false);
   const saved = digest === undefined ? {} : ({ saved_plan: true } as const);
   throw new UserError(`nothing was written: ${describeDenials(denied)}`, {
-    hint: 'Change what the policies object to.',
+    hint: 'Change the manifests to comply with the policies.',
     next: isWaivable ? [{ action: 'waive', rules, ...saved }] : [],
   });
 }

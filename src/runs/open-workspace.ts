@@ -103,7 +103,7 @@ export class OpenWorkspace extends StateAccess {
     const names = Object.keys(fingerprints);
     const invalidName = names.find((name) => !isSecretName(name));
     if (invalidName !== undefined) {
-      throw new UserError(`${JSON.stringify(invalidName)} is not a valid name of a secret`, {
+      throw new UserError(`${JSON.stringify(invalidName)} is not a valid secret name`, {
         next: [{ action: 'save_plan' }],
       });
     }
@@ -112,7 +112,7 @@ export class OpenWorkspace extends StateAccess {
       const problem = secrets.problem(name);
       if (problem !== undefined) {
         throw new UserError(problem.message, {
-          hint: 'The plan needs it. Set the value it had when the plan was made.',
+          hint: 'The plan needs this secret. Set it to the value that it had when the plan was made.',
         });
       }
       this.keepSecret(secrets.named(name));
@@ -164,7 +164,7 @@ export class OpenWorkspace extends StateAccess {
     const close = async (): Promise<void> => {
       const { foreign } = client.workspaceCheck;
       if (foreign > 0)
-        log.debug(`Records of other workspaces skipped: ${foreign}. The API key sees several workspaces.`);
+        log.debug(`Records of other workspaces skipped: ${foreign}. The API key has access to several workspaces.`);
       await client.close();
     };
     const mayCache = (name: string) => this.withoutSecrets(name) === name;

@@ -8,7 +8,7 @@ const pastRun = runRecord().extend({
   result: z
     .enum([...runResults, 'running'])
     .describe(
-      'running: its lock is held; died: it ended without a recorded result; its resources are those of its journal.',
+      '`running`: the run holds the lock. `died`: the run ended without a recorded result, and its resources come from its journal.',
     ),
 });
 
@@ -17,7 +17,7 @@ export const historyDocument = z
     format_version: z.literal(1),
     voxform_version: z.string(),
     workspace: z.string(),
-    runs: z.array(pastRun).describe('The newest first.'),
+    runs: z.array(pastRun).describe('Newest first.'),
   })
   .describe('A voxform history');
 

@@ -27,7 +27,7 @@ function warnOfHolder(log: RunLog, holder: LockInfo | undefined): void {
   if (holder === undefined) return;
   const job = holder.job === undefined ? '' : ` (${holder.job.name} ${holder.job.url})`;
   log.warn(
-    `${holder.operation} by ${holder.who}${job} is running since ${holder.since}: results may be incomplete, and creates in flight show as unknown`,
+    `${holder.operation} by ${holder.who}${job} is running since ${holder.since}: results may be incomplete, and creates in flight are shown as unknown`,
   );
 }
 

@@ -22,12 +22,12 @@ export const diagnosticSchema = z.strictObject({
       z.strictObject({
         instead: z
           .array(z.union([z.string(), z.record(z.string(), z.string())]))
-          .describe('What was probably meant, the likeliest first.'),
+          .describe('Likely corrections, the most likely first.'),
       }),
       z.strictObject({ quotes: z.enum(['add', 'remove']) }),
     ])
     .optional()
-    .describe('What to write at the place.'),
+    .describe('The correction at this position.'),
 });
 
 const workspaceFailure = describedObject('A workspace that could not be planned.', {

@@ -96,8 +96,8 @@ function versionsOf(kind: Kind): RecordType[] {
 
 function ofKind(kind: Kind): RecordType {
   const { table, list, get, mentions } = kind;
-  const from = mentions === undefined ? 'the state' : 'the state and those that other records name';
-  const unlisted = `${table.description}; the API cannot list them: without an id, those in ${from}`;
+  const from = mentions === undefined ? 'the state' : 'the state and those that other records mention';
+  const unlisted = `${table.description}; the API cannot list them: without an id, reads those in ${from}`;
   return {
     ...table,
     kind,

@@ -179,7 +179,8 @@ export class StateAccess {
     this.#olderWarning = older;
     const [rescue] = await findRescues(this.#root, state.lineage);
     this.#rescueWarning =
-      rescue && `${rescue.relativePath} holds ids that are not in the state yet: the next run that writes records them`;
+      rescue &&
+      `${rescue.relativePath} contains ids that are not in the state yet. The next run that writes will record them.`;
     return state;
   }
 
@@ -214,7 +215,7 @@ export class StateAccess {
       } catch (error) {
         if (!(error instanceof UserError)) throw error;
         const shown = backendOf(location).describe(location, this.#root);
-        this.context.log.warn(`cannot check whether a state of this workspace is near ${shown}: ${error.message}`);
+        this.context.log.warn(`cannot check for another state of this workspace near ${shown}: ${error.message}`);
       }
     }
     return undefined;
@@ -306,7 +307,7 @@ async function recordRescues(
       if (records.length > 0) log.info(`recorded from ${rescue.relativePath}: ${records.join(', ')}`);
       if (rescue.damaged > 0)
         log.warn(
-          `${rescue.damaged} damaged lines of ${rescue.relativePath} were lost: plan again to find unknown creates`,
+          `${rescue.damaged} damaged lines of ${rescue.relativePath} were lost. Plan again to find unknown creates.`,
         );
     }
   });
@@ -324,7 +325,7 @@ export async function recordRescueFile(
 ): Promise<readonly string[]> {
   const rescue = await readRescue(file);
   if (rescue.damaged > 0 || rescue.entries.length === 0) {
-    throw new UserError(`${file} is damaged, or no rescue file`, {
+    throw new UserError(`${file} is damaged, or is not a rescue file`, {
       hint: advice`Nothing was recorded. Import the ids that the failed run printed: ${command('import ADDRESS ID')}`,
     });
   }
@@ -336,7 +337,7 @@ export async function recordRescueFile(
       });
     }
     const records = await recordOutcomes(session, rescue, store);
-    if (!session.changed) throw new UserError(`nothing to record: the state has everything of ${file}`);
+    if (!session.changed) throw new UserError(`nothing to record: the state already contains everything in ${file}`);
     return records;
   });
 }

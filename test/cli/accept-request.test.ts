@@ -419,13 +419,13 @@ describe('the text of a request, which no host decides on', () => {
       llm_config: { temperature: 0.9 },
     });
     const done = await project.accept();
-    expect(done.stdout).toContain('its value contains a secret');
+    expect(done.stdout).toContain('the value contains a secret');
     expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be kind.\n');
     expect(JSON.stringify([project.host.requests, done])).not.toContain('a-long-secret-key');
     project.edit('day', { prompt_config: { prompt: 'The code is K4y!9.' } });
     const args = ['accept', '--pull-request', '--auto-approve'];
     const short = await project.runWith({ LLM_KEY: 'K4y!9' }, ...args);
-    expect(short.stdout).toContain('its value contains a secret');
+    expect(short.stdout).toContain('the value contains a secret');
     expect(project.text(BRANCH, 'prompts/day.md')).toBe('Be kind.\n');
     expect(project.host.requests[0]?.body).toContain('The code is (secret).');
   });

@@ -262,7 +262,7 @@ describe('export', () => {
     workspace.emulator.dashboard.edit('agents', unheard, { workspace_id: '01ANOTHER' });
     const { code, stdout, stderr } = await workspace.run('export', '--out', 'out', '--agents', unheard, '-v');
     expect(code).toBe(0);
-    expect(flat(stdout + stderr)).toContain(`${unheard}: it belongs to workspace 01ANOTHER`);
+    expect(flat(stdout + stderr)).toContain(`${unheard}: belongs to workspace 01ANOTHER`);
     expect(flat(stderr)).toMatch(/Records of other workspaces skipped: [3-9]/);
     const files = JSON.stringify(await tree(workspace.folder.root));
     expect(files.match(/kind: (Agent|PhoneNumber)/g)?.sort()).toEqual(['kind: Agent', 'kind: PhoneNumber']);

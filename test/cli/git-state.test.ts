@@ -59,7 +59,7 @@ describe('a state that Git keeps', () => {
     const refused = await workspace.runWith({ CI: 'true' }, ...apply);
     expect(refused.code).toBe(1);
     expect(refused.stderr.replace(/\s+/g, ' ')).toContain(
-      `no state at ${STATE} yet, and no other job would see the one that this job creates hint: Set state: { backend: git } in voxform.yaml.`,
+      `no state at ${STATE} yet, and other jobs would not see the state that this job creates hint: Set state: { backend: git } in voxform.yaml.`,
     );
   });
 

@@ -91,7 +91,7 @@ describe('voxform impact', () => {
       cost: { median: null, p95: null },
       unreadable: { duration: 0, e2e_latency: calls, cost: calls },
     });
-    expect(odd.document.notes.join(' ')).toContain('Values of cost that are no numbers');
+    expect(odd.document.notes.join(' ')).toContain('Values of cost that are not numbers');
     expect((await figures('--fail-if', 'duration>+90')).code, 'of a field that can be read').toBe(0);
     expect((await figures('--fail-if', 'cost>-9', '--fail-if', 'duration<-20')).code).toBe(2);
     workspace.emulator.setBehaviour({ callFigures: 'number' });

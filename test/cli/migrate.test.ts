@@ -129,12 +129,12 @@ describe('migrate', () => {
     await h.old.number('+4930111');
     await h.old.number('112');
     const live = await h.migrate('--source', 'live');
-    expect([live.code, flat(live)]).toEqual([1, expect.stringContaining('shows it as a JSON number')]);
+    expect([live.code, flat(live)]).toEqual([1, expect.stringContaining('returns it as a JSON number')]);
     expect(h.empty.world.numbers.size).toBe(0);
 
     await h.run('export', '-w', 'old', '--out', 'out', '--layout', 'kind');
     const exported = h.text('out/manifests/phone-numbers.yaml');
-    expect(exported).toMatch(/# Shown as a JSON number.*\n +number: "4930111"/);
+    expect(exported).toMatch(/# The API returns a JSON number.*\n +number: "4930111"/);
     const manifests = exported.replaceAll(/\n +id: .*/g, '');
     await h.folder.write('manifests/numbers.yaml', manifests);
     for (const source of ['readable', 'without a key']) {
@@ -342,7 +342,7 @@ spec: { number: "+4930${more}111", inbound_agent_id: { $ref: Agent/${agent} } }
     const tolerant = ['--batch', '2', '--max-failures', '1'];
     const stopped = await h.migrate(...tolerant, '--concurrency', '1');
     expect(stopped.code).toBe(1);
-    expect(flat(stopped)).toContain('2 failed by batch 1 of 3, and --max-failures allows 1');
+    expect(flat(stopped)).toContain('failures after batch 1 of 3: 2; --max-failures allows 1');
     expect(h.empty.world.agents.size).toBe(0);
     h.hook = ({ method }) => (method === 'POST' && ++posts === 4 ? { status: 422 } : undefined);
     expect(await h.migrate(...tolerant)).toMatchObject({ code: 1 });

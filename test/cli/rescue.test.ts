@@ -51,7 +51,7 @@ it('is said by commands that read, and recorded by the next one that writes', as
   mkdirSync(w.at('.voxform/rescue'));
   writeFileSync(w.at(RESCUE), w.rescueFile());
   for (const command of ['plan', 'status']) {
-    expect(oneLine((await w.run(command)).stderr)).toContain(`${RESCUE} holds ids that are not in the state yet`);
+    expect(oneLine((await w.run(command)).stderr)).toContain(`${RESCUE} contains ids that are not in the state yet`);
   }
   const writes = w.writes();
   const applied = await w.run('apply', '--auto-approve');
@@ -84,10 +84,10 @@ it('takes a file of another machine', async () => {
 
 it.each([
   ['of another state', (w: Scene) => w.rescueFile('another'), 'belongs to another state (lineage another)'],
-  ['that is damaged', (w: Scene) => w.rescueFile().replace('night', 'nicht'), 'is damaged, or no rescue file'],
+  ['that is damaged', (w: Scene) => w.rescueFile().replace('night', 'nicht'), 'is damaged, or is not a rescue file'],
   ['of which half is damaged', (w: Scene) => `${w.rescueFile()}${w.rescueFile().slice(1)}`, 'is damaged, or no'],
-  ['with nothing in it', () => '', 'is damaged, or no rescue file'],
-  ['of something else', () => '{"kind":"Agent"}\n', 'is damaged, or no rescue file'],
+  ['with nothing in it', () => '', 'is damaged, or is not a rescue file'],
+  ['of something else', () => '{"kind":"Agent"}\n', 'is damaged, or is not a rescue file'],
 ])('refuses a file %s', async (_, content, message) => {
   await using w = await scene();
   await w.folder.write('found.jsonl', content(w));

@@ -27,7 +27,7 @@ const causes = (changes: readonly { readonly path: string; readonly cause: strin
   changes.map(({ path, cause }) => `${path} ${cause}`);
 
 describe('an agent that was deleted behind a reference', () => {
-  const reason = expect.stringContaining('it refers to Agent/a, which has a new record');
+  const reason = expect.stringContaining('refers to Agent/a, which has a new record');
 
   it.each([
     { how: 'and its ids with it', delete: (w: Bench, id: string) => w.emulator.dashboard.remove('agents', id) },

@@ -137,26 +137,26 @@ describe('the check of a condition', () => {
     ['specs.name == "x"', 'unknown name "specs"; did you mean "spec"?'],
     ['spec.items.all(item, itm == "x")', /^unknown name "itm"/],
     ['spec.name.foo == 1', 'spec.name is text and has no fields'],
-    ['spec.retries.all(x, true)', 'spec.retries is not a list or an object, it is an int'],
+    ['spec.retries.all(x, true)', 'spec.retries is an int, not a list or an object'],
     ['spec.name > 3', '> cannot take text and an int'],
     ['spec.name == 3', 'text never equals an int'],
-    ['spec.role == "adnin"', 'this is never "adnin"; did you mean "admin"?'],
+    ['spec.role == "adnin"', 'the value is never "adnin"; did you mean "admin"?'],
     ['spec.speed * 2 > 1.0', '* cannot take a double and an int; write whole numbers as 2.0, or use double(…)'],
-    ['spec.name', 'a rule must be true or false, this is text'],
+    ['spec.name', 'a rule must be true or false, but this one is text'],
     ['spec.name && true', '&& needs true or false, but spec.name is text'],
     ['spec.name.contain("x")', 'unknown function "contain"; did you mean "contains"?'],
-    ['startsWith(spec.name, "x")', 'unknown function "startsWith"; it is written value.startsWith(…)'],
+    ['startsWith(spec.name, "x")', 'unknown function "startsWith"; write value.startsWith(…)'],
     ['spec.name.contains("x", "y")', 'contains takes a different number of arguments'],
     ['spec.items.all(x)', 'all requires a variable and an expression: list.all(x, …)'],
     ['toString(spec.name) == "x"', 'unknown function "toString"; did you mean "string"?'],
     ['spec.name.constructor() == "x"', 'unknown function "constructor"'],
     ['__proto__ == 1', /^unknown name "__proto__"/],
     ['has(spec)', 'has requires a field, such as has(spec.name)'],
-    ['spec.name.matches("(")', 'not a regular expression of RE2'],
+    ['spec.name.matches("(")', 'not a valid RE2 regular expression'],
     ['spec.name.matches("(a{100}){100}")', 'the regular expression is too large'],
-    ['spec.key == "x"', 'spec.key is a secret: a rule can only ask for has(spec.key) and isSecret(spec.key)'],
+    ['spec.key == "x"', 'spec.key is a secret: rules can use only has(spec.key) and isSecret(spec.key)'],
     ['1 / 0 == 1', 'division by zero'],
-    ['"a😀b".substring(4) == ""', 'the text is not that long'],
+    ['"a😀b".substring(4) == ""', 'the position is outside of the text'],
     ['[null][1] == null', /is not set/],
     ['spec.retries == 9223372036854775808', 'the number is too large'],
     ['now > timestamp("tomorrow")', 'the text is not a time such as 2026-01-31T09:30:00Z'],
@@ -234,7 +234,7 @@ describe('a hostile rule', () => {
     'spec.items.all(a, spec.items.all(b, now.getDayOfWeek(a) < 7 || true))',
     'spec.items.all(a, !"".matches(a + "(x{900})"))',
   ])('ends soon: %s', (text) => {
-    expect(holds(text, { items: many, name: 'x'.repeat(100_000), payload })).toMatch(/^it takes too many steps/);
+    expect(holds(text, { items: many, name: 'x'.repeat(100_000), payload })).toMatch(/^the rule takes too many steps/);
   });
 
   it('is refused with more regular expressions than anybody reads', () => {

@@ -138,7 +138,7 @@ describe('a diff of two workspaces', () => {
     expect(at(document, 'PhoneNumber/line')).toMatchObject({
       verdict: 'only_second',
       declared: true,
-      reason: 'staging skips it',
+      reason: 'skipped in staging',
     });
     expect(at(document, 'Webhook/hook')).toMatchObject({ verdict: 'only_second', declared: false });
 

@@ -90,7 +90,7 @@ describe('discover', () => {
     expect(found.missed).toContainEqual({
       kind: 'Agent',
       id,
-      because: expect.stringMatching(/^it belongs to workspace 01ANOTHER/),
+      because: expect.stringMatching(/^belongs to workspace 01ANOTHER/),
     });
   });
 

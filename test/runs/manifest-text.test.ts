@@ -99,7 +99,7 @@ spec:
     welcome_message: |-
       Hi,
       there
-  # From version 7, the latest published one: the draft does not show it; the draft is newer and may differ.
+  # From version 7, the latest published one, because the API does not return it for the draft; the draft is newer and may differ.
   tts_config:
     voice_id: v
 `);
@@ -162,7 +162,7 @@ spec:
   it.each([
     ['a number that is too long', { PhoneNumber: [{ id: 'n1', number: '+4930123456789' }] }, 'require number'],
     ['a webhook whose URL is none', { Webhook: [{ id: 'w1', url: 'nowhere' }] }, 'require url'],
-    ['an id that no path holds', { Webhook: [{ id: 'a b', url: 'https://example.com' }] }, 'its id is not valid'],
+    ['an id that no path holds', { Webhook: [{ id: 'a b', url: 'https://example.com' }] }, 'the id is not valid'],
     [
       'two numbers with the same digits',
       {

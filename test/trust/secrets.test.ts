@@ -354,7 +354,7 @@ describe('the name of a secret', () => {
     workspace.write({ 'a.plan': JSON.stringify(withDigest({ ...plan, secrets })) });
     const { code, stderr } = await workspace.run(['apply', 'a.plan', '--auto-approve']);
     expect(code).toBe(1);
-    expect(stderr).toContain('is not a valid name of a secret');
+    expect(stderr).toContain('is not a valid secret name');
   });
 
   it.each(['constructor', 'toString', '__proto__'])('is not found where nobody set it: %s', async (name) => {

@@ -61,7 +61,7 @@ function unknownFunction(
   const near = nearest(name, [...known, ...(isMethod ? MACROS : ['has', 'isSecret'])]);
   const other = isMethod ? functions : methods;
   const hint = Object.hasOwn(other, name)
-    ? `; it is written ${isMethod ? `${name}(value)` : `value.${name}(…)`}`
+    ? `; write ${isMethod ? `${name}(value)` : `value.${name}(…)`}`
     : near === undefined
       ? ''
       : didYouMean(name, [near]);
@@ -162,7 +162,7 @@ function neverEqual(name: string, [a = ANY, b = ANY]: readonly Type[]): string |
   const [known, [text = '']] = a.values.length > b.values.length ? [a.values, b.values] : [b.values, a.values];
   if (a.values.some((value) => b.values?.includes(value))) return undefined;
   const near = didYouMean(text, known) || `; values: ${known.join(', ')}`;
-  return `this is never ${JSON.stringify(text)}${near}`;
+  return `the value is never ${JSON.stringify(text)}${near}`;
 }
 
 /** Groups of types whose values may be equal. */

@@ -194,7 +194,7 @@ class Compiler implements Checker {
     const part = this.required(expression, bound);
     if (part.type.is !== 'secret') return part;
     return this.problem(
-      `${part.label} is a secret: a rule can only ask for has(${part.label}) and isSecret(${part.label})`,
+      `${part.label} is a secret: rules can use only has(${part.label}) and isSecret(${part.label})`,
       part.offset,
     );
   }
@@ -267,7 +267,7 @@ function itemType(checker: Checker, range: RulePart): Type {
     case 'nothing':
       return ANY;
     default:
-      checker.problem(`${notIterable(range)}, it is ${wordFor(type)}`, range.offset);
+      checker.problem(`${range.label ?? 'this'} is ${wordFor(type)}, not a list or an object`, range.offset);
       return ANY;
   }
 }
@@ -289,7 +289,7 @@ export function readCondition(
     if (compiler.problems.length > 0) return { problems: compiler.problems };
     if (isBool(part.type))
       return { evaluate: (values, steps, patterns) => evaluate(part, values, new Meter(steps, patterns)) };
-    const message = `a rule must be true or false, this is ${wordFor(part.type)}`;
+    const message = `a rule must be true or false, but this one is ${wordFor(part.type)}`;
     return { problems: [{ message, offset: 0 }] };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -316,8 +316,8 @@ function guarded<T>(work: () => T | NoValue, { offset }: RulePart): T | NoValue 
   try {
     return work();
   } catch (error) {
-    if (error instanceof CostExceeded) return new NoValue('it takes too many steps', { offset });
-    if (error instanceof RangeError) return new NoValue('it is nested too deeply', { offset });
+    if (error instanceof CostExceeded) return new NoValue('the rule takes too many steps', { offset });
+    if (error instanceof RangeError) return new NoValue('the rule is nested too deeply', { offset });
     throw error;
   }
 }

@@ -62,7 +62,7 @@ export function hiddenFailure({ reason }: Opaque, { offset, label }: Pick<RulePa
   const name = label ?? 'a value';
   if (reason === 'unset') return new NoValue(`${name} is not known yet`, { offset, isUnset: true });
   const hint = label === undefined ? '' : `; test it first: isSecret(${label})`;
-  return new NoValue(`${name} is a secret, which no rule can read${hint}`, { offset });
+  return new NoValue(`${name} is a secret, which rules cannot read${hint}`, { offset });
 }
 
 /** Returns the values of the parts, or the first `NoValue`. */

@@ -33,7 +33,7 @@ export function compiled(pattern: string): RE2JS {
     throw new NoResult('the regular expression is too large');
   }
   const expression = attempt(() => RE2JS.compile(pattern));
-  if (expression === undefined) throw new NoResult('not a regular expression of RE2');
+  if (expression === undefined) throw new NoResult('not a valid RE2 regular expression');
   return expression;
 }
 
@@ -85,7 +85,8 @@ function substring(text: string, meter: Meter, begin: bigint, end?: bigint): str
   meter.takeString(text.length);
   const points = [...text];
   const last = end ?? BigInt(points.length);
-  if (begin < 0n || last < begin || last > BigInt(points.length)) throw new NoResult('the text is not that long');
+  if (begin < 0n || last < begin || last > BigInt(points.length))
+    throw new NoResult('the position is outside of the text');
   return points.slice(Number(begin), Number(last)).join('');
 }
 

@@ -94,7 +94,9 @@ async function compareAt(address: Address, first: Side, second: Side): Promise<R
 }
 
 function missingReason(name: string, member: Member | undefined): string {
-  return member === undefined ? `${name} skips it` : `${name} declares it but has no record: ${member.planned.reason}`;
+  return member === undefined
+    ? `skipped in ${name}`
+    : `declared in ${name}, but without a record: ${member.planned.reason}`;
 }
 
 /** Yields the fields that either manifest manages, by path. */

@@ -12,7 +12,9 @@ const sideValue = describedObject('A field in one of the workspaces.', {
   value: jsonValue
     .optional()
     .describe('Value of the record, with references as addresses; absent for secrets and unknown values.'),
-  verified: z.boolean().describe('False if the platform does not show the field and the value comes from the state.'),
+  verified: z
+    .boolean()
+    .describe('False if the platform does not return the field, so that the value comes from the state.'),
   standing: z
     .enum(['declared', 'pending', 'drifted', 'ignored', 'unmanaged'])
     .describe(
@@ -39,12 +41,12 @@ const resourceDifference = describedObject('A resource in both workspaces.', {
   source: z.strictObject({ file: z.string(), line: z.int() }).describe('Source of the manifest.'),
   first: z.string().nullable().describe('Id of the record in the first workspace; null if it has none.'),
   second: z.string().nullable().describe('Id of the record in the second workspace.'),
-  reason: z.string().optional().describe('Why a workspace lacks the record.'),
+  reason: z.string().optional().describe('The reason why a workspace lacks the record.'),
   fields: z.array(fieldDifference),
   unverified: z
     .array(z.string())
     .optional()
-    .describe('Fields that are equal according to the state only: the platform does not show them.'),
+    .describe('Fields that are equal only according to the state, because the platform does not return them.'),
 });
 
 const place = z.strictObject({ name: z.string(), workspace_id: z.string(), base_url: z.string() });

@@ -37,7 +37,7 @@ export async function proposeDrift(facts: DriftFacts): Promise<Acceptance> {
   const { secret = [], wanted = [] } = Object.groupBy(found.wanted, ({ value }) =>
     isSecret(JSON.stringify(value)) ? 'secret' : 'wanted',
   );
-  const refused = secret.map(({ address, path }) => ({ address, path, why: 'its value contains a secret' }));
+  const refused = secret.map(({ address, path }) => ({ address, path, why: 'the value contains a secret' }));
   return acceptanceOf(facts.opened, { ...found, wanted, refused: [...found.refused, ...refused] });
 }
 
@@ -114,7 +114,7 @@ export async function executeProposal(
     onNotice: (message: string) => log.info(message),
     addSecret: (text: string) => redactor.add(text),
     howToSet: (name: string) =>
-      `Set ${name} in the environment or .env, or put it into a file ${name} in the secrets_dir. It needs ${kind.rights}. Another name: pull_requests.token.`,
+      `Set ${name} in the environment or .env, or in a file ${name} in the secrets_dir. The token needs ${kind.rights}. To use another name, set pull_requests.token.`,
   };
   const credentials = hostCredentials({ token }, context);
   const client = new HostClient({ ...context, credentials, rights: kind.rights });

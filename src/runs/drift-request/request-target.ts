@@ -60,7 +60,7 @@ export async function requestTarget(input: TargetInput): Promise<RequestTarget> 
     const from =
       address === undefined ? 'there is no remote origin' : `the remote is ${address.replace(/\/\/[^/]*@/, '//')}`;
     throw new UserError(`the host for pull requests is unknown: ${from}`, {
-      hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository unless the remote shows them.`,
+      hint: `Set pull_requests.host to ${hostNames.join(' or ')}, and pull_requests.api_url and pull_requests.repository unless they follow from the remote.`,
     });
   }
   const kind = hostKinds[host];
@@ -104,7 +104,7 @@ async function checkoutOf({ project, origin, env, signal }: TargetInput) {
   const [prefix, remote] = await Promise.all([git('rev-parse', '--show-prefix'), git('remote', 'get-url', 'origin')]);
   if (prefix.code !== 0) {
     throw new UserError(`git cannot read the repository of ${root}: ${shortError(prefix.errorOutput)}`, {
-      hint: 'A pull request needs a project in a checkout of its repository, or watch --git.',
+      hint: 'Pull requests require a project in a checkout of its repository, or watch --git.',
     });
   }
   const address = remote.code === 0 ? remote.out.toString().trim() : undefined;

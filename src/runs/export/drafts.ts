@@ -192,7 +192,7 @@ function recordDraft(kind: Kind, found: FoundRecord, secrets: readonly Secret[])
     const isReference = ruleOf(kind, path).refersTo !== undefined;
     const form = isReference ? value : manifestValue(value, secrets);
     if (form === undefined) {
-      omitted.push({ path, because: 'it holds a secret where $secret is not allowed' });
+      omitted.push({ path, because: 'the value contains a secret where $secret is not allowed' });
       continue;
     }
     leaves.set(path, form);
@@ -214,14 +214,14 @@ function recordDraft(kind: Kind, found: FoundRecord, secrets: readonly Secret[])
 }
 
 const NUMBER_NOTE =
-  'Shown as a JSON number: a plus or leading zeros may be missing. Write it in full before it is created anywhere else.';
+  'The API returns a JSON number, so a plus or leading zeros may be missing. Write the full value before you create it in another workspace.';
 
 function publishedNote({ published }: FoundRecord): string {
   const version = published?.record.version;
   const which =
     typeof version === 'number' ? `version ${version}, the latest published one` : 'the latest published version';
   const ahead = published?.ahead ? '; the draft is newer and may differ' : '';
-  return `From ${which}: the draft does not show it${ahead}.`;
+  return `From ${which}, because the API does not return it for the draft${ahead}.`;
 }
 
 /** In characters. Shorter secrets, such as keys for the emulator, may be words of a prompt. */

@@ -19,7 +19,7 @@ export class Identities {
     const holder = key === undefined ? undefined : this.#keys.get(`${kind.name}/${key}`);
     if (holder !== undefined) return `${holder} has the same natural key; manifests can declare only one of them`;
     const hasId = metadataSchema.shape.id.safeParse(id).success && !this.#ids.has(id);
-    if (!hasId && key === undefined) return 'its id is not valid in a manifest';
+    if (!hasId && key === undefined) return 'the id is not valid in a manifest';
     if (key !== undefined) this.#keys.set(`${kind.name}/${key}`, id);
     if (hasId) this.#ids.set(id, kind.name);
     return undefined;

@@ -33,14 +33,14 @@ export function shownSpec(kind: Kind, { record, published }: FoundRecord): Shown
   const asNumbers: LeafPath[] = [];
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (kind.fields[root]?.hidden) {
-      omitted.push({ path: root, because: 'the API never shows it' });
+      omitted.push({ path: root, because: 'the API never returns it' });
       continue;
     }
     const inDraft = record[root];
     const inVersion = inDraft === undefined ? published?.record[root] : undefined;
     if (inVersion !== undefined) fromPublished.push(root);
     else if (inDraft === undefined && bare(schema) instanceof z.ZodObject) {
-      omitted.push({ path: root, because: 'neither the draft nor a published version shows it' });
+      omitted.push({ path: root, because: 'neither the draft nor a published version contains it' });
     }
     collect({ kind, leaves, omitted, asNumbers }, root, { schema, value: inDraft === undefined ? inVersion : inDraft });
   }
@@ -90,21 +90,22 @@ const MAX_DEPTH = 90;
 const MAX_LENGTH = 250_000;
 
 function problemOf(value: unknown): string | undefined {
-  if (isDeeperThan(value, MAX_DEPTH)) return 'it is nested too deeply for a manifest';
-  if (JSON.stringify(value).length > MAX_LENGTH) return 'it is too long for a manifest';
+  if (isDeeperThan(value, MAX_DEPTH)) return 'the value is nested too deeply for a manifest';
+  if (JSON.stringify(value).length > MAX_LENGTH) return 'the value is too long for a manifest';
   return problemWithin(value);
 }
 
 function problemWithin(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.isWellFormed() ? undefined : 'it holds text that is not Unicode';
+  if (typeof value === 'string')
+    return value.isWellFormed() ? undefined : 'the value contains text that is not valid Unicode';
   if (typeof value === 'number') {
     return Number.isInteger(value) && !Number.isSafeInteger(value)
-      ? 'it holds a number with too many digits to keep exactly'
+      ? 'the value contains a number with too many digits to keep exactly'
       : undefined;
   }
   if (Array.isArray(value)) return firstOf(value.map(problemWithin));
   if (!isObject(value)) return undefined;
-  if (Object.hasOwn(value, '__proto__')) return 'it has a key that manifests do not allow';
+  if (Object.hasOwn(value, '__proto__')) return 'the value has a key that manifests do not allow';
   return firstOf([...Object.keys(value), ...Object.values(value)].map(problemWithin));
 }
 
@@ -131,7 +132,7 @@ function unfitReason(
 ): string | undefined {
   for (const [root, schema] of Object.entries(kind.spec.shape)) {
     if (schema instanceof z.ZodOptional || leaves.has(root)) continue;
-    const reason = omitted.find(({ path }) => path === root)?.because ?? 'it is missing';
+    const reason = omitted.find(({ path }) => path === root)?.because ?? 'the record lacks it';
     return `manifests require ${root}: ${reason}`;
   }
   return undefined;

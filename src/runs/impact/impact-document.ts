@@ -24,14 +24,14 @@ const perMeasure = <T extends z.ZodType>(each: T) =>
 
 const share = z.strictObject({
   count: z.int(),
-  share: z.number().describe('Of all calls of the version, 0 to 1.'),
+  share: z.number().describe('Share of all calls of the version, from 0 to 1.'),
   ...limits,
 });
 
 const quantiles = z
   .strictObject({ median: z.number().nullable(), p95: z.number().nullable() })
   .describe(
-    'Null if no call shows the field as a number. `duration` is in seconds; the units of `e2e_latency` and `cost` are not documented.',
+    'Null if no call has the field as a number. `duration` is in seconds; the units of `e2e_latency` and `cost` are not documented.',
   );
 
 const version = describedObject('A published version and its calls.', {
@@ -39,25 +39,27 @@ const version = describedObject('A published version and its calls.', {
   published_at: z.string(),
   until: z.string().nullable().describe('When the next version was published; null for the latest.'),
   calls: z.int().describe('Calls that began while it was the latest version.'),
-  shares: perField(z.record(z.string(), share)).describe('By value; `(not shown)` counts calls without one.'),
+  shares: perField(z.record(z.string(), share)).describe(
+    'Shares by value; `(not shown)` counts calls without a value.',
+  ),
   ...perMeasure(quantiles),
-  unreadable: describedObject('Calls that show a value which is no number.', perMeasure(z.int())),
+  unreadable: describedObject('Calls with a value that is not a number.', perMeasure(z.int())),
 });
 
 const verdict = z
   .enum(['higher', 'lower', 'no_clear_difference', 'too_few_calls'])
   .describe(
-    `The last two if the interval contains zero or is missing: \`too_few_calls\` if a version has fewer than ${MIN_CALLS} calls with the field.`,
+    `The last two apply if the interval contains zero or is missing. \`too_few_calls\`: a version has fewer than ${MIN_CALLS} calls with the field.`,
   );
 
 const difference = describedObject('A difference with its 95 % interval.', {
-  difference: z.number().nullable().describe('To less from; null if one side has no value.'),
+  difference: z.number().nullable().describe('Value of `to` minus value of `from`; null if one of them has no value.'),
   low: z.number().nullable(),
   high: z.number().nullable(),
   verdict,
 });
 
-export const impactDocument = describedObject('What the published versions of an agent did to its calls', {
+export const impactDocument = describedObject('Effect of the published versions of an agent on its calls', {
   format_version: z.literal(IMPACT_FORMAT_VERSION),
   voxform_version: z.string(),
   workspace: z.string(),
@@ -70,14 +72,14 @@ export const impactDocument = describedObject('What the published versions of an
   versions: z.array(version).describe('Oldest first.'),
   compared: z
     .strictObject({
-      from: z.int().describe('A version.'),
+      from: z.int().describe('Number of the version.'),
       to: z.int(),
       shares: perField(z.record(z.string(), difference)),
-      ...perMeasure(difference.describe('Of the medians.')),
+      ...perMeasure(difference.describe('Difference of the medians.')),
     })
     .nullable()
-    .describe('Two versions; null if there is only one.'),
-  left_out: describedObject('Calls of the agent that count for no version.', {
+    .describe('Comparison of two versions; null if there is only one.'),
+  left_out: describedObject('Calls of the agent that are not counted for any version.', {
     near_publication: z.int().describe('Calls that began within a minute of a publication.'),
     without_start: z.int().describe('Calls without a start time.'),
   }),

@@ -182,7 +182,7 @@ function notesOf(
   });
   const unreadable = measures.flatMap((measure) => {
     const calls = all.reduce((sum, tally) => sum + tally.unreadable[measure], 0);
-    return calls === 0 ? [] : [`Values of ${measure} that are no numbers are left out: ${calls}.`];
+    return calls === 0 ? [] : [`Values of ${measure} that are not numbers are left out: ${calls}.`];
   });
   const others = shareFields.filter((field) => all.some(({ shares }) => shares.of(field).has(OTHERS)));
   return [
@@ -194,8 +194,7 @@ function notesOf(
         `The platform does not show when version ${version} was published: its calls count for the version before it.`,
     ),
     ...others.map(
-      (field) =>
-        `${field} has more than ${MAX_VALUES} values: those that came later are counted together as ${OTHERS}.`,
+      (field) => `${field} has more than ${MAX_VALUES} values: later ones are counted together as ${OTHERS}.`,
     ),
     ...unreadable,
     ...coarse,

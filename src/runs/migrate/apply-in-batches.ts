@@ -49,7 +49,7 @@ export async function applyInBatches({ batch, maxFailures, ...applyInput }: Batc
     if (interrupted !== undefined) halted = 'the run was interrupted';
     else if (report.halted !== undefined) halted = report.halted;
     else if (batch !== undefined && failed > maxFailures)
-      halted = `${failed} failed by batch ${index + 1} of ${parts.length}, and --max-failures allows ${maxFailures}`;
+      halted = `failures after batch ${index + 1} of ${parts.length}: ${failed}; --max-failures allows ${maxFailures}`;
   }
   return {
     plan: document,
@@ -122,6 +122,6 @@ export function withLiveDeferred(planned: PlanResult): PlanResult {
 
 function deferred(reasons: readonly Address[], { desired: _, ...planned }: PlannedResource): PlannedResource {
   const steps = reasons.map((address): NextStep => ({ action: 'wait_for', address, because: 'not_created' }));
-  const reason = 'waits for a record it refers to: it is live once it is created';
+  const reason = 'waits for a record that it refers to, because it is live once it is created';
   return { ...planned, action: 'manual', reason, changes: [], steps };
 }

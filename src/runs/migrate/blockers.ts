@@ -99,9 +99,9 @@ function lossReason(
   records: readonly ShownRecord[] | undefined,
   { kind, path, key }: { readonly kind: Kind; readonly path: LeafPath; readonly key: string | undefined },
 ): string | undefined {
-  if (records === undefined) return 'cannot be read to see how it shows it';
+  if (records === undefined) return 'cannot be read to check this';
   const record = records.find((each) => kind.naturalKeyOf?.(each) === key);
-  return typeof record?.[path] === 'number' ? 'shows it as a JSON number' : undefined;
+  return typeof record?.[path] === 'number' ? 'returns it as a JSON number' : undefined;
 }
 
 /** Lists the records of a kind. Returns undefined if they cannot be read, for example without an API key. */

@@ -108,9 +108,9 @@ function* hiddenConfig(kind: Kind, resource: Resource, from: string): Generator<
     const isSet = leaves.some((leaf) => leaf === path || leaf.startsWith(`${path}.`));
     if (isSet) continue;
     if (rule.hidden) {
-      yield `the API never shows ${path}, and no manifest sets it: check it in the dashboard of ${from}`;
+      yield `the API never returns ${path}, and no manifest sets it: check it in the dashboard of ${from}`;
     } else if (rule.writeOnly && roots.has(rootOf(path)) && !isNeedless(rule)) {
-      yield `the API never shows ${path}, and no manifest sets it: if ${from} has one, put a $secret into the manifest`;
+      yield `the API never returns ${path}, and no manifest sets it: if ${from} has a value, add a $secret to the manifest`;
     }
   }
 }

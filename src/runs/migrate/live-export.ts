@@ -48,10 +48,13 @@ export async function exportLive(
 
 async function refuseUsedManifests({ project, workspace }: OpenWorkspace): Promise<void> {
   await refuseNonEmpty(path.join(project.root, MANIFESTS)).catch((cause: unknown) => {
-    throw new UserError(`${MANIFESTS}/ is not empty: a live workspace is read only into a project without manifests`, {
-      hint: `Export it into a new project first: voxform export --out DIR -w ${workspace.name}. Then migrate from there.`,
-      cause,
-    });
+    throw new UserError(
+      `${MANIFESTS}/ is not empty: a live workspace can be read only into a project without manifests`,
+      {
+        hint: `Export it into a new project first: voxform export --out DIR -w ${workspace.name}. Then migrate from there.`,
+        cause,
+      },
+    );
   });
 }
 

@@ -265,7 +265,7 @@ export function foreignIds(
   if (first !== undefined) {
     const more = unknown.length === 1 ? '' : `, and ${unknown.length - 1} more manifests name such records`;
     throw new UserError(
-      `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which neither the state of ${from.name} nor of ${to.name} has${more}`,
+      `${first.source.file}:${first.source.line}  ${first.address} names the record ${first.id}, which neither the state of ${from.name} nor the state of ${to.name} has${more}`,
       {
         hint: advice`Import the existing records first: ${command(`apply -w ${from.name}`)}. Then remove metadata.id from the manifests.`,
       },

@@ -122,7 +122,7 @@ export async function migratedIds(root: string, workspace: string): Promise<Back
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return [];
     throw new UserError(`cannot read ${MAPS_FOLDER}: ${errorMessage(error)}`, {
-      hint: 'It has the ids of a migration. Make it readable, or move it away.',
+      hint: 'This folder has the ids of migrations. Make it readable, or move it away.',
       cause: error,
     });
   }

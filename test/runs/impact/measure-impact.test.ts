@@ -230,7 +230,7 @@ describe('the impact of versions', () => {
     expect(Object.keys(counted)).toHaveLength(101);
     expect(counted['(others)']?.count).toBe(50);
     expect(document.notes).toContain(
-      'session_outcome has more than 100 values: those that came later are counted together as (others).',
+      'session_outcome has more than 100 values: later ones are counted together as (others).',
     );
     const text = impactText(document, plainStyle());
     expect(new Set(text.match(/reason-\d+/g)).size).toBe(7);
