@@ -148,7 +148,7 @@ export interface KnownId {
 /** A possible record that was not read. */
 export interface MissedRecord {
   readonly kind: string;
-  /** Absent if it concerns the whole kind. */
+  /** Absent if the entry concerns the whole kind. */
   readonly id?: string;
   readonly because: string;
 }

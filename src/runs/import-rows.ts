@@ -78,7 +78,7 @@ export function readRows(
     const { address, id, kind } = row;
     const sameAddress = byAddress.get(address);
     const sameRecord = byRecord.get(`${kind}/${id}`);
-    // A killed migration may have lineText a row twice.
+    // A killed migration may have written a row twice.
     if (isMap && sameAddress !== undefined && sameAddress === sameRecord) continue;
     if (sameAddress !== undefined) problems.push({ line, message: `${address} is already on line ${sameAddress}` });
     else if (sameRecord !== undefined) problems.push({ line, message: `${id} is already on line ${sameRecord}` });

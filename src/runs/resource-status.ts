@@ -36,7 +36,7 @@ function syncStatusOf(resource: PlannedResource): SyncStatus {
   switch (action) {
     case 'noop':
       if (isNotApplied(resource)) return 'not applied';
-      // Only the plan after an apply has steps without an action.
+      // An unchanged resource has such steps only in the plan after an apply.
       if (steps.some((step) => step.action !== 'publish')) return 'manual';
       if (notices.length > 0 || steps.length > 0) return 'unpublished';
       return 'in sync';

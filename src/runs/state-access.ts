@@ -157,7 +157,7 @@ export class StateAccess {
 
   /**
    * Reads the state without a lock and without logging its warnings, which `warnOfState` does later.
-   * @param@param signal cancels the read.
+   * @param signal cancels the read.
    */
   async stateWithoutWarnings(fresh = freshState(), signal?: AbortSignal): Promise<State> {
     const { workspaceId } = this.workspace;

@@ -20,7 +20,7 @@ export interface VersionChanges {
 
 interface VersionReads {
   readonly client: PlatformClient;
-  /** All versions. */
+  /** All published versions of the record. */
   readonly listed: readonly VersionShown[];
   /** The maximum number of versions; each costs a request. */
   readonly limit: number;

@@ -240,7 +240,9 @@ function macroOf(checker: Checker, fold: Parts<'comprehensionExpr'>, { offset, b
       const collection = range.run(run, outer);
       if (collection instanceof NoValue) return collection;
       const items = isList(collection) ? collection : isMap(collection) ? keysOf(collection, run.meter) : undefined;
-      if (items === undefined) return new NoValue(notIterable(range), { offset: range.offset });
+      if (items === undefined) {
+        return new NoValue(`${range.label ?? 'this'} is not a list or an object`, { offset: range.offset });
+      }
       const base = range.path?.(run, outer);
       const total: MacroFrame = { name: fold.accuVar, value: start.run(run, outer), path: undefined, outer };
       for (const [index, value] of items.entries()) {
@@ -270,10 +272,6 @@ function itemType(checker: Checker, range: RulePart): Type {
       checker.problem(`${range.label ?? 'this'} is ${wordFor(type)}, not a list or an object`, range.offset);
       return ANY;
   }
-}
-
-function notIterable({ label = 'this' }: RulePart): string {
-  return `${label} is not a list or an object`;
 }
 
 /** Parses and checks a condition. Returns problems for invalid text. */

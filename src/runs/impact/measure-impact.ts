@@ -243,7 +243,7 @@ class PublishedVersions {
     return this.all[this.#after(moment) - 1];
   }
 
-  /** True within a minute of a publication. */
+  /** True if the time is within a minute of a publication. */
   isNearPublication(moment: number): boolean {
     const after = this.#after(moment);
     const [before = Number.NEGATIVE_INFINITY, next = Number.POSITIVE_INFINITY] = [

@@ -9,7 +9,7 @@ export type Measure = (typeof measures)[number];
 
 type Call = Readonly<Record<string, unknown>>;
 
-/** The value of calls without one. */
+/** The name under which calls without a value are counted. */
 const NOT_SHOWN = '(not shown)';
 /** The name under which further values are counted, once there are too many. */
 export const OTHERS = '(others)';
