@@ -85,7 +85,7 @@ it('takes a file of another machine', async () => {
 it.each([
   ['of another state', (w: Scene) => w.rescueFile('another'), 'belongs to another state (lineage another)'],
   ['that is damaged', (w: Scene) => w.rescueFile().replace('night', 'nicht'), 'is damaged, or is not a rescue file'],
-  ['of which half is damaged', (w: Scene) => `${w.rescueFile()}${w.rescueFile().slice(1)}`, 'is damaged, or no'],
+  ['of which half is damaged', (w: Scene) => `${w.rescueFile()}${w.rescueFile().slice(1)}`, 'is damaged, or is not'],
   ['with nothing in it', () => '', 'is damaged, or is not a rescue file'],
   ['of something else', () => '{"kind":"Agent"}\n', 'is damaged, or is not a rescue file'],
 ])('refuses a file %s', async (_, content, message) => {
