@@ -75,7 +75,7 @@ export function runInProject<T>(
   return run(async () => {
     if (!isConcurrency(concurrency)) {
       const expected = `"auto" or a whole number between 1 and ${MAX_CONCURRENCY}`;
-      throw new UserError(`concurrency must be ${expected}, is ${inspect(concurrency)}`);
+      throw new UserError(`concurrency must be ${expected}, got ${inspect(concurrency)}`);
     }
     return work({ opened: await openWorkspace(context, { requireKey: true }), beginWriting });
   });

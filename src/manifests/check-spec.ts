@@ -83,7 +83,7 @@ function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Pro
   const name = fieldName(path, 'spec');
   const problem = (code: string, message: string): Problem => ({ code, message, path, at: 'value' });
   if (!takesText(schema)) {
-    return problem('wrong-type', `${name} must be ${expectation(schema)}, but ${formName(special)} gives text`);
+    return problem('wrong-type', `${name} must be ${expectation(schema)}, but ${formName(special)} produces a string`);
   }
   if (special instanceof Reference) {
     const wanted = ruleOver(kind, path, (rule) => rule.refersTo !== undefined)?.refersTo;
@@ -96,7 +96,7 @@ function specialProblem(kind: KindSchema, { special, path }: PlacedSpecial): Pro
   }
   const text = knownText(special);
   if (text === undefined || schema.safeParse(text).success) return undefined;
-  const source = special instanceof Secret ? `the text of the secret ${special.name}` : 'the joined text';
+  const source = special instanceof Secret ? `the value of the secret ${special.name}` : 'the joined string';
   return problem('bad-format', `${name} must be ${expectation(schema)}, which ${source} is not`);
 }
 

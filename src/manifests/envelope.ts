@@ -12,7 +12,7 @@ export const API_VERSION = 'voxform/v1';
 
 const resourceName = z.string().regex(NAME_PATTERN, { error: NAME_RULE });
 
-export const recordId = () => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a record' });
+export const recordId = () => z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected a record id' });
 
 /** The part of a manifest that describes the resource. It is never sent to the platform. */
 export const metadataSchema = describedObject('Name and settings of the resource in this project.', {
@@ -23,14 +23,14 @@ export const metadataSchema = describedObject('Name and settings of the resource
   }),
   labels: z
     .record(z.string().min(1), z.string())
-    .meta(about('Labels for --selector. Never sent.', { team: 'support' }))
+    .meta(about('Labels for --selector. They are not sent to the platform.', { team: 'support' }))
     .optional(),
   id: recordId()
     .meta(about('Id of an existing record to import instead of creating one.', '01JEMV1AT0AGENT00000000001'))
     .optional(),
   previous_names: z
     .array(resourceName)
-    .meta(about('Earlier names of the resource: a rename keeps its record.', ['old-name']))
+    .meta(about('Earlier names of the resource, so that it keeps its record after a rename.', ['old-name']))
     .optional(),
   ignore_drift: z
     .array(z.string().min(1))

@@ -40,7 +40,7 @@ export function findFiles(root: string, patterns: readonly string[]): FoundFiles
     if (written.startsWith('!')) continue;
     const pattern = withoutDotSlash(written);
     if (path.posix.isAbsolute(pattern) || pattern.split('/').includes('..')) {
-      const message = `the pattern ${JSON.stringify(written)} leads out of the project folder`;
+      const message = `the pattern ${JSON.stringify(written)} points outside the project folder`;
       problems.push({ index, code: 'outside-project', message });
       continue;
     }
@@ -101,7 +101,7 @@ class PatternSearch {
     try {
       const real = realPathOf(path.join(this.#root, file));
       if (isInside(real, this.#root)) return real;
-      const message = 'a symbolic link leads out of the project folder';
+      const message = 'a symbolic link points outside the project folder';
       this.problems.push({ file, code: 'outside-project', message });
     } catch (error) {
       // The base of a pattern need not exist: such a pattern matches nothing.
@@ -144,7 +144,7 @@ class PatternSearch {
   }
 
   #reportUnreadable(file: string, error: unknown): void {
-    this.problems.push({ file, code: 'unreadable-file', message: `it cannot be read: ${reasonOf(error)}` });
+    this.problems.push({ file, code: 'unreadable-file', message: `the path cannot be read: ${reasonOf(error)}` });
   }
 }
 

@@ -68,26 +68,28 @@ function explain(issue: z.core.$ZodIssue, field: FieldValue): Pick<Problem, 'cod
       const near = typeof value === 'string' && !isQuoted ? suggestion(value, issue.values.map(String)) : NO_HINT;
       return {
         code: 'not-allowed',
-        message: `${name} must be ${expectation(schema)}, is ${describeValue(value)}${isQuoted ? '; remove the quotes' : near.text}`,
+        message: `${name} must be ${expectation(schema)}, got ${describeValue(value)}${isQuoted ? '; remove the quotes' : near.text}`,
         fix: isQuoted ? { quotes: 'remove' } : near.fix,
       };
     }
     case 'too_small':
     case 'too_big': {
       if (Array.isArray(value)) {
-        const bound = issue.code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
-        return { code: 'out-of-range', message: `${name} must be a list of ${bound}, has ${value.length}` };
+        const [bound, limit] = issue.code === 'too_small' ? ['least', issue.minimum] : ['most', issue.maximum];
+        const items = `${limit} ${limit === 1 ? 'item' : 'items'}`;
+        return { code: 'out-of-range', message: `${name} must be a list of at ${bound} ${items}, got ${value.length}` };
       }
       const expected = expectation(schema);
-      if (value === '' && expected === 'text') return { code: 'out-of-range', message: `${name} must not be empty` };
+      if (value === '' && expected === 'a string')
+        return { code: 'out-of-range', message: `${name} must not be empty` };
       const size =
-        typeof value === 'string' && value !== '' ? `has ${[...value].length}` : `is ${describeValue(value)}`;
+        typeof value === 'string' && value !== '' ? `got ${[...value].length}` : `got ${describeValue(value)}`;
       return { code: 'out-of-range', message: `${name} must be ${expected}, ${size}` };
     }
     case 'custom':
       return { code: 'bad-format', message: `${name}: ${issue.message}` };
     case 'invalid_format':
-      return { code: 'bad-format', message: `${name}: ${issue.message}, is ${describeValue(value)}` };
+      return { code: 'bad-format', message: `${name}: ${issue.message}, got ${describeValue(value)}` };
     case 'invalid_key': {
       const reason = issue.issues[0]?.message ?? 'not a valid name';
       return { code: 'bad-key', message: `${name}: ${reason}` };
@@ -106,31 +108,31 @@ function wrongType({ name, value, schema }: FieldValue): Pick<Problem, 'message'
   const expected = `${name} must be ${expectation(schema)}`;
   if (value === null) {
     const expectsObject = schema instanceof z.ZodObject || schema instanceof z.ZodRecord;
-    return { message: `${expected}, is empty${expectsObject ? '' : '; set a value or remove the field'}` };
+    return { message: `${expected}, but is empty${expectsObject ? '' : '; set a value or remove the field'}` };
   }
   const expectsText = schema instanceof z.ZodString || schema instanceof z.ZodStringFormat;
   const asText = expectsText && typeof value === 'number' ? schema.safeParse(`${value}`).error : undefined;
   const [malformed] = asText?.issues ?? [];
   if (malformed?.code === 'invalid_format') {
-    return { message: `${name}: ${malformed.message}, is ${describeValue(value)}` };
+    return { message: `${name}: ${malformed.message}, got ${describeValue(value)}` };
   }
   if (expectsText && typeof value === 'number') {
     const message = `${expected}, but YAML reads it as the number ${value}; put it in quotes`;
     return { message, fix: { quotes: 'add' } };
   }
   if (expectsText && typeof value === 'boolean') {
-    const message = `${expected}, is ${value}; put it in quotes if it is didYouMeanOneOf as text`;
+    const message = `${expected}, got ${value}; put it in quotes if you mean text`;
     return { message, fix: { quotes: 'add' } };
   }
   const [key = '', ...others] = isObject(value) ? Object.keys(value) : [];
   if (others.length === 0 && Object.hasOwn(EXAMPLES, `$${key}`)) {
     const form = `{ $${key}: ${EXAMPLES[`$${key}`]} }`;
-    return { message: `${expected}, is an object with the key ${quoted(key)}${didYouMeanOneOf([form])}` };
+    return { message: `${expected}, got an object with the key ${quoted(key)}${didYouMeanOneOf([form])}` };
   }
   const options = schema instanceof z.ZodUnion ? schema.options : [schema];
   const expectsPlain = options.some((each) => each instanceof z.ZodNumber || each instanceof z.ZodBoolean);
   const unquote = expectsPlain && typeof value === 'string' && /^(-?\d+(\.\d+)?|true|false)$/.test(value);
-  const message = `${expected}, is ${describeValue(value)}${unquote ? '; remove the quotes' : ''}`;
+  const message = `${expected}, got ${describeValue(value)}${unquote ? '; remove the quotes' : ''}`;
   return { message, ...(unquote && { fix: { quotes: 'remove' } }) };
 }
 
@@ -139,8 +141,8 @@ export function expectation(schema: unknown): string {
     return (schema.isInt ? 'a whole number' : 'a number') + bounds(schema.minValue, schema.maxValue);
   }
   if (schema instanceof z.ZodStringFormat && schema.format === 'url') return 'a URL';
-  if (schema instanceof z.ZodString) return `text${lengths(schema.minLength, schema.maxLength)}`;
-  if (schema instanceof z.ZodStringFormat) return 'text';
+  if (schema instanceof z.ZodString) return `a string${lengths(schema.minLength, schema.maxLength)}`;
+  if (schema instanceof z.ZodStringFormat) return 'a string';
   if (schema instanceof z.ZodBoolean) return 'true or false';
   if (schema instanceof z.ZodArray) return 'a list';
   if (schema instanceof z.ZodObject || schema instanceof z.ZodRecord) return 'an object';

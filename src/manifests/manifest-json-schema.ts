@@ -146,15 +146,15 @@ function form(key: string, description: string, argument: JsonObject, otherKeys:
 }
 
 export function referenceForm(kind?: string): JsonObject {
-  const description = `Id of the record of another resource, as ${kind ?? 'Kind'}/name.`;
+  const description = `Record id of another resource, as ${kind ?? 'Kind'}/name.`;
   return form('$ref', description, { type: 'string', pattern: `^${kind ?? '[A-Za-z]+'}/.+` });
 }
 
 const env = form(
   '$env',
-  'Text of an environment variable.',
+  'Value of an environment variable.',
   { type: 'string', pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
-  { default: { type: 'string', description: 'Text used if the variable is not set.' } },
+  { default: { type: 'string', description: 'Value to use if the variable is not set.' } },
 );
 const variable = form('$var', 'A variable of the workspace, from vars in the project file.', nonEmpty);
 
@@ -162,36 +162,39 @@ const variable = form('$var', 'A variable of the workspace, from vars in the pro
 export const formDefinitions = {
   secret: form(
     '$secret',
-    "A secret: the environment variable of that name, else the file of that name in the workspace's secrets_dir.",
+    "A secret: by default the environment variable of that name, or else the file of that name in the workspace's secrets_dir.",
     { type: 'string', pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]*$' },
   ),
   env,
   var: variable,
   join: form(
     '$join',
-    'Texts joined into one.',
+    'Strings to join.',
     {
       type: 'array',
       items: {
         anyOf: [{ type: ['string', 'number', 'boolean'] }, { $ref: '#/$defs/textForm' }, referenceForm()],
       },
     },
-    { separator: { type: 'string', description: 'Text between them; default: a blank line.' } },
+    { separator: { type: 'string', description: 'Text between the strings; default: a blank line.' } },
   ),
   /** All forms that can produce a string. */
   textForm: {
     oneOf: [
       { $ref: '#/$defs/secret' },
       { $ref: '#/$defs/env' },
-      form('$file', 'Text of a file, relative to this one, without its final newline.', nonEmpty),
+      form('$file', 'Text of a file, without its final newline. The path is relative to this file.', nonEmpty),
       { $ref: '#/$defs/var' },
       { $ref: '#/$defs/join' },
-      form('$literal', 'A literal text.', { type: 'string' }),
+      form('$literal', 'A literal string.', { type: 'string' }),
     ],
   },
   /** The forms that can produce a value of any type. */
   anyForm: {
-    oneOf: [{ $ref: '#/$defs/var' }, form('$literal', 'A literal value, whatever its keys.', {})],
+    oneOf: [
+      { $ref: '#/$defs/var' },
+      form('$literal', 'A literal value. Its keys are not interpreted as value forms.', {}),
+    ],
   },
 } as const satisfies JsonObject;
 

@@ -84,7 +84,7 @@ class PlainReader {
       case 'number':
         if (!Number.isFinite(value)) {
           const written = Number.isNaN(value) ? '.nan' : '.inf';
-          this.#report('not-finite', `${written} is not a number that JSON can hold`, { node, depth });
+          this.#report('not-finite', `${written} cannot be represented in JSON`, { node, depth });
           return 0;
         }
         if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
@@ -129,7 +129,7 @@ class PlainReader {
     if (typeof key === 'string' && key !== '__proto__') return key;
     if (typeof key === 'string') {
       this.#report('forbidden-key', `the key ${quoted(key)} is not allowed`, { node: pair.key, depth });
-    } else this.#report('key-not-text', 'a key must be text', { node: pair.key, depth });
+    } else this.#report('key-not-text', 'a key must be a string', { node: pair.key, depth });
     return undefined;
   }
 

@@ -58,7 +58,7 @@ export function placed(findings: readonly Finding[], absolute: (file: string) =>
 const MAX_PER_FILE = 1000;
 
 function omittedFindings(file: string, count: number): Finding {
-  const message = `${count} more problems of this file are not listed`;
+  const message = `${count} more problems in this file are not listed`;
   return { severity: 'error', code: 'too-many-problems', message, file };
 }
 

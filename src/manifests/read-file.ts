@@ -117,7 +117,7 @@ export function reasonOf(error: unknown): string {
     case 'ENOENT':
       return 'no such file';
     case 'EISDIR':
-      return 'this is a folder';
+      return 'it is a folder';
     case 'EACCES':
     case 'EPERM':
       return 'permission denied';
@@ -132,7 +132,7 @@ export function reasonOf(error: unknown): string {
     case 'ENOTDIR':
       return 'a part of its path is not a folder';
     case 'ERR_INVALID_ARG_VALUE':
-      return 'its path holds a NUL character';
+      return 'its path contains a NUL character';
     default:
       return code ?? 'the path is not valid';
   }
@@ -158,11 +158,11 @@ function tooLarge(bytes: number): FileFailure {
 }
 
 function folderError(): FileFailure {
-  return problem('not-a-file', 'this is a folder, expected a file');
+  return problem('not-a-file', 'expected a file, got a folder');
 }
 
 function noRegularFile(): FileFailure {
-  return problem('not-a-file', 'this is not a regular file');
+  return problem('not-a-file', 'expected a regular file');
 }
 
 function problem(code: string, message: string): FileFailure {

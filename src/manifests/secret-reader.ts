@@ -221,6 +221,6 @@ export function isPlaceholder(text: string): boolean {
 export function placeholderProblem(subject: string): { readonly code: string; readonly message: string } {
   return {
     code: 'placeholder-secret',
-    message: `${subject} still has the placeholder of an export; replace it with the real text`,
+    message: `${subject} still has the placeholder from an export; replace it with the real value`,
   };
 }

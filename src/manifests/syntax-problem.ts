@@ -38,7 +38,7 @@ export class SyntaxProblems {
     for (const [index, { type, source, offset }] of tokens.entries()) {
       if (offset > until) return undefined;
       if (type !== 'quoted') continue;
-      if (!isClosed(source)) return { message: 'this quote is not closed', offset };
+      if (!isClosed(source)) return { message: 'unclosed quote', offset };
       const end = offset + source.length;
       const after = tokens[index + 1];
       const next = after !== undefined && /^[ \t]+$/.test(after.source) ? tokens[index + 2] : after;
@@ -46,13 +46,13 @@ export class SyntaxProblems {
       if (source.includes('\n')) {
         const line = lineAndColumn(this.#text, end).line;
         return {
-          message: `this quote is not closed: the next one, on line ${line}, has text after it`,
+          message: `unclosed quote: text follows the next quote, on line ${line}`,
           offset,
         };
       }
       const inside = source.startsWith('"') ? '\\"' : "''";
       return {
-        message: `text after the closing quote; write ${inside} for a quote inside the text`,
+        message: `unexpected text after the closing quote; write ${inside} for a quote inside the string`,
         offset: next.offset,
       };
     }
@@ -74,10 +74,10 @@ export class SyntaxProblems {
     }
     if (code === 'MULTILINE_IMPLICIT_KEY') {
       return isEnded(opener, tokens)
-        ? { message: 'a comma is missing after this value', offset: at }
-        : { message: `this ${opener.source} is not closed`, offset: opener.offset };
+        ? { message: 'missing comma after the value', offset: at }
+        : { message: `unclosed ${opener.source}`, offset: opener.offset };
     }
-    if (message.startsWith('Missing , ')) return { message: 'a comma is missing before this', offset: at };
+    if (message.startsWith('Missing , ')) return { message: 'missing comma before this value', offset: at };
     return undefined;
   }
 
@@ -87,27 +87,27 @@ export class SyntaxProblems {
     const isNext = foundMark !== undefined && this.#text.startsWith(foundMark, at);
     if (isNext && foundMark === CLOSING[source]) {
       const line = lineAndColumn(this.#text, offset).line;
-      return { message: `this ${foundMark} must be indented more than line ${line}, which opens it`, offset: at };
+      return { message: `${foundMark} must be indented more than line ${line}, which opens it`, offset: at };
     }
     const instead =
       isNext && /^[\]}]$/.test(foundMark)
         ? `: ${foundMark} on line ${lineAndColumn(this.#text, at).line} does not close it`
         : '';
-    return { message: `this ${source} is not closed${instead}`, offset };
+    return { message: `unclosed ${source}${instead}`, offset };
   }
 
   #line(tokens: readonly Token[], { pos: [at], message, code }: YAMLError): SyntaxProblem {
     const rest = this.#text.slice(at, at + 200);
     if (code === 'TAB_AS_INDENT') return this.#tab(at) ?? { message: TAB, offset: at };
     if (/^Unexpected flow-(seq|map)-end/.test(message)) {
-      return { message: `this ${rest.charAt(0)} closes nothing`, offset: at };
+      return { message: `unexpected ${rest.charAt(0)}: no bracket is open`, offset: at };
     }
     if (code === 'BAD_SCALAR_START') {
       return { message: `a value that begins with ${rest.charAt(0)} must be in quotes`, offset: at };
     }
     if (/^All \w+ items must start at the same column/.test(message)) {
       const offset = at + (/^ */.exec(rest)?.[0].length ?? 0);
-      return this.#tab(at) ?? { message: 'wrong indentation: nothing above starts at this column', offset };
+      return this.#tab(at) ?? { message: 'wrong indentation: no line above starts at this column', offset };
     }
     if (code === 'BLOCK_AS_IMPLICIT_KEY' && message.startsWith('Nested mappings')) {
       const colon = tokens.find(({ offset, source }) => offset > at && source === ':')?.offset ?? at;
@@ -127,7 +127,7 @@ export class SyntaxProblems {
     }
     if (code === 'MULTILINE_IMPLICIT_KEY' || message.startsWith('Implicit map keys')) {
       const glued = /^[\w$.-]+:(?=[^\s/])/.exec(rest);
-      if (glued !== null) return { message: 'a space is missing after this colon', offset: at + glued[0].length - 1 };
+      if (glued !== null) return { message: 'missing space after the colon', offset: at + glued[0].length - 1 };
       return { message: 'no colon on this line; expected "key: value"', offset: at };
     }
     const flow = message.startsWith('Unexpected scalar at node end') && this.#unquotedString(tokens, at);
@@ -148,7 +148,7 @@ export class SyntaxProblems {
       if (source === ']' || source === '}') depth++;
       else if (source in CLOSING && --depth === 0)
         return {
-          message: `a text that begins with ${source} must be in quotes; to insert a value in a text, use $join`,
+          message: `a string that begins with ${source} must be in quotes; to insert a value into a string, use $join`,
           offset,
         };
     }
@@ -164,7 +164,7 @@ export class SyntaxProblems {
   }
 }
 
-const TAB = 'a tab in the indentation; YAML allows only spaces there';
+const TAB = 'the indentation contains a tab; YAML allows only spaces';
 
 /** Returns true if a quoted string has its closing quote. */
 function isClosed(source: string): boolean {

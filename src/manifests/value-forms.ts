@@ -114,7 +114,7 @@ class Evaluator {
     if (extra !== undefined) {
       const secondKey = SECOND_KEY[form];
       const near = suggestion(extra, secondKey === undefined || Object.hasOwn(raw, secondKey) ? [] : [secondKey]);
-      const only = secondKey === undefined ? 'the only key here' : `alone here, or with ${secondKey}`;
+      const only = secondKey === undefined ? 'the only key' : `the only key except ${secondKey}`;
       const message = `${form} must be ${only}${near.text || `; remove ${quoted(extra)}`}`;
       return this.#fail('bad-form', message, extra, near.fix);
     }
@@ -128,7 +128,7 @@ class Evaluator {
     if (form === '$literal') return argument as Json;
     if (form === '$join') return this.#join(raw);
     if (typeof argument !== 'string' || argument === '') {
-      return this.#fail('bad-form', `${form} needs a text, such as { ${form}: ${EXAMPLES[form] ?? 'name'} }`, form);
+      return this.#fail('bad-form', `${form} needs a string, such as { ${form}: ${EXAMPLES[form] ?? 'name'} }`, form);
     }
     switch (form) {
       case '$ref':
@@ -151,7 +151,7 @@ class Evaluator {
       const hint = address.startsWith('#') ? '; put a JSON Schema under $literal' : '';
       return this.#fail(
         'bad-reference',
-        `$ref needs Kind/name, such as Agent/support-line, is ${quoted(address)}${hint}`,
+        `$ref needs Kind/name, such as Agent/support-line, got ${quoted(address)}${hint}`,
         '$ref',
       );
     }
@@ -168,7 +168,7 @@ class Evaluator {
 
   #secret(name: string): Value {
     if (!isSecretName(name)) {
-      const message = `$secret needs a name of letters, digits, "_", "-" and ".", is ${quoted(name)}`;
+      const message = `$secret needs a name of letters, digits, "_", "-" and ".", got ${quoted(name)}`;
       return this.#fail('bad-form', message, '$secret');
     }
     return this.#valueOf('$secret', this.#context.inputs.secret(name));
@@ -176,11 +176,11 @@ class Evaluator {
 
   #variable(name: string, fallback: Json | undefined): Value {
     if (!VARIABLE_NAME.test(name)) {
-      const message = `$env needs a name of letters, digits and "_", is ${quoted(name)}`;
+      const message = `$env needs a name of letters, digits and "_", got ${quoted(name)}`;
       return this.#fail('bad-form', message, '$env');
     }
     if (fallback !== undefined && typeof fallback !== 'string') {
-      return this.#fail('bad-form', 'default must be text; put it in quotes', 'default');
+      return this.#fail('bad-form', 'default must be a string; put it in quotes', 'default');
     }
     return this.#valueOf('$env', this.#context.inputs.variable(name, fallback));
   }
@@ -209,14 +209,14 @@ class Evaluator {
 
   #join(raw: JsonObject): Value {
     const { $join: items, separator = '\n\n' } = raw;
-    if (!Array.isArray(items)) return this.#fail('bad-form', '$join needs a list of texts', '$join');
-    if (typeof separator !== 'string') return this.#fail('bad-form', 'separator must be text', 'separator');
+    if (!Array.isArray(items)) return this.#fail('bad-form', '$join needs a list of strings', '$join');
+    if (typeof separator !== 'string') return this.#fail('bad-form', 'separator must be a string', 'separator');
     this.#path.push('$join');
     const parts = items.map((item: Json, index) => {
       const part = this.#under(index, item);
       if (part !== null && (typeof part !== 'object' || isSpecial(part))) return part;
       this.#path.push(index);
-      const broken = this.#fail('bad-form', '$join can only join texts');
+      const broken = this.#fail('bad-form', '$join can only join strings');
       this.#path.pop();
       return broken;
     });
@@ -294,7 +294,7 @@ export class Inputs {
   variable(name: string, fallback: string | undefined): Result<string | Unset> {
     const { env, secrets, areSettings = false, mustBeSet } = this.sources;
     if (!areSettings && !secrets.permitsVariable(name)) {
-      const message = `the environment variable ${name} was in no $env when this server started: restart it`;
+      const message = `no $env named the environment variable ${name} when this server started; restart the server`;
       return { code: 'unread-variable', message };
     }
     const value = env[name] ?? fallback;
@@ -326,7 +326,7 @@ export class Inputs {
       const name = pathFrom(root, file);
       const outside = { code: 'outside-project', message: `$file: ${name} is outside the project folder` };
       if (!isInside(file, root)) return outside;
-      if (name === '') return { code: 'not-a-file', message: '$file is the project folder, expected a file' };
+      if (name === '') return { code: 'not-a-file', message: '$file: expected a file, got the project folder' };
       try {
         const real = realPathOf(file);
         if (!isInside(real, root)) return outside;

@@ -157,7 +157,7 @@ function crossChecks(
   const keyOf = ({ place }: (typeof places)[number]) => `${place.backend} ${backendOf(place).keyOf(place)}`;
   for (const [{ name, place, at, isInherited }, owner] of repeated(places, keyOf)) {
     const { locationSetting } = backendOf(place);
-    const advice = isInherited ? '; write {workspace} into it' : '; each needs its own';
+    const advice = isInherited ? '; use {workspace} in its value' : '; each workspace needs its own';
     const message = `the workspaces ${owner.name} and ${name} have the same state ${locationSetting}${advice}`;
     report('shared-state', message, [...at, locationSetting]);
   }

@@ -11,5 +11,5 @@ export const dashboardTemplate = lazy(() =>
     .refine((text) => isTemplate(text), {
       error: 'expected an http or https URL with {id} after its host, such as https://app.example.com/agents/{id}',
     })
-    .meta(about('Address of a record in the dashboard, with {id}.', 'https://app.example.com/agents/{id}')),
+    .meta(about('URL of a record in the dashboard, with {id}.', 'https://app.example.com/agents/{id}')),
 );

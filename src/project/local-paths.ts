@@ -55,11 +55,11 @@ export function pathProblem(
     return real !== undefined && base !== undefined && isInside(real, base);
   };
   if (isBelow(path.join(root, CHECKOUTS)))
-    return `${setting} leads into a checkout (${resolved}), which the next commit replaces`;
+    return `${setting} points into a checkout (${resolved}), which the next commit replaces`;
   const base = setting === 'secrets_dir' ? (secrets?.folder ?? root) : root;
   const ownFolders = base === root ? [root, path.join(root, '.voxform')] : [base];
   if ([...ownFolders, ...allowed].some(isBelow)) return undefined;
-  return `${setting} leads to ${resolved}, outside ${base}; ${allowedWith}`;
+  return `${setting} points to ${resolved}, outside ${base}; ${allowedWith}`;
 }
 
 /** Linux has the same limit. */

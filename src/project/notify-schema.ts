@@ -36,21 +36,21 @@ const secretForm = () =>
   z.strictObject({
     $secret: z
       .string()
-      .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, { error: 'expected the name of a secret' })
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9_.-]*$/, { error: 'expected a secret name' })
       .describe('Name of the secret.'),
   });
 const envForm = () =>
   z.strictObject({
     $env: z
       .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected the name of a variable' })
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { error: 'expected a variable name' })
       .describe('Name of the environment variable.'),
   });
 
 /** The schema of a value that must not be in the project file. */
 export const secretOrEnvForm = () =>
   z.union([secretForm(), envForm()], {
-    error: 'must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+    error: 'must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }',
   });
 
 const NOT_A_URL = 'expected an http or https URL, { $env: NAME } or { $secret: NAME }';
@@ -72,7 +72,7 @@ const template = lazy(() =>
 );
 
 const webhookSchema = lazy(() =>
-  describedObject('A webhook that watch calls.', {
+  describedObject('A webhook for notifications of watch.', {
     url: z
       .union([z.url({ protocol: /^https?$/, error: NOT_A_URL }), envForm(), secretForm()], {
         error: NOT_A_URL,
@@ -81,7 +81,7 @@ const webhookSchema = lazy(() =>
     secret_header: describedObject('Header that authenticates voxform to the receiver.', {
       name: z
         .string()
-        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected the name of a header' })
+        .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, { error: 'expected a header name' })
         .meta({ description: 'Name of the header, such as Authorization.', examples: ['Authorization'] }),
       value: secretOrEnvForm().meta({
         description: 'Value of the header, as { $secret: NAME } or { $env: NAME }.',
@@ -97,7 +97,7 @@ const webhookSchema = lazy(() =>
   }),
 );
 
-export const notifySchema = lazy(() => z.array(webhookSchema()).describe('Webhooks that watch notifies.'));
+export const notifySchema = lazy(() => z.array(webhookSchema()).describe('Webhooks for notifications of watch.'));
 
 export type Webhook = z.infer<ReturnType<typeof webhookSchema>> & { readonly on: NotifyEvent[] };
 

@@ -23,7 +23,7 @@ const policySchema = lazy(() =>
         .enum(['manifest', 'plan'])
         .meta({
           description:
-            'manifest (default): runs for each manifest, in validate and plan. plan: runs for each resource of a plan.',
+            'manifest (default): the rule runs for each manifest, in validate and plan. plan: it runs for each resource of a plan.',
           examples: ['plan'],
         })
         .optional(),
@@ -32,10 +32,10 @@ const policySchema = lazy(() =>
         .meta({ description: 'Only resources of this kind; default: all.', examples: ['Kind'] })
         .optional(),
       deny: condition(
-        'CEL condition: a resource for which it is true stops apply.',
+        'CEL condition. If it is true for a resource, apply stops.',
         '!has(spec.call_config.max_call_duration_ms)',
       ),
-      warn: condition('CEL condition: a resource for which it is true gets a warning.', 'now.getDayOfWeek() == 5'),
+      warn: condition('CEL condition. If it is true for a resource, there is a warning.', 'now.getDayOfWeek() == 5'),
       message: z
         .string()
         .min(1)
@@ -47,7 +47,7 @@ const policySchema = lazy(() =>
         .optional(),
       waivable: z
         .boolean()
-        .meta({ description: 'false: --waive does not lift the rule; default: true.', examples: [false] })
+        .meta({ description: 'If false, --waive does not lift the rule. Default: true.', examples: [false] })
         .optional(),
     })
     .refine(({ deny, warn }) => (deny === undefined) !== (warn === undefined), {

@@ -22,7 +22,7 @@ export const baseUrlSchema = lazy(() =>
     .refine((text) => !URL.canParse(text) || hasNoExtras(new URL(text)), {
       error: 'expected a URL without user name, query and fragment',
     })
-    .meta(about('Base address of the platform, or { $env: NAME }.', 'https://api.example.com'))
+    .meta(about('Base URL of the platform, or { $env: NAME }.', 'https://api.example.com'))
     .register(settingForms, { forms: ['$env'] }),
 );
 
@@ -33,7 +33,7 @@ function hasNoExtras(url: URL): boolean {
 export const workspaceIdSchema = lazy(() =>
   z
     .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected the id of a workspace' })
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]*$/, { error: 'expected a workspace id' })
     .meta(about('Id of the workspace on the platform, or { $env: NAME }.', '01JEMV1AT0RW0RKSPACE000001'))
     .register(settingForms, { forms: ['$env'] }),
 );
@@ -43,7 +43,7 @@ const apiKey = () =>
     .string()
     .meta({
       description:
-        'API key of the workspace, as { $secret: NAME } or { $env: NAME }, never as text. Without it, VOXFORM_API_KEY is needed.',
+        'API key of the workspace, as { $secret: NAME } or { $env: NAME }, never as plain text. Without it, VOXFORM_API_KEY must be set.',
       examples: [{ $secret: 'STAGING_API_KEY' }],
     })
     .optional()
@@ -58,7 +58,7 @@ const workspaceSchema = (section: SectionSchema) =>
     api_key: apiKey(),
     vars: z
       .record(z.string(), z.json().register(settingForms, { forms: ['any'] }))
-      .meta(about('Values for { $var: name } in manifests; they may be value forms.', { company: 'Acme' }))
+      .meta(about('Values for { $var: name } in manifests. They may be value forms.', { company: 'Acme' }))
       .optional(),
     patches: z
       .record(z.string(), anyObject())
@@ -101,13 +101,14 @@ const workspaceSchema = (section: SectionSchema) =>
       .optional(),
     dashboard: z
       .record(z.string(), dashboardTemplate())
-      .describe('Addresses of records in the dashboard, for links, by kind of record, such as agent.')
+      .describe('URLs of records in the dashboard, for links, by kind of record, such as agent.')
       .optional(),
     ca_file: z
       .string()
       .min(1)
       .meta({
-        description: 'PEM file of additional CA certificates, relative to the project, such as those of a proxy.',
+        description:
+          'PEM file with additional CA certificates, such as those of a proxy. The path is relative to the project.',
         examples: ['certificates/company.pem'],
       })
       .optional(),
@@ -153,7 +154,7 @@ const guardsSchema = lazy(() =>
       min_resources: z
         .int()
         .min(0)
-        .meta(about('Minimum number of resources in the state for the guard to apply; default: 10.', 10)),
+        .meta(about('The guard applies only if the state has at least this number of resources; default: 10.', 10)),
     })
     .partial()
     .describe('Guards against unexpectedly large changes.'),
@@ -202,7 +203,7 @@ const schemaOf = (section: SectionSchema) =>
     literal_variables: z
       .array(z.string().min(1))
       .meta({
-        description: `Names that texts contain as \${name} on purpose, so that validate does not warn; * matches any characters.`,
+        description: `Names that strings contain as \${name} on purpose, so that validate does not warn; * matches any characters.`,
         examples: [['customer_name', 'call_*']],
       })
       .optional(),

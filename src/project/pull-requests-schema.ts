@@ -22,34 +22,39 @@ export const pullRequestsSchema = lazy(() =>
   z
     .strictObject({
       host: z.enum(hostNames).meta({
-        description: 'Kind of the host; default: by the address of the remote.',
+        description: 'Type of the code host. By default, it is derived from the URL of the remote.',
         examples: ['github'],
       }),
       api_url: z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).meta({
-        description: 'Address of its API; default: by the address of the remote.',
+        description: 'URL of the API of the code host. By default, it is derived from the URL of the remote.',
         examples: ['https://github.example.com/api/v3'],
       }),
       repository: z
         .string()
         .min(1)
-        .meta(about('Repository on the host; default: by the address of the remote origin.', 'acme/voices')),
+        .meta(
+          about(
+            'Repository on the code host. By default, it is derived from the URL of the remote origin.',
+            'acme/voices',
+          ),
+        ),
       base: z
         .string()
-        .refine(isRefName, { error: 'expected the name of a branch' })
+        .refine(isRefName, { error: 'expected a branch name' })
         .meta({
           description:
-            'Branch that requests go to; default: the branch that the manifests are fetched from, else the default branch of the repository.',
+            'Target branch of requests; default: the branch from which the manifests are fetched, or else the default branch of the repository.',
           examples: ['main'],
         }),
       branch: z
         .string()
         .superRefine(checkPlaceholders)
         .refine((text) => text.includes('{workspace}') && isRefName(withExampleNames(text)), {
-          error: 'expected the name of a branch with {workspace} in it',
+          error: 'expected a branch name with {workspace} in it',
         })
         .meta({
           description:
-            'Branch of a request, with {workspace}, and {project} for the folder of the project; default: voxform/drift/{workspace}.',
+            'Source branch of a request. It must contain {workspace}, and may contain {project}, the folder of the project. Default: voxform/drift/{workspace}.',
           examples: ['drift/{workspace}'],
         }),
       title: z
@@ -58,7 +63,8 @@ export const pullRequestsSchema = lazy(() =>
         .max(200)
         .superRefine(checkPlaceholders)
         .meta({
-          description: 'Title of a request, with {workspace} and {project}; default: Accept drift of {workspace}.',
+          description:
+            'Title of a request. It may contain {workspace} and {project}. Default: Accept drift of {workspace}.',
           examples: ['Accept drift of {workspace}'],
         }),
       token: secretOrEnvForm().meta({

@@ -18,14 +18,14 @@ const commandSource = () =>
         .min(1)
         .meta({
           description:
-            'Program and arguments, run without a shell in the project folder. {name}, {workspace} and {project} are replaced inside arguments; with {name}, it runs once for each secret.',
+            'Program and arguments, run without a shell in the project folder. {name}, {workspace} and {project} are replaced in arguments. With {name}, the command runs once for each secret.',
           examples: [['pass', 'show', 'voices/{name}']],
         }),
       names: z
         .array(text())
         .min(1)
         .meta({
-          description: 'Names of the secrets that it has; * matches any characters. Default: all.',
+          description: 'Names of the secrets that the command can print; * matches any characters. Default: all.',
           examples: [['OPENAI_*']],
         })
         .optional(),
@@ -33,16 +33,16 @@ const commandSource = () =>
         .enum(['text', 'json', 'dotenv'])
         .meta({
           description:
-            'What it prints: the secret (text, the default), an object of secrets (json), or NAME=value lines (dotenv).',
+            'Format of the output: one secret (text, the default), an object of secrets (json), or NAME=value lines (dotenv).',
           examples: ['json'],
         })
         .optional(),
       timeout: durationSetting('1s', '5m')
-        .meta({ description: 'Time after which it has failed; default: 10s.', examples: ['30s'] })
+        .meta({ description: 'Timeout of the command; default: 10s.', examples: ['30s'] })
         .optional(),
     })
     .refine(({ command: [program = ''] }) => !PLACEHOLDER.test(program), {
-      error: 'expected the program without placeholders, which belong into the arguments',
+      error: 'expected a program without placeholders; use them only in its arguments',
       path: ['command', 0],
     })
     .refine(
@@ -52,7 +52,7 @@ const commandSource = () =>
         (names.length === 1 && !names[0]?.includes('*')),
       {
         error:
-          'would give each secret the same text: write {name} into an argument, one name into names, or another format',
+          'would return the same value for each secret: use {name} in an argument, a single name in names, or another format',
         path: ['command'],
       },
     );
@@ -88,7 +88,7 @@ export const secretsSchema = lazy(() =>
     .min(1)
     .meta({
       description:
-        'Where $secret looks, in this order. Default: the environment, .env and the secrets_dir. A workspace may have its own list.',
+        'Sources of secrets, in order of precedence. Default: the environment, .env and secrets_dir. A workspace may have its own list.',
       examples: [['environment', { command: ['pass', 'show', 'voices/{name}'] }]],
     }),
 );

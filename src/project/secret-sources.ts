@@ -41,7 +41,7 @@ export class FolderSource implements SecretSource {
   find(name: string): Result<string> | undefined {
     const read = readTextFile(this.fileOf(name), this.staysInside ? realPath(this.folder) : undefined);
     if ('problem' in read && read.problem.code === 'outside-project') {
-      const message = `the secret ${name} is a symbolic link that leads out of ${this.#name}`;
+      const message = `the secret ${name} is a symbolic link that points outside ${this.#name}`;
       return { code: 'outside-folder', message };
     }
     const text = 'text' in read ? withoutFinalNewline(read.text) : '';
@@ -49,7 +49,7 @@ export class FolderSource implements SecretSource {
   }
 
   describeMissing(): string {
-    return `${this.#name} has no such file, or an empty one`;
+    return `its file in ${this.#name} is missing or empty`;
   }
 }
 
@@ -183,7 +183,7 @@ class CommandSource implements SecretSource {
     if (!isObject(all)) throw this.#failure(args, 'did not print a JSON object');
     const value = Object.hasOwn(all, name) ? all[name] : undefined;
     if (value === undefined || value === '') return undefined;
-    if (typeof value !== 'string') throw this.#failure(args, `printed a JSON object in which ${name} is not text`);
+    if (typeof value !== 'string') throw this.#failure(args, `printed a JSON object in which ${name} is not a string`);
     return { value };
   }
 
@@ -223,7 +223,7 @@ class CommandSource implements SecretSource {
       return out;
     } catch (error) {
       const code = errorCode(error);
-      if (code === 'ENOENT') throw this.#failure(args, `cannot run: there is no program ${program}`);
+      if (code === 'ENOENT') throw this.#failure(args, `cannot run: program not found: ${program}`);
       if (code === 'EACCES') throw this.#failure(args, `cannot run: ${program} is not executable`);
       throw error;
     } finally {
@@ -247,7 +247,7 @@ class CommandSource implements SecretSource {
   }
 
   #failure(args: readonly string[], problem: string, lines: readonly string[] = []): UserError {
-    const message = `the command for secrets ${formatCommand([this.options.command[0] ?? '', ...args])} ${problem}`;
+    const message = `the secret command ${formatCommand([this.options.command[0] ?? '', ...args])} ${problem}`;
     return new UserError(
       [`${message}${lines.length === 0 ? '' : ':'}`, ...lines.map((each) => `  ${each}`)].join('\n'),
       {

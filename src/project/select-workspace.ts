@@ -53,18 +53,18 @@ function workspaceNamed({ workspaces }: ProjectConfig, name: string | undefined)
 /** Checks overrides with the rules of the project file. */
 function checkOverrides({ baseUrl, workspaceId }: WorkspaceConfig, override: Overrides): void {
   if (override.apiKey !== undefined && isPlaceholder(override.apiKey)) {
-    throw new UserError('VOXFORM_API_KEY still has the placeholder of an export; replace it with the real key');
+    throw new UserError('VOXFORM_API_KEY still has the placeholder from an export; replace it with the real key');
   }
   const url = override.baseUrl === undefined ? undefined : baseUrlSchema().safeParse(baseUrl);
   if (url?.error !== undefined) {
     // The URL may be invalid because it contains a password, so it must not be printed completely.
     throw new UserError(
-      `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, is ${JSON.stringify(baseUrl.replace(/\/\/.*@/s, '//...@'))}`,
+      `VOXFORM_BASE_URL: ${url.error.issues[0]?.message}, got ${JSON.stringify(baseUrl.replace(/\/\/.*@/s, '//...@'))}`,
     );
   }
   const id = override.workspaceId === undefined ? undefined : workspaceIdSchema().safeParse(workspaceId);
   if (id?.error !== undefined) {
-    throw new UserError(`VOXFORM_WORKSPACE_ID: ${id.error.issues[0]?.message}, is ${JSON.stringify(workspaceId)}`);
+    throw new UserError(`VOXFORM_WORKSPACE_ID: ${id.error.issues[0]?.message}, got ${JSON.stringify(workspaceId)}`);
   }
 }
 

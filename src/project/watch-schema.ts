@@ -7,7 +7,7 @@ import { lazy } from '../values/lazy.ts';
 import { durationSeconds, durationSetting } from './duration.ts';
 
 const windowSchema = lazy(() =>
-  describedObject('A window in which watch may apply.', {
+  describedObject('A window in which watch may apply changes.', {
     cron: z
       .string()
       .meta({
@@ -16,7 +16,7 @@ const windowSchema = lazy(() =>
       })
       .refine(isCron, { error: 'expected minute, hour, day, month and weekday, such as "0 22 * * 1-5"' })
       .refine((text) => !isCron(text) || cron(text).nextRun(new Date(0)) !== null, {
-        error: 'this day never occurs',
+        error: 'the expression matches no date',
       }),
     time_zone: z
       .string()
@@ -25,7 +25,7 @@ const windowSchema = lazy(() =>
         examples: ['Europe/Berlin'],
       })
       .refine((name) => attempt(() => new Intl.DateTimeFormat('en', { timeZone: name })) !== undefined, {
-        error: 'expected the name of a time zone, such as Europe/Berlin',
+        error: 'expected a time zone name, such as Europe/Berlin',
       })
       .optional(),
     duration: durationSetting().meta(about('How long the window stays open, such as 30m or 6h.', '6h')),
@@ -37,7 +37,7 @@ export const watchSchema = lazy(() =>
     windows: z
       .array(windowSchema())
       .min(1)
-      .describe('Windows in which watch may apply; outside them it only reports. Default: always.')
+      .describe('Windows in which watch may apply changes. Outside of them, it only reports. Default: always.')
       .optional(),
   }),
 );

@@ -83,7 +83,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
     if (!isForm(written)) return typeof written === 'string' ? written : '';
     plain[setting] = STAND_INS[setting];
     if (!Object.hasOwn(written, '$env')) {
-      refuse('bad-form', `${setting} must be text or { $env: NAME }`, [setting]);
+      refuse('bad-form', `${setting} must be a string or { $env: NAME }`, [setting]);
       return '';
     }
     const value = evaluate(written, [setting]);
@@ -115,7 +115,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
     delete plain.api_key;
     if (written === undefined) return new Secret('VOXFORM_API_KEY', undefined);
     if (!isSecretForm(written)) {
-      const message = 'api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }';
+      const message = 'api_key must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }';
       refuse('plain-secret', message, ['api_key']);
       return new Secret('', undefined);
     }

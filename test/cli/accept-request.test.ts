@@ -379,7 +379,7 @@ describe('the text of a request, which no host decides on', () => {
     project.edit('night', { name: 'Bolt' });
     const alone = await project.accept();
     expect(alone.code).toBe(1);
-    expect(alone.stdout).toContain('it comes from the variable company');
+    expect(alone.stdout).toContain('the value comes from the variable company');
     expect(host.requests).toEqual([]);
 
     const hostile =
@@ -389,7 +389,7 @@ describe('the text of a request, which no host decides on', () => {
     expect((await project.accept()).code).toBe(0);
     const [{ body = '' } = {}] = host.requests;
     expect(body).toContain('#### Skipped changes');
-    expect(body).toMatch(/<code>Agent\/night name<\/code>: it comes from the variable company/);
+    expect(body).toMatch(/<code>Agent\/night name<\/code>: the value comes from the variable company/);
     const fence = /^(`{5,})diff$/m.exec(body)?.[1] ?? '';
     const outside = body.replace(new RegExp(`^${fence}diff$[\\s\\S]*?^${fence}$`, 'm'), '');
     expect(outside).not.toMatch(/@\w|Fixes|<script|^\s*\/|<!-- x/m);

@@ -251,7 +251,7 @@ describe('accept', () => {
       edit('Agent/day', { name: 'Day and night' });
       const refused = await run('accept', '--auto-approve');
       expect(refused.code).toBe(1);
-      expect(refused.stderr).toContain('a symbolic link leads out of the project folder');
+      expect(refused.stderr).toContain('a symbolic link points outside the project folder');
       expect(await readFile(outside, 'utf8')).toContain('Day shift');
       await rm(outside);
     });

@@ -120,10 +120,10 @@ defaults: { Agent: { call_config: { ring_duration_ms: 1 } } }
       said: 'two rules are named "one"',
     },
     { rules: '{ name: one, dney: x }', said: 'unknown field "dney"; did you mean "deny"?' },
-    { rules: '', said: 'policies must be a list of at least 1, has 0' },
+    { rules: '', said: 'policies must be a list of at least 1 item, got 0' },
     {
       rules: Array.from({ length: 201 }, (_, index) => `{ name: r${index}, deny: 'true' }`).join(', '),
-      said: 'policies must be a list of at most 200, has 201',
+      said: 'policies must be a list of at most 200 items, got 201',
     },
     {
       rules: `{ name: one, on: plan, deny: 'now.getDayOfWeek("Europe/Berln") == 5' }`,
@@ -344,9 +344,9 @@ describe('--policy', () => {
     expect(stdout).toContain('- **Policy** calls-end: Calls must end after half an hour. Waived: Agreed');
     const outside = path.dirname(w.folder.root);
     expect((await w.run('plan', '--policy', outside)).stderr.replaceAll(/\s+/g, ' ')).toContain(
-      `--policy ${outside}: this is a folder`,
+      `--policy ${outside}: expected a file, got a folder`,
     );
-    expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: this is a folder');
+    expect((await w.run('show', '.')).stderr).toContain('cannot read the plan .: it is a folder');
   });
 
   it('begins a relative path where the command is called, not in the folder of -C', async () => {

@@ -118,7 +118,7 @@ describe('docs/secrets.md', () => {
   });
 });
 
-describe('a command for secrets', () => {
+describe('a secret command', () => {
   it('gives secrets that no command shows, where the platform returns them', async () => {
     await using w = await workspaceWith(['environment', { command: ['sh', '-c', `echo ${PROVIDER_KEY} # {name}`] }]);
     expect((await w.run('apply', '--auto-approve')).code).toBe(0);

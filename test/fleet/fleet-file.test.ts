@@ -129,21 +129,21 @@ retention: 1d
       'durations that are none',
       `${minimal}timeout: 10\nretention: 5 days\nworkspaces: { "*": { interval: 0.1s } }\n`,
       [
-        '3:10 timeout: expected a duration such as 30m or 6h, is 10',
-        '4:12 retention: expected a duration such as 30m or 6h, is "5 days"',
+        '3:10 timeout: expected a duration such as 30m or 6h, got 10',
+        '4:12 retention: expected a duration such as 30m or 6h, got "5 days"',
         '5:32 interval: expected at least 1s',
       ],
     ],
     [
       'an unknown mode',
       `${minimal}workspaces: { "*": { mode: aprove } }\n`,
-      ['3:28 mode must be one of "report", "apply", "approve", is "aprove"; did you mean "approve"?'],
+      ['3:28 mode must be one of "report", "apply", "approve", got "aprove"; did you mean "approve"?'],
     ],
     [
       'a rule of an unknown source, beside values of a wrong type',
       'version: 1\nsources: { voices: { path: a, interval: 5 } }\nworkspaces: { "voicse/*": { mode: 1 } }\n',
       [
-        '2:41 interval: expected a duration such as 30m or 6h, is 5',
+        '2:41 interval: expected a duration such as 30m or 6h, got 5',
         '3:15 unknown source "voicse"; did you mean "voices"?',
         expect.stringMatching(/^3:35 mode must be /),
       ],
@@ -166,7 +166,7 @@ retention: 1d
     [
       'a version and a list that are none',
       'version: "1"\nsources: { v: { path: a, projects: [] } }\n',
-      ['1:10 version must be 1, is "1"; remove the quotes', '2:36 projects must be a list of at least 1, has 0'],
+      ['1:10 version must be 1, got "1"; remove the quotes', '2:36 projects must be a list of at least 1 item, got 0'],
     ],
     [
       'durations that no timer has, and secrets of nothing',
@@ -182,7 +182,7 @@ retention: 1d
       `${minimal}sign_in:\n  issuer: http://login.example.com\n  client_id: ""\n  client_secret: hunter2\n  roles: { owner: [a] }\n`,
       [
         '4:11 issuer: expected an https address',
-        '5:14 client_id must be text of 1 to 255 characters, is ""',
+        '5:14 client_id must be a string of 1 to 255 characters, got ""',
         '6:18 client_secret: client_secret must not be in the file as text; use { $secret: NAME } or { $env: NAME }',
         '7:10 roles: expected at least one role',
         '7:12 unknown field "owner"',
@@ -199,7 +199,7 @@ retention: 1d
       [
         '3:68 address: expected an https address without a path',
         '3:105 roles: expected at least one role',
-        '3:118 session: expected a duration such as 30m or 6h, is 8',
+        '3:118 session: expected a duration such as 30m or 6h, got 8',
       ],
     ],
     ['two documents', `${minimal}---\nversion: 1\n`, ['4:1 the fleet file must have one document only']],

@@ -632,7 +632,7 @@ describe('a folder of projects', () => {
     );
     expect(keys).toEqual([
       'key-of-acme',
-      expect.stringContaining('KEY is a symbolic link that leads out of secrets_dir'),
+      expect.stringContaining('KEY is a symbolic link that points outside secrets_dir'),
     ]);
     const inOne = fleet(remote.watched, '{ path: voices, projects: [".", "clients/acme"] }');
     expect((await inOne.discover('voices', never)).projects.map(({ problem }) => problem)).toEqual([

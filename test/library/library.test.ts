@@ -244,7 +244,7 @@ describe('a program that uses voxform', () => {
     for (const call of [plan(given.project, options), drift(given.project, options), apply(planned, options)]) {
       expect(await failureOf(call)).toMatchObject({
         name: 'UserError',
-        message: `concurrency must be "auto" or a whole number between 1 and 256, is ${inspect(concurrency)}`,
+        message: `concurrency must be "auto" or a whole number between 1 and 256, got ${inspect(concurrency)}`,
       });
     }
     expect(given.emulator.requests).toHaveLength(before);

@@ -135,9 +135,9 @@ describe('a symbolic link', () => {
     const { files, entries } = findFiles(folder.root, [DEFAULT]);
     expect(files).toEqual(['manifests/a.yaml', 'manifests/deep/b.yaml']);
     expect(entries.map(({ file, message }) => `${file}: ${message}`)).toEqual([
-      'manifests/gone.yaml: it cannot be read: no such file',
-      'manifests/x.yaml: it cannot be read: its symbolic links form a cycle',
-      'manifests/y.yaml: it cannot be read: its symbolic links form a cycle',
+      'manifests/gone.yaml: the path cannot be read: no such file',
+      'manifests/x.yaml: the path cannot be read: its symbolic links form a cycle',
+      'manifests/y.yaml: the path cannot be read: its symbolic links form a cycle',
     ]);
   });
 });

@@ -8,9 +8,9 @@ interface Row {
   readonly expected: string;
 }
 
-const OPEN = 'this quote is not closed';
+const OPEN = 'unclosed quote';
 const NO_COLON = 'no colon on this line; expected "key: value"';
-const TAB = 'a tab in the indentation; YAML allows only spaces there';
+const TAB = 'the indentation contains a tab; YAML allows only spaces';
 
 const rows: readonly Row[] = [
   {
@@ -28,59 +28,59 @@ const rows: readonly Row[] = [
   {
     reason: 'a quote that the next quote of a JSON text closes',
     text: '{\n  "a": "x,\n  "b": "y"\n}\n',
-    expected: `2:8 ${OPEN}: the next one, on line 3, has text after it`,
+    expected: `2:8 ${OPEN}: text follows the next quote, on line 3`,
   },
   {
     reason: 'a quote inside a text over several lines',
     text: 'a: "one\n  say "hi" to\n  you"\nb: 1\n',
-    expected: `1:4 ${OPEN}: the next one, on line 2, has text after it`,
+    expected: `1:4 ${OPEN}: text follows the next quote, on line 2`,
   },
   {
     reason: 'a quote inside a text',
     text: 'a: "say "hi""\n',
-    expected: '1:10 text after the closing quote; write \\" for a quote inside the text',
+    expected: '1:10 unexpected text after the closing quote; write \\" for a quote inside the string',
   },
   {
     reason: 'an apostrophe in single quotes',
     text: "a: 'it's fine'\n",
-    expected: "1:8 text after the closing quote; write '' for a quote inside the text",
+    expected: "1:8 unexpected text after the closing quote; write '' for a quote inside the string",
   },
-  { reason: 'an open list', text: 'a:\n  b: [x, y\n  c: 1\n', expected: '2:6 this [ is not closed' },
+  { reason: 'an open list', text: 'a:\n  b: [x, y\n  c: 1\n', expected: '2:6 unclosed [' },
   {
     reason: 'an open object',
     text: 'a:\n  b: { $secret: X\n  c: { $secret: Y }\n',
-    expected: '2:6 this { is not closed',
+    expected: '2:6 unclosed {',
   },
   {
     reason: 'an open object before a deeper line',
     text: 'a:\n  b: { c: 1\n      d: 2\n',
-    expected: '2:6 this { is not closed',
+    expected: '2:6 unclosed {',
   },
   {
     reason: 'an open object of JSON',
     text: '{"a": 1,\n "b": {"c": 2}\n',
-    expected: '1:1 this { is not closed',
+    expected: '1:1 unclosed {',
   },
   {
     reason: 'a bracket closed by another',
     text: 'a: { b: 1 ]\nc: 1\n',
-    expected: '1:4 this { is not closed: ] on line 1 does not close it',
+    expected: '1:4 unclosed {: ] on line 1 does not close it',
   },
   {
     reason: 'a closing bracket too far to the left',
     text: 'a:\n  b: [\n    c\n]\n',
-    expected: '4:1 this ] must be indented more than line 2, which opens it',
+    expected: '4:1 ] must be indented more than line 2, which opens it',
   },
-  { reason: 'a bracket too many', text: '{"a": 1}}\n', expected: '1:9 this } closes nothing' },
+  { reason: 'a bracket too many', text: '{"a": 1}}\n', expected: '1:9 unexpected }: no bracket is open' },
   {
     reason: 'a comma too few',
     text: '{"a": 1\n "b": 2}\n',
-    expected: '1:7 a comma is missing after this value',
+    expected: '1:7 missing comma after the value',
   },
   {
     reason: 'a comma too few in a list',
     text: 'a: ["b" "c"]\n',
-    expected: '1:9 a comma is missing before this',
+    expected: '1:9 missing comma before this value',
   },
   { reason: 'a tab', text: 'a:\n  b:\n  \tc: 1\n', expected: `3:3 ${TAB}` },
   { reason: 'a tab in a block text', text: 'a: |\n\n\t b\n  c\n', expected: `3:1 ${TAB}` },
@@ -88,7 +88,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a text that begins like an object',
     text: 'a:\n  b: {{ company }} hello\n',
-    expected: '2:6 a text that begins with { must be in quotes; to insert a value in a text, use $join',
+    expected: '2:6 a string that begins with { must be in quotes; to insert a value into a string, use $join',
   },
   {
     reason: 'a form without braces',
@@ -100,7 +100,7 @@ const rows: readonly Row[] = [
   {
     reason: 'no space after a colon',
     text: 'a:\n  b: 1\n  name:Support\n',
-    expected: '3:7 a space is missing after this colon',
+    expected: '3:7 missing space after the colon',
   },
   {
     reason: 'a line too far to the right',
@@ -110,7 +110,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a line too far to the left',
     text: 'a:\n    b: 1\n  c: 1\n',
-    expected: '3:3 wrong indentation: nothing above starts at this column',
+    expected: '3:3 wrong indentation: no line above starts at this column',
   },
   {
     reason: 'a colon in a value',

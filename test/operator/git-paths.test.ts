@@ -97,7 +97,7 @@ describe('secrets_dir and state.path of a repository', () => {
     symlinkSync('round', path.join(remote.watched, 'round'));
     push(remote, settings.replace('OUTSIDE', outside));
     const refused = await load(remote);
-    expect(refused).toEqual([expect.stringContaining(`workspaces.test.${setting} ${setting} leads to `)]);
+    expect(refused).toEqual([expect.stringContaining(`workspaces.test.${setting} ${setting} points to `)]);
     expect(refused).toEqual([expect.stringContaining(`outside ${remote.watched}; allow it with --allow-dir`)]);
   });
 
@@ -111,7 +111,7 @@ describe('secrets_dir and state.path of a repository', () => {
     const setting = address.replace('OUTSIDE', outside);
     push(remote, `secrets_dir: secrets\n    state: { backend: git, remote: "${setting}" }`);
     expect(await load(remote)).toEqual([
-      expect.stringContaining(`workspaces.test.state.remote state.remote leads to ${outside}/other.git`),
+      expect.stringContaining(`workspaces.test.state.remote state.remote points to ${outside}/other.git`),
     ]);
     expect(await load(remote, { allowed: [outside] })).toMatchObject({ key: 'key in secrets' });
   });
@@ -151,11 +151,11 @@ describe('secrets_dir and state.path of a repository', () => {
     expect(path.basename(name)).toBe(commit);
     remote.push({ 'voxform.yaml': project(`secrets_dir: ${name}\n    state: { path: ${name}/x.json }`) });
     expect(await load(remote)).toEqual([
-      expect.stringContaining('secrets_dir leads into a checkout'),
-      expect.stringContaining('state.path leads into a checkout'),
+      expect.stringContaining('secrets_dir points into a checkout'),
+      expect.stringContaining('state.path points into a checkout'),
     ]);
     remote.push({ 'voxform.yaml': project(`secrets_dir: ${name}/stolen`) });
-    expect(await load(remote)).toEqual([expect.stringContaining(`secrets_dir leads to ${outside}, outside`)]);
+    expect(await load(remote)).toEqual([expect.stringContaining(`secrets_dir points to ${outside}, outside`)]);
   });
 });
 
@@ -237,7 +237,7 @@ describe('links in a repository', () => {
     });
     expect(await load(remote)).toEqual([
       expect.stringContaining('$file: prompt.md is outside the project folder'),
-      expect.stringContaining('a symbolic link leads out of the project folder'),
+      expect.stringContaining('a symbolic link points outside the project folder'),
     ]);
     remote.git('rm', '--quiet', 'voxform.yaml');
     writeFileSync(path.join(outside, 'voxform.yaml'), project('secrets_dir: secrets'));

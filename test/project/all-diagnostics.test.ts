@@ -32,7 +32,7 @@ const rows: readonly Row[] = [
     project: `${PLAIN_PROJECT}default_workspace: tset\nmanifests: [../x.yaml]\ndefaults: { Agnt: {}, Agent: { foo: 1 } }\n`,
     expected: [
       'voxform.yaml:7:20 default_workspace unknown-workspace unknown workspace "tset"; did you mean "test"?',
-      'voxform.yaml:8:13 manifests[0] outside-project the pattern "../x.yaml" leads out of the project folder',
+      'voxform.yaml:8:13 manifests[0] outside-project the pattern "../x.yaml" points outside the project folder',
       `voxform.yaml:9:13 ${UNKNOWN_KIND}`,
       'voxform.yaml:9:32 defaults.Agent.foo unknown-field unknown field "foo"',
     ],
@@ -45,7 +45,7 @@ const rows: readonly Row[] = [
       OF_MANIFEST,
       'voxform.yaml:7:1 limit unknown-field unknown field "limit"; did you mean "limits"?',
       'voxform.yaml:8:20 default_workspace unknown-workspace unknown workspace "tset"; did you mean "test"?',
-      'voxform.yaml:9:26 guards.min_resources out-of-range min_resources must be a whole number of at least 0, is -1',
+      'voxform.yaml:9:26 guards.min_resources out-of-range min_resources must be a whole number of at least 0, got -1',
       `voxform.yaml:10:13 ${UNKNOWN_KIND}`,
     ],
   },
@@ -73,10 +73,10 @@ const rows: readonly Row[] = [
     text: WRONG,
     expected: [
       OF_MANIFEST,
-      'voxform.yaml:1:10 version not-allowed version must be 1, is 2',
+      'voxform.yaml:1:10 version not-allowed version must be 1, got 2',
       'voxform.yaml:3:3 workspaces.test.base_url missing-field base_url is missing; it must be a URL',
-      'voxform.yaml:3:25 workspaces.test.workspace_id wrong-type workspace_id must be text, but YAML reads it as the number 5; put it in quotes',
-      'voxform.yaml:3:35 workspaces.test.skip[0] wrong-type skip[0] must be text, but YAML reads it as the number 7; put it in quotes',
+      'voxform.yaml:3:25 workspaces.test.workspace_id wrong-type workspace_id must be a string, but YAML reads it as the number 5; put it in quotes',
+      'voxform.yaml:3:35 workspaces.test.skip[0] wrong-type skip[0] must be a string, but YAML reads it as the number 7; put it in quotes',
       'voxform.yaml:3:38 workspaces.test.skip[1] unknown-kind unknown kind "Agnt"; did you mean "Agent"?',
     ],
   },
@@ -94,22 +94,22 @@ const rows: readonly Row[] = [
     project: `${PLAIN_PROJECT}limits: { concurrency: 0 }\n`,
     text: manifest('PhoneNumber', 'n', 'nickname: N'),
     expected: [
-      'manifests/m.yaml:5:1 spec.number missing-field number is missing; it must be text of 1 to 12 characters',
-      'voxform.yaml:7:24 limits.concurrency out-of-range concurrency must be "auto" or a whole number between 1 and 256, is 0',
+      'manifests/m.yaml:5:1 spec.number missing-field number is missing; it must be a string of 1 to 12 characters',
+      'voxform.yaml:7:24 limits.concurrency out-of-range concurrency must be "auto" or a whole number between 1 and 256, got 0',
     ],
   },
   {
     reason: 'patterns that are no text name no files',
     project: `manifests: [5, "", x/*.yaml]\n${PLAIN_PROJECT}`,
     expected: [
-      'voxform.yaml:1:13 manifests[0] wrong-type manifests[0] must be text, but YAML reads it as the number 5; put it in quotes',
+      'voxform.yaml:1:13 manifests[0] wrong-type manifests[0] must be a string, but YAML reads it as the number 5; put it in quotes',
       'voxform.yaml:1:16 manifests[1] out-of-range manifests[1] must not be empty',
     ],
   },
   {
     reason: 'a file that is no object leaves nothing to look at',
     project: 'voxform',
-    expected: ['voxform.yaml:1:1 - wrong-type the project file must be an object, is "voxform"'],
+    expected: ['voxform.yaml:1:1 - wrong-type the project file must be an object, got "voxform"'],
   },
 ];
 

@@ -33,12 +33,12 @@ const rows: readonly Row[] = [
   {
     reason: 'YAML that breaks off',
     text: 'kind: [Agent\n',
-    expected: [':1:7 - yaml-syntax this [ is not closed'],
+    expected: [':1:7 - yaml-syntax unclosed ['],
   },
   {
     reason: 'a tab as indentation',
     text: 'kind:\n\tAgent: x\n',
-    expected: [':2:1 - yaml-syntax a tab in the indentation; YAML allows only spaces there'],
+    expected: [':2:1 - yaml-syntax the indentation contains a tab; YAML allows only spaces'],
   },
   {
     reason: 'a text is no manifest',
@@ -55,7 +55,7 @@ const rows: readonly Row[] = [
     text: '{}\n',
     expected: [
       ':1:1 apiVersion missing-field apiVersion is missing; it must be "voxform/v1"',
-      ':1:1 kind missing-field kind is missing; it must be text',
+      ':1:1 kind missing-field kind is missing; it must be a string',
       ':1:1 metadata missing-field metadata is missing; it must be an object',
       ':1:1 spec missing-field spec is missing; it must be an object',
     ],
@@ -84,7 +84,7 @@ const rows: readonly Row[] = [
     reason: 'another version',
     text: AGENT.replace('/v1', '/v2'),
     expected: [
-      ':1:13 apiVersion not-allowed apiVersion must be "voxform/v1", is "voxform/v2"; did you mean "voxform/v1"?',
+      ':1:13 apiVersion not-allowed apiVersion must be "voxform/v1", got "voxform/v2"; did you mean "voxform/v1"?',
     ],
   },
   {
@@ -100,23 +100,23 @@ const rows: readonly Row[] = [
   {
     reason: 'an empty spec',
     text: AGENT.replace('{ name: A }', ''),
-    expected: [':4:1 spec wrong-type spec must be an object, is empty'],
+    expected: [':4:1 spec wrong-type spec must be an object, but is empty'],
   },
   {
     reason: 'a list as spec',
     text: AGENT.replace('{ name: A }', '[]'),
-    expected: [':4:7 spec wrong-type spec must be an object, is a list'],
+    expected: [':4:7 spec wrong-type spec must be an object, got a list'],
   },
   {
     reason: 'a text as spec',
     text: AGENT.replace('{ name: A }', '{ $env: SPEC }'),
-    expected: [':4:7 spec wrong-type spec must be an object, but $env gives text'],
+    expected: [':4:7 spec wrong-type spec must be an object, but $env produces a string'],
   },
   {
     reason: 'a name that is none does not hide what is wrong in the spec',
     text: AGENT.replace('name: a', 'name: Support').replace('name: A', 'nmae: A'),
     expected: [
-      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, is "Support"',
+      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "Support"',
       ':4:9 spec.nmae unknown-field unknown field "nmae"; did you mean "name"?',
     ],
   },
@@ -124,39 +124,39 @@ const rows: readonly Row[] = [
     reason: 'capitals in a name',
     text: AGENT.replace('name: a', 'name: Support'),
     expected: [
-      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, is "Support"',
+      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "Support"',
     ],
   },
   {
     reason: 'a name with 64 letters',
     text: AGENT.replace('name: a', `name: ${'a'.repeat(64)}`),
     expected: [
-      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, is "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."',
+      ':3:19 metadata.name bad-format name: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."',
     ],
   },
   {
     reason: 'a number as name',
     text: AGENT.replace('name: a', 'name: 12'),
     expected: [
-      ':3:19 metadata.name wrong-type name must be text, but YAML reads it as the number 12; put it in quotes',
+      ':3:19 metadata.name wrong-type name must be a string, but YAML reads it as the number 12; put it in quotes',
     ],
   },
   {
     reason: 'no name',
     text: AGENT.replace('name: a', 'labels: { a: b }'),
-    expected: [':3:1 metadata.name missing-field name is missing; it must be text'],
+    expected: [':3:1 metadata.name missing-field name is missing; it must be a string'],
   },
   {
     reason: 'a label that is no text',
     text: AGENT.replace('a }', 'a, labels: { tier: 1 } }'),
     expected: [
-      ':3:38 metadata.labels.tier wrong-type tier must be text, but YAML reads it as the number 1; put it in quotes',
+      ':3:38 metadata.labels.tier wrong-type tier must be a string, but YAML reads it as the number 1; put it in quotes',
     ],
   },
   {
     reason: 'an id with a slash',
     text: AGENT.replace('a }', 'a, id: a/b }'),
-    expected: [':3:26 metadata.id bad-format id: expected the id of a record, is "a/b"'],
+    expected: [':3:26 metadata.id bad-format id: expected a record id, got "a/b"'],
   },
   {
     reason: 'an unknown key of the metadata',
@@ -173,19 +173,19 @@ const rows: readonly Row[] = [
   {
     reason: 'replace has one value',
     text: AGENT.replace('a }', 'a, replace: true }'),
-    expected: [':3:31 metadata.replace not-allowed replace must be "allow", is true'],
+    expected: [':3:31 metadata.replace not-allowed replace must be "allow", got true'],
   },
   {
     reason: 'a previous name that is none',
     text: AGENT.replace('a }', 'a, previous_names: [Old] }'),
     expected: [
-      ':3:39 metadata.previous_names[0] bad-format previous_names[0]: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, is "Old"',
+      ':3:39 metadata.previous_names[0] bad-format previous_names[0]: expected 1 to 63 lower-case letters, digits and hyphens, the first not a hyphen, got "Old"',
     ],
   },
   {
     reason: 'a value form in the metadata',
     text: AGENT.replace('name: a', 'name: { $env: NAME }'),
-    expected: [':3:19 metadata.name wrong-type name must be text, is an object'],
+    expected: [':3:19 metadata.name wrong-type name must be a string, got an object'],
   },
   {
     reason: 'a key twice',
@@ -215,7 +215,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a key that is no text',
     text: `${HEAD}  payload: { ? [a, b] : c }\n`,
-    expected: [':6:16 spec.payload key-not-text a key must be text'],
+    expected: [':6:16 spec.payload key-not-text a key must be a string'],
   },
   {
     reason: 'aliases that multiply',
@@ -291,17 +291,17 @@ const rows: readonly Row[] = [
     reason: 'a value form without its dollar sign',
     text: 'apiVersion: voxform/v1\nkind: Webhook\nmetadata: { name: w }\nspec: { url: { env: URL } }\n',
     expected: [
-      ':4:14 spec.url wrong-type url must be a URL, is an object with the key "env"; did you mean { $env: REGION }?',
+      ':4:14 spec.url wrong-type url must be a URL, got an object with the key "env"; did you mean { $env: REGION }?',
     ],
   },
   {
     reason: 'everything at once, in the order of the file',
     text: 'apiVersion: 1\nkind: Webhook\nmetadata: { name: w, lables: {} }\nspec:\n  urls: x\n  retries: 12\n',
     expected: [
-      ':1:13 apiVersion not-allowed apiVersion must be "voxform/v1", is 1',
+      ':1:13 apiVersion not-allowed apiVersion must be "voxform/v1", got 1',
       ':3:22 metadata.lables unknown-field unknown field "lables"; did you mean "labels"?',
       ':5:3 spec.urls unknown-field unknown field "urls"; did you mean "url"?',
-      ':6:12 spec.retries out-of-range retries must be a whole number between 0 and 10, is 12',
+      ':6:12 spec.retries out-of-range retries must be a whole number between 0 and 10, got 12',
     ],
   },
 ];

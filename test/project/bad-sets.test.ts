@@ -53,7 +53,7 @@ const rows: readonly Row[] = [
     reason: 'a pattern that leads out of the project',
     files: { 'voxform.yaml': `manifests:\n  - ../shared/*.yaml\n${PLAIN_PROJECT}` },
     expected: [
-      'voxform.yaml:2:5 manifests[0] outside-project the pattern "../shared/*.yaml" leads out of the project folder',
+      'voxform.yaml:2:5 manifests[0] outside-project the pattern "../shared/*.yaml" points outside the project folder',
     ],
   },
   {
@@ -90,8 +90,8 @@ const rows: readonly Row[] = [
     reason: 'two numbers that are wrong are not the same for that',
     files: { 'manifests/n.yaml': `${number('one', 'number: x')}---\n${number('two', 'number: y')}` },
     expected: [
-      'manifests/n.yaml:6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", is "x"',
-      'manifests/n.yaml:13:11 spec.number bad-format number: expected a phone number, such as "+4930123456", is "y"',
+      'manifests/n.yaml:6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", got "x"',
+      'manifests/n.yaml:13:11 spec.number bad-format number: expected a phone number, such as "+4930123456", got "y"',
     ],
   },
   {
@@ -344,7 +344,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a', 'llm_config: { model: m }'),
     },
     expected: [
-      'voxform.yaml:8:44 workspaces.test.patches.Agent/a.llm_config.max_tokens wrong-type max_tokens must be a whole number, is "many"',
+      'voxform.yaml:8:44 workspaces.test.patches.Agent/a.llm_config.max_tokens wrong-type max_tokens must be a whole number, got "many"',
     ],
   },
   {
@@ -364,7 +364,7 @@ const rows: readonly Row[] = [
       'manifests/n.yaml': number('n', 'number: "1"'),
     },
     expected: [
-      'voxform.yaml:7:41 workspaces.test.patches.PhoneNumber/n.number missing-field number is missing; it must be text of 1 to 12 characters',
+      'voxform.yaml:7:41 workspaces.test.patches.PhoneNumber/n.number missing-field number is missing; it must be a string of 1 to 12 characters',
     ],
   },
   {
@@ -394,7 +394,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a'),
     },
     expected: [
-      'voxform.yaml:8:23 defaults.Webhook.retries out-of-range retries must be a whole number between 0 and 10, is 99',
+      'voxform.yaml:8:23 defaults.Webhook.retries out-of-range retries must be a whole number between 0 and 10, got 99',
       'voxform.yaml:8:27 defaults.Webhook.bogus unknown-field unknown field "bogus"',
       'voxform.yaml:8:50 defaults.Webhook.url bad-reference url does not take a reference; $ref belongs in a field for ids',
     ],
@@ -405,7 +405,7 @@ const rows: readonly Row[] = [
       'voxform.yaml': `manifests: [../x.yaml]\n${PLAIN_PROJECT}defaults: { Agent: { foo: 1 }, Agnt: {} }\n`,
     },
     expected: [
-      'voxform.yaml:1:13 manifests[0] outside-project the pattern "../x.yaml" leads out of the project folder',
+      'voxform.yaml:1:13 manifests[0] outside-project the pattern "../x.yaml" points outside the project folder',
       'voxform.yaml:8:22 defaults.Agent.foo unknown-field unknown field "foo"',
       'voxform.yaml:8:32 defaults.Agnt unknown-kind unknown kind "Agnt"; did you mean "Agent"?',
     ],
@@ -445,7 +445,7 @@ const rows: readonly Row[] = [
       ),
     },
     expected: [
-      'manifests/a.yaml:6:18 spec.name not-a-file $file: prompts: this is a folder, expected a file',
+      'manifests/a.yaml:6:18 spec.name not-a-file $file: prompts: expected a file, got a folder',
       'manifests/a.yaml:7:37 spec.prompt_config.prompt invalid-utf8 $file: prompts/latin1.md: the file is not valid UTF-8; save it in that encoding',
       'manifests/a.yaml:7:87 spec.prompt_config.welcome_message file-too-large $file: prompts/large.md: the file has 1048577 bytes, more than 1 MiB (1048576); split it',
     ],
@@ -467,7 +467,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a', 'name: { $var: company }'),
     },
     expected: [
-      'voxform.yaml:7:22 workspaces.test.vars.company wrong-type name must be text of at most 255 characters, but YAML reads it as the number 5; put it in quotes',
+      'voxform.yaml:7:22 workspaces.test.vars.company wrong-type name must be a string of at most 255 characters, but YAML reads it as the number 5; put it in quotes',
     ],
   },
   {
@@ -508,7 +508,7 @@ const rows: readonly Row[] = [
       'manifests/a.yaml': agent('a', 'llm_config: { api_key: { $secret: KEY } }'),
     },
     expected: [
-      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment or .env, and secrets_dir has no such file, or an empty one',
+      'manifests/a.yaml:6:37 spec.llm_config.api_key missing-secret the secret KEY is not set in the environment or .env, and its file in secrets_dir is missing or empty',
     ],
   },
   {
@@ -517,7 +517,7 @@ const rows: readonly Row[] = [
     env: { URL: 'hunter2' },
     files: { 'manifests/a.yaml': agent('a', 'llm_config: { base_url: { $secret: URL } }') },
     expected: [
-      'manifests/a.yaml:6:27 spec.llm_config.base_url bad-format base_url must be a URL, which the text of the secret URL is not',
+      'manifests/a.yaml:6:27 spec.llm_config.base_url bad-format base_url must be a URL, which the value of the secret URL is not',
     ],
   },
   {
@@ -531,7 +531,7 @@ const rows: readonly Row[] = [
     env: { ROLE: 'chief' },
     files: { 'manifests/u.yaml': user('u', 'email: a@b.c\nrole: { $env: ROLE }') },
     expected: [
-      'manifests/u.yaml:7:9 spec.role not-allowed role must be one of "owner", "admin", "developer", "member", is "chief"',
+      'manifests/u.yaml:7:9 spec.role not-allowed role must be one of "owner", "admin", "developer", "member", got "chief"',
     ],
   },
   {
@@ -548,7 +548,7 @@ const rows: readonly Row[] = [
     env: { LONG: 'x'.repeat(250) },
     files: { 'manifests/a.yaml': agent('a', 'name: { $join: [{ $secret: LONG }, { $env: LONG }] }') },
     expected: [
-      'manifests/a.yaml:6:9 spec.name bad-format name must be text of at most 255 characters, which the joined text is not',
+      'manifests/a.yaml:6:9 spec.name bad-format name must be a string of at most 255 characters, which the joined string is not',
     ],
   },
 ];

@@ -34,14 +34,14 @@ const rows: readonly Row[] = [
     reason: 'the name has at most 255 characters',
     kind: 'Agent',
     spec: `name: ${'x'.repeat(256)}`,
-    expected: ['6:9 spec.name out-of-range name must be text of at most 255 characters, has 256'],
+    expected: ['6:9 spec.name out-of-range name must be a string of at most 255 characters, got 256'],
   },
   {
     reason: 'a number is no name',
     kind: 'Agent',
     spec: 'name: 12',
     expected: [
-      '6:9 spec.name wrong-type name must be text of at most 255 characters, but YAML reads it as the number 12; put it in quotes',
+      '6:9 spec.name wrong-type name must be a string of at most 255 characters, but YAML reads it as the number 12; put it in quotes',
     ],
   },
   {
@@ -49,7 +49,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'name:',
     expected: [
-      '6:3 spec.name wrong-type name must be text of at most 255 characters, is empty; set a value or remove the field',
+      '6:3 spec.name wrong-type name must be a string of at most 255 characters, but is empty; set a value or remove the field',
     ],
   },
   {
@@ -57,27 +57,27 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'name: true',
     expected: [
-      '6:9 spec.name wrong-type name must be text of at most 255 characters, is true; put it in quotes if it is meant as text',
+      '6:9 spec.name wrong-type name must be a string of at most 255 characters, got true; put it in quotes if you mean text',
     ],
   },
   {
     reason: 'a list is no object',
     kind: 'Agent',
     spec: 'llm_config: [a]',
-    expected: ['6:15 spec.llm_config wrong-type llm_config must be an object, is a list'],
+    expected: ['6:15 spec.llm_config wrong-type llm_config must be an object, got a list'],
   },
   {
     reason: 'a fraction is no whole number',
     kind: 'Agent',
     spec: 'llm_config: { max_tokens: 1.5 }',
-    expected: ['6:29 spec.llm_config.max_tokens wrong-type max_tokens must be a whole number, is 1.5'],
+    expected: ['6:29 spec.llm_config.max_tokens wrong-type max_tokens must be a whole number, got 1.5'],
   },
   {
     reason: 'a number in quotes is text',
     kind: 'Agent',
     spec: 'llm_config: { max_tokens: "100" }',
     expected: [
-      '6:29 spec.llm_config.max_tokens wrong-type max_tokens must be a whole number, is "100"; remove the quotes',
+      '6:29 spec.llm_config.max_tokens wrong-type max_tokens must be a whole number, got "100"; remove the quotes',
     ],
   },
   {
@@ -85,21 +85,21 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'llm_config: { endpoint: nowhere }',
     expected: [
-      '6:27 spec.llm_config.endpoint bad-format endpoint: expected a valid URL, such as https://example.com/hook, is "nowhere"',
+      '6:27 spec.llm_config.endpoint bad-format endpoint: expected a valid URL, such as https://example.com/hook, got "nowhere"',
     ],
   },
   {
     reason: 'a single value is no list',
     kind: 'Agent',
     spec: 'llm_config: { knowledge_base_ids: one }',
-    expected: ['6:37 spec.llm_config.knowledge_base_ids wrong-type knowledge_base_ids must be a list, is "one"'],
+    expected: ['6:37 spec.llm_config.knowledge_base_ids wrong-type knowledge_base_ids must be a list, got "one"'],
   },
   {
     reason: 'an item of a list has a path and a place',
     kind: 'Agent',
     spec: 'llm_config:\n  knowledge_base_ids:\n    - a\n    - 5',
     expected: [
-      '9:9 spec.llm_config.knowledge_base_ids[1] wrong-type knowledge_base_ids[1] must be text, but YAML reads it as the number 5; put it in quotes',
+      '9:9 spec.llm_config.knowledge_base_ids[1] wrong-type knowledge_base_ids[1] must be a string, but YAML reads it as the number 5; put it in quotes',
     ],
   },
   {
@@ -107,7 +107,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'tts_config: { backchannel_words: [true] }',
     expected: [
-      '6:37 spec.tts_config.backchannel_words[0] wrong-type backchannel_words[0] must be text, is true; put it in quotes if it is meant as text',
+      '6:37 spec.tts_config.backchannel_words[0] wrong-type backchannel_words[0] must be a string, got true; put it in quotes if you mean text',
     ],
   },
   {
@@ -115,7 +115,7 @@ const rows: readonly Row[] = [
     kind: 'Agent',
     spec: 'prompt_config: { ai_speak_after_silence: yes }',
     expected: [
-      '6:44 spec.prompt_config.ai_speak_after_silence wrong-type ai_speak_after_silence must be true or false, is "yes"',
+      '6:44 spec.prompt_config.ai_speak_after_silence wrong-type ai_speak_after_silence must be true or false, got "yes"',
     ],
   },
   {
@@ -146,19 +146,19 @@ const rows: readonly Row[] = [
     reason: 'an environment variable is always text',
     kind: 'Agent',
     spec: 'llm_config: { temperature: { $env: HEAT } }',
-    expected: ['6:30 spec.llm_config.temperature wrong-type temperature must be a number, but $env gives text'],
+    expected: ['6:30 spec.llm_config.temperature wrong-type temperature must be a number, but $env produces a string'],
   },
   {
     reason: 'infinity cannot be sent',
     kind: 'Agent',
     spec: 'llm_config: { temperature: .inf }',
-    expected: ['6:30 spec.llm_config.temperature not-finite .inf is not a number that JSON can hold'],
+    expected: ['6:30 spec.llm_config.temperature not-finite .inf cannot be represented in JSON'],
   },
   {
     reason: 'not-a-number cannot be sent',
     kind: 'Agent',
     spec: 'llm_config: { temperature: .nan }',
-    expected: ['6:30 spec.llm_config.temperature not-finite .nan is not a number that JSON can hold'],
+    expected: ['6:30 spec.llm_config.temperature not-finite .nan cannot be represented in JSON'],
   },
   {
     reason: 'digits must not get lost',
@@ -178,51 +178,51 @@ const rows: readonly Row[] = [
     reason: 'the number is required',
     kind: 'PhoneNumber',
     spec: 'nickname: Main',
-    expected: ['5:1 spec.number missing-field number is missing; it must be text of 1 to 12 characters'],
+    expected: ['5:1 spec.number missing-field number is missing; it must be a string of 1 to 12 characters'],
   },
   {
     reason: 'a number without quotes loses its plus and zeros',
     kind: 'PhoneNumber',
     spec: 'number: 4930123456',
     expected: [
-      '6:11 spec.number wrong-type number must be text of 1 to 12 characters, but YAML reads it as the number 4930123456; put it in quotes',
+      '6:11 spec.number wrong-type number must be a string of 1 to 12 characters, but YAML reads it as the number 4930123456; put it in quotes',
     ],
   },
   {
     reason: 'the number must not be empty',
     kind: 'PhoneNumber',
     spec: 'number: ""',
-    expected: ['6:11 spec.number out-of-range number must be text of 1 to 12 characters, is ""'],
+    expected: ['6:11 spec.number out-of-range number must be a string of 1 to 12 characters, got ""'],
   },
   {
     reason: 'the number has at most 12 characters',
     kind: 'PhoneNumber',
     spec: 'number: "1234567890123"',
-    expected: ['6:11 spec.number out-of-range number must be text of 1 to 12 characters, has 13'],
+    expected: ['6:11 spec.number out-of-range number must be a string of 1 to 12 characters, got 13'],
   },
   {
     reason: 'letters are no phone number',
     kind: 'PhoneNumber',
     spec: 'number: "call me"',
-    expected: ['6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", is "call me"'],
+    expected: ['6:11 spec.number bad-format number: expected a phone number, such as "+4930123456", got "call me"'],
   },
   {
     reason: 'a nickname is measured in characters',
     kind: 'PhoneNumber',
     spec: `number: "123"\nnickname: ${'😀'.repeat(256)}`,
-    expected: ['7:13 spec.nickname out-of-range nickname must be text of 1 to 255 characters, has 256'],
+    expected: ['7:13 spec.nickname out-of-range nickname must be a string of 1 to 255 characters, got 256'],
   },
   {
     reason: 'the nickname must not be empty',
     kind: 'PhoneNumber',
     spec: `number: "123"\nnickname: ""`,
-    expected: ['7:13 spec.nickname out-of-range nickname must be text of 1 to 255 characters, is ""'],
+    expected: ['7:13 spec.nickname out-of-range nickname must be a string of 1 to 255 characters, got ""'],
   },
   {
     reason: 'the nickname has at most 255 characters',
     kind: 'PhoneNumber',
     spec: `number: "123"\nnickname: ${'n'.repeat(256)}`,
-    expected: ['7:13 spec.nickname out-of-range nickname must be text of 1 to 255 characters, has 256'],
+    expected: ['7:13 spec.nickname out-of-range nickname must be a string of 1 to 255 characters, got 256'],
   },
   {
     reason: 'an agent is wanted, a webhook referred to',
@@ -247,7 +247,7 @@ const rows: readonly Row[] = [
     kind: 'PhoneNumber',
     spec: `number: "123"\ninbound_agent_id: { $ref: support }`,
     expected: [
-      '7:29 spec.inbound_agent_id bad-reference $ref needs Kind/name, such as Agent/support-line, is "support"',
+      '7:29 spec.inbound_agent_id bad-reference $ref needs Kind/name, such as Agent/support-line, got "support"',
     ],
   },
   {
@@ -266,37 +266,37 @@ const rows: readonly Row[] = [
     reason: 'a word is no URL',
     kind: 'Webhook',
     spec: 'url: example',
-    expected: ['6:8 spec.url bad-format url: expected a valid URL, such as https://example.com/hook, is "example"'],
+    expected: ['6:8 spec.url bad-format url: expected a valid URL, such as https://example.com/hook, got "example"'],
   },
   {
     reason: 'at most 10 retries',
     kind: 'Webhook',
     spec: 'url: https://example.com\nretries: 11',
-    expected: ['7:12 spec.retries out-of-range retries must be a whole number between 0 and 10, is 11'],
+    expected: ['7:12 spec.retries out-of-range retries must be a whole number between 0 and 10, got 11'],
   },
   {
     reason: 'at least 0 retries',
     kind: 'Webhook',
     spec: 'url: https://example.com\nretries: -1',
-    expected: ['7:12 spec.retries out-of-range retries must be a whole number between 0 and 10, is -1'],
+    expected: ['7:12 spec.retries out-of-range retries must be a whole number between 0 and 10, got -1'],
   },
   {
     reason: 'a timeout of at least 1',
     kind: 'Webhook',
     spec: 'url: https://example.com\ntimeout: 0',
-    expected: ['7:12 spec.timeout out-of-range timeout must be a whole number between 1 and 1800, is 0'],
+    expected: ['7:12 spec.timeout out-of-range timeout must be a whole number between 1 and 1800, got 0'],
   },
   {
     reason: 'a timeout of at most 1800',
     kind: 'Webhook',
     spec: 'url: https://example.com\ntimeout: 1801',
-    expected: ['7:12 spec.timeout out-of-range timeout must be a whole number between 1 and 1800, is 1801'],
+    expected: ['7:12 spec.timeout out-of-range timeout must be a whole number between 1 and 1800, got 1801'],
   },
   {
     reason: 'the payload is an object',
     kind: 'Webhook',
     spec: 'url: https://example.com\npayload: text',
-    expected: ['7:12 spec.payload wrong-type payload must be an object, is "text"'],
+    expected: ['7:12 spec.payload wrong-type payload must be an object, got "text"'],
   },
   {
     reason: 'an unknown form inside a payload',
@@ -310,20 +310,20 @@ const rows: readonly Row[] = [
     reason: 'the e-mail address is required',
     kind: 'WorkspaceUser',
     spec: 'role: admin',
-    expected: ['5:1 spec.email missing-field email is missing; it must be text'],
+    expected: ['5:1 spec.email missing-field email is missing; it must be a string'],
   },
   {
     reason: 'a word is no e-mail address',
     kind: 'WorkspaceUser',
     spec: 'email: nobody',
-    expected: ['6:10 spec.email bad-format email: expected an e-mail address, is "nobody"'],
+    expected: ['6:10 spec.email bad-format email: expected an e-mail address, got "nobody"'],
   },
   {
     reason: 'a misspelt role is suggested',
     kind: 'WorkspaceUser',
     spec: 'email: a@b.c\nrole: amin',
     expected: [
-      '7:9 spec.role not-allowed role must be one of "owner", "admin", "developer", "member", is "amin"; did you mean "admin"?',
+      '7:9 spec.role not-allowed role must be one of "owner", "admin", "developer", "member", got "amin"; did you mean "admin"?',
     ],
   },
   {
@@ -331,7 +331,7 @@ const rows: readonly Row[] = [
     kind: 'WorkspaceUser',
     spec: 'email: a@b.c\nmodules: [agents, call_histroy]',
     expected: [
-      '7:21 spec.modules[1] not-allowed modules[1] must be one of "agents", "knowledge_base", "phone_numbers", "call_history", "analytics", is "call_histroy"; did you mean "call_history"?',
+      '7:21 spec.modules[1] not-allowed modules[1] must be one of "agents", "knowledge_base", "phone_numbers", "call_history", "analytics", got "call_histroy"; did you mean "call_history"?',
     ],
   },
   {
@@ -351,26 +351,26 @@ const rows: readonly Row[] = [
     kind: 'WorkspaceUser',
     spec: 'email: { $secret: ../etc/passwd }',
     expected: [
-      '6:21 spec.email bad-form $secret needs a name of letters, digits, "_", "-" and ".", is "../etc/passwd"',
+      '6:21 spec.email bad-form $secret needs a name of letters, digits, "_", "-" and ".", got "../etc/passwd"',
     ],
   },
   {
     reason: 'the name of a variable must not begin with a digit',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: "1X" }',
-    expected: ['6:18 spec.email bad-form $env needs a name of letters, digits and "_", is "1X"'],
+    expected: ['6:18 spec.email bad-form $env needs a name of letters, digits and "_", got "1X"'],
   },
   {
     reason: 'the default of a variable is text',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: X, default: 5 }',
-    expected: ['6:30 spec.email.default bad-form default must be text; put it in quotes'],
+    expected: ['6:30 spec.email.default bad-form default must be a string; put it in quotes'],
   },
   {
     reason: 'a key that the form does not have',
     kind: 'WorkspaceUser',
     spec: 'email: { $env: X, fallback: a@b.c }',
-    expected: ['6:21 spec.email.fallback bad-form $env must be alone here, or with default; remove "fallback"'],
+    expected: ['6:21 spec.email.fallback bad-form $env must be the only key except default; remove "fallback"'],
   },
   {
     reason: 'a misspelt key of a form',
@@ -400,20 +400,20 @@ const rows: readonly Row[] = [
     reason: 'the path of a file names the project folder',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: .. }',
-    expected: ['6:19 spec.email not-a-file $file is the project folder, expected a file'],
+    expected: ['6:19 spec.email not-a-file $file: expected a file, got the project folder'],
   },
   {
     reason: 'the path of a file names a folder',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: ../manifests }',
-    expected: ['6:19 spec.email not-a-file $file: manifests: this is a folder, expected a file'],
+    expected: ['6:19 spec.email not-a-file $file: manifests: expected a file, got a folder'],
   },
   {
     reason: 'no file can have a NUL character in its path',
     kind: 'WorkspaceUser',
     spec: 'email: { $file: "a\\0b" }',
     expected: [
-      '6:19 spec.email unreadable-file $file: manifests/a\\u{0}b cannot be read: its path holds a NUL character',
+      '6:19 spec.email unreadable-file $file: manifests/a\\u{0}b cannot be read: its path contains a NUL character',
     ],
   },
   {
@@ -426,19 +426,19 @@ const rows: readonly Row[] = [
     reason: 'a join needs a list',
     kind: 'WorkspaceUser',
     spec: 'email: { $join: text }',
-    expected: ['6:19 spec.email bad-form $join needs a list of texts'],
+    expected: ['6:19 spec.email bad-form $join needs a list of strings'],
   },
   {
     reason: 'a list cannot be joined',
     kind: 'WorkspaceUser',
     spec: 'email: { $join: [a, [b]] }',
-    expected: ['6:23 spec.email.$join[1] bad-form $join can only join texts'],
+    expected: ['6:23 spec.email.$join[1] bad-form $join can only join strings'],
   },
   {
     reason: 'a form without a name',
     kind: 'WorkspaceUser',
     spec: 'email: { $secret: }',
-    expected: ['6:12 spec.email bad-form $secret needs a text, such as { $secret: OPENAI_API_KEY }'],
+    expected: ['6:12 spec.email bad-form $secret needs a string, such as { $secret: OPENAI_API_KEY }'],
   },
 ];
 

@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
   {
     reason: 'broken YAML',
     text: 'version: [1',
-    expected: [':1:10 - yaml-syntax this [ is not closed'],
+    expected: [':1:10 - yaml-syntax unclosed ['],
   },
   {
     reason: 'no UTF-8',
@@ -47,12 +47,12 @@ const rows: readonly Row[] = [
   {
     reason: 'a text',
     text: 'voxform',
-    expected: [':1:1 - wrong-type the project file must be an object, is "voxform"'],
+    expected: [':1:1 - wrong-type the project file must be an object, got "voxform"'],
   },
   {
     reason: 'another version',
     text: PLAIN_PROJECT.replace('version: 1', 'version: 2'),
-    expected: [':1:10 version not-allowed version must be 1, is 2'],
+    expected: [':1:10 version not-allowed version must be 1, got 2'],
   },
   {
     reason: 'no workspaces',
@@ -77,7 +77,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a workspace that is no object',
     text: 'version: 1\nworkspaces:\n  test: yes\n',
-    expected: [':3:9 workspaces.test wrong-type test must be an object, is "yes"'],
+    expected: [':3:9 workspaces.test wrong-type test must be an object, got "yes"'],
   },
   {
     reason: 'a workspace whose name is a path',
@@ -93,49 +93,49 @@ const rows: readonly Row[] = [
     reason: 'an API key in plain text',
     text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', 'sk-12345'),
     expected: [
-      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }',
     ],
   },
   {
     reason: 'an API key of digits',
     text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', '12345'),
     expected: [
-      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }',
     ],
   },
   {
     reason: 'an API key as default of a variable',
     text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', '{ $env: KEY, default: sk-12345 }'),
     expected: [
-      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }',
     ],
   },
   {
     reason: 'an API key as literal',
     text: PLAIN_PROJECT.replace('{ $secret: PLATFORM_KEY }', '{ $literal: sk-12345 }'),
     expected: [
-      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+      ':6:14 workspaces.test.api_key plain-secret api_key must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }',
     ],
   },
   {
     reason: 'a badly named secret',
     text: PLAIN_PROJECT.replace('PLATFORM_KEY', 'a/b'),
     expected: [
-      ':6:25 workspaces.test.api_key bad-form $secret needs a name of letters, digits, "_", "-" and ".", is "a/b"',
+      ':6:25 workspaces.test.api_key bad-form $secret needs a name of letters, digits, "_", "-" and ".", got "a/b"',
     ],
   },
   {
     reason: 'a base URL without scheme',
     text: PLAIN_PROJECT.replace('https://', ''),
     expected: [
-      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, is "platform.example.com"',
+      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, got "platform.example.com"',
     ],
   },
   {
     reason: 'a base URL of another scheme',
     text: PLAIN_PROJECT.replace('https://', 'ftp://'),
     expected: [
-      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, is "ftp://platform.example.com"',
+      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, got "ftp://platform.example.com"',
     ],
   },
   {
@@ -157,71 +157,69 @@ const rows: readonly Row[] = [
     text: PLAIN_PROJECT.replace('https://platform.example.com', '{ $env: URL }'),
     env: { URL: 'nowhere' },
     expected: [
-      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, is "nowhere"',
+      ':4:15 workspaces.test.base_url bad-format base_url: expected an http or https URL, such as https://api.example.com, got "nowhere"',
     ],
   },
   {
     reason: 'a base URL as secret',
     text: PLAIN_PROJECT.replace('https://platform.example.com', '{ $secret: URL }'),
-    expected: [':4:15 workspaces.test.base_url bad-form base_url must be text or { $env: NAME }'],
+    expected: [':4:15 workspaces.test.base_url bad-form base_url must be a string or { $env: NAME }'],
   },
   {
     reason: 'a workspace id that is a path',
     text: PLAIN_PROJECT.replace('01JWORKSPACE', 'a/../b'),
-    expected: [
-      ':5:19 workspaces.test.workspace_id bad-format workspace_id: expected the id of a workspace, is "a/../b"',
-    ],
+    expected: [':5:19 workspaces.test.workspace_id bad-format workspace_id: expected a workspace id, got "a/../b"'],
   },
   {
     reason: 'limits out of range',
     text: `${PLAIN_PROJECT}limits: { concurrency: 0, timeout_seconds: -1, requests_per_second: 0 }\n`,
     expected: [
-      ':7:24 limits.concurrency out-of-range concurrency must be "auto" or a whole number between 1 and 256, is 0',
-      ':7:44 limits.timeout_seconds out-of-range timeout_seconds must be a number between 0.1 and 3600, is -1',
-      ':7:69 limits.requests_per_second out-of-range requests_per_second must be a number between 0.01 and 10000, is 0',
+      ':7:24 limits.concurrency out-of-range concurrency must be "auto" or a whole number between 1 and 256, got 0',
+      ':7:44 limits.timeout_seconds out-of-range timeout_seconds must be a number between 0.1 and 3600, got -1',
+      ':7:69 limits.requests_per_second out-of-range requests_per_second must be a number between 0.01 and 10000, got 0',
     ],
   },
   ...(
     [
-      ['257', 'out-of-range', '257'],
-      ['1.5', 'wrong-type', '1.5'],
-      ['many', 'wrong-type', '"many"'],
-      ['"16"', 'wrong-type', '"16"; remove the quotes'],
-      ['null', 'wrong-type', 'empty; set a value or remove the field'],
+      ['257', 'out-of-range', 'got 257'],
+      ['1.5', 'wrong-type', 'got 1.5'],
+      ['many', 'wrong-type', 'got "many"'],
+      ['"16"', 'wrong-type', 'got "16"; remove the quotes'],
+      ['null', 'wrong-type', 'but is empty; set a value or remove the field'],
     ] as const
   ).map(([text, code, is]) => ({
     reason: `concurrency: ${text}`,
     text: `${PLAIN_PROJECT}limits: { concurrency: ${text} }\n`,
     expected: [
-      `:7:24 limits.concurrency ${code} concurrency must be "auto" or a whole number between 1 and 256, is ${is}`,
+      `:7:24 limits.concurrency ${code} concurrency must be "auto" or a whole number between 1 and 256, ${is}`,
     ],
   })),
   {
     reason: 'guards out of range',
     text: `${PLAIN_PROJECT}guards: { max_changed_percent: 101, min_resources: 1.5 }\n`,
     expected: [
-      ':7:32 guards.max_changed_percent out-of-range max_changed_percent must be a number between 0 and 100, is 101',
-      ':7:52 guards.min_resources wrong-type min_resources must be a whole number of at least 0, is 1.5',
+      ':7:32 guards.max_changed_percent out-of-range max_changed_percent must be a number between 0 and 100, got 101',
+      ':7:52 guards.min_resources wrong-type min_resources must be a whole number of at least 0, got 1.5',
     ],
   },
   {
     reason: 'one state file for two workspaces',
     text: `version: 1\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE.replace('}', ', state: { path: .voxform/a.state.json } }')}\n`,
     expected: [
-      ':4:72 workspaces.b.state.path shared-state the workspaces a and b have the same state path; each needs its own',
+      ':4:72 workspaces.b.state.path shared-state the workspaces a and b have the same state path; each workspace needs its own',
     ],
   },
   {
     reason: 'one state for every workspace, which does not tell them apart',
     text: `version: 1\nstate: { path: s.json }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE}\n`,
     expected: [
-      ':2:16 state.path shared-state the workspaces a and b have the same state path; write {workspace} into it',
+      ':2:16 state.path shared-state the workspaces a and b have the same state path; use {workspace} in its value',
     ],
   },
   {
     reason: 'a secret in a setting of the state that is none, said once for all workspaces',
     text: `version: 1\nstate: { path: { $secret: P } }\nworkspaces:\n  a: ${PLAIN_WORKSPACE}\n  b: ${PLAIN_WORKSPACE}\n`,
-    expected: [':2:16 state.path wrong-type path must be text, is an object'],
+    expected: [':2:16 state.path wrong-type path must be a string, got an object'],
   },
   {
     reason: 'an unknown backend',
@@ -233,7 +231,7 @@ const rows: readonly Row[] = [
   {
     reason: 'a patch that is no object',
     text: `${PLAIN_PROJECT}    patches: { Agent/a: x }\n`,
-    expected: [':7:25 workspaces.test.patches.Agent/a wrong-type Agent/a must be an object, is "x"'],
+    expected: [':7:25 workspaces.test.patches.Agent/a wrong-type Agent/a must be an object, got "x"'],
   },
   {
     reason: 'a variable made of another',

@@ -85,7 +85,7 @@ describe('a secret', () => {
       C: 'file of lines',
       D: 'folder',
       EMPTY: 'folder',
-      E: 'the secret E "./all" does not print it, and is not set in the environment or .env, and team.env does not set it, and the folder files has no such file, or an empty one',
+      E: 'the secret E "./all" does not print it, and is not set in the environment or .env, and team.env does not set it, and its file in the folder files is missing or empty',
     });
   });
 
@@ -98,7 +98,7 @@ describe('a secret', () => {
   it('of an export is still to be replaced, wherever it is', async () => {
     const scripts = { one: 'echo voxform-export-placeholder' };
     const { A } = (await found({ secrets: [command(['./one', '{name}'])], scripts }, 'A')) as { A: string };
-    expect(A).toContain('still has the placeholder of an export');
+    expect(A).toContain('still has the placeholder from an export');
   });
 });
 
@@ -151,33 +151,33 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     [
       'fails',
       'for i in 1 2 3 4 5 6 7; do echo "line $i" >&2; done; exit 3',
-      'the command for secrets "./one A" failed with exit code 3:\n  line 3\n  line 4\n  line 5\n  line 6\n  line 7',
+      'the secret command "./one A" failed with exit code 3:\n  line 3\n  line 4\n  line 5\n  line 6\n  line 7',
     ],
     [
       'fails and prints secrets',
       'echo sk-printed; echo "no: sk-printed, $VAULT_TOKEN" >&2; printf "\\033[2Jred\\n" >&2; exit 1',
-      'the command for secrets "./one A" failed with exit code 1:\n  no: (secret), (secret)\n   [2Jred',
+      'the secret command "./one A" failed with exit code 1:\n  no: (secret), (secret)\n   [2Jred',
     ],
-    ['prints nothing', 'true', 'the command for secrets "./one A" printed nothing'],
-    ['prints too much', 'head -c 2000000 /dev/zero', 'the command for secrets "./one A" printed more than 1 MiB'],
-    ['never stops printing', 'yes', 'the command for secrets "./one A" printed more than 1 MiB'],
+    ['prints nothing', 'true', 'the secret command "./one A" printed nothing'],
+    ['prints too much', 'head -c 2000000 /dev/zero', 'the secret command "./one A" printed more than 1 MiB'],
+    ['never stops printing', 'yes', 'the secret command "./one A" printed more than 1 MiB'],
     [
       'hangs, with what it started',
       'sleep 600 & setsid sleep 600 & sleep 600',
-      'the command for secrets "./one A" did not end within 1 s',
+      'the secret command "./one A" did not end within 1 s',
       { timeout: '1s' },
     ],
     [
       'ignores that it is to end',
       `trap '' TERM; sleep 600`,
-      'the command for secrets "./one A" did not end within 1 s',
+      'the secret command "./one A" did not end within 1 s',
       { timeout: '1s' },
     ],
-    ['prints no JSON', 'echo A=1', 'the command for secrets "./one A" did not print a JSON object', { format: 'json' }],
+    ['prints no JSON', 'echo A=1', 'the secret command "./one A" did not print a JSON object', { format: 'json' }],
     [
       'prints something else than text',
       `echo '{"A": {"b": 1}}'`,
-      'the command for secrets "./one A" printed a JSON object in which A is not text',
+      'the secret command "./one A" printed a JSON object in which A is not a string',
       { format: 'json' },
     ],
   ])('that %s is an error, and no other source is asked', async (_, one, message, more) => {
@@ -187,8 +187,8 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
   });
 
   it.each([
-    ['./missing', 'the command for secrets "./missing A" cannot run: there is no program ./missing'],
-    ['./voxform.yaml', 'the command for secrets "./voxform.yaml A" cannot run: ./voxform.yaml is not executable'],
+    ['./missing', 'the secret command "./missing A" cannot run: program not found: ./missing'],
+    ['./voxform.yaml', 'the secret command "./voxform.yaml A" cannot run: ./voxform.yaml is not executable'],
   ])('that cannot run is an error: %s', async (program, message) => {
     expect(await found({ secrets: [command([program, '{name}'])] }, 'A')).toBe(message);
   });
@@ -197,7 +197,7 @@ until [ $(ls all | wc -l) -ge 4 ]; do sleep 0.01; done; rm at/$1; echo x`;
     const secrets = [command(['./all'], { format: 'json', names: ['A'] }), command(['./one', '{name}'])];
     const scripts = { all: `echo '{"A": "sk-first"}'`, one: 'echo "bad: sk-first" >&2; exit 1' };
     expect(await found({ secrets, scripts }, 'A', 'B')).toBe(
-      'the command for secrets "./one B" failed with exit code 1:\n  bad: (secret)',
+      'the secret command "./one B" failed with exit code 1:\n  bad: (secret)',
     );
   });
 
@@ -234,7 +234,7 @@ async function problemsOf(given: Given, local?: Partial<LocalPaths>): Promise<re
 
 describe('a list of secrets', () => {
   it.each<[unknown, string]>([
-    [[], 'secrets out-of-range secrets must be a list of at least 1, has 0'],
+    [[], 'secrets out-of-range secrets must be a list of at least 1 item, got 0'],
     ['environment', 'secrets wrong-type'],
     [
       ['env'],
@@ -242,9 +242,9 @@ describe('a list of secrets', () => {
     ],
     [[{ command: 'pass show x' }], 'command: expected the program and its arguments'],
     [[{ command: ['vault', 'read'], format: 'yaml', names: ['A'] }], 'format: '],
-    [[{ command: ['vault', 'read'] }], 'would give each secret the same text'],
-    [[{ command: ['vault', 'read'], names: ['A', 'B'] }], 'would give each secret the same text'],
-    [[{ command: ['{name}', '{name}'] }], 'expected the program without placeholders'],
+    [[{ command: ['vault', 'read'] }], 'would return the same value for each secret'],
+    [[{ command: ['vault', 'read'], names: ['A', 'B'] }], 'would return the same value for each secret'],
+    [[{ command: ['{name}', '{name}'] }], 'expected a program without placeholders'],
     [[{ command: ['vault', '{name}'], timeout: '1h' }], 'timeout: expected at most 5m'],
   ])('is checked: %j', async (secrets, message) => {
     const problems = await problemsOf({ secrets: secrets as unknown[] });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lineOf, loadFiles, manifest, PLAIN_PROJECT } from './temporary-project.ts';
 
 const broken = manifest('Agent', 'sales', 'name: "Sales\nlanguage: en');
-const SYNTAX = 'manifests/agents.yaml:6:9 - yaml-syntax this quote is not closed';
+const SYNTAX = 'manifests/agents.yaml:6:9 - yaml-syntax unclosed quote';
 const number = (agent: string) =>
   manifest('PhoneNumber', 'main', `number: "+12025550100"\ninbound_agent_id: { $ref: Agent/${agent} }`);
 

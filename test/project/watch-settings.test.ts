@@ -73,15 +73,15 @@ describe('what a project file says for watch', () => {
     ],
     [
       'watch: { windows: [{ cron: "0 0 31 2 *", duration: 6h }] }\n',
-      'watch.windows[0].cron bad-format cron: this day never occurs',
+      'watch.windows[0].cron bad-format cron: the expression matches no date',
     ],
     [
       'watch: { windows: [{ cron: "@daily", time_zone: Berlin, duration: 6h }] }\n',
-      'watch.windows[0].time_zone bad-format time_zone: expected the name of a time zone, such as Europe/Berlin',
+      'watch.windows[0].time_zone bad-format time_zone: expected a time zone name, such as Europe/Berlin',
     ],
     [
       'watch: { windows: [{ cron: "@daily", duration: 6 hours }] }\n',
-      'watch.windows[0].duration bad-format duration: expected a duration such as 30m or 6h, is "6 hours"',
+      'watch.windows[0].duration bad-format duration: expected a duration such as 30m or 6h, got "6 hours"',
     ],
     [
       'watch: { windows: [{ cron: "@daily", duration: 0s }] }\n',
@@ -89,19 +89,19 @@ describe('what a project file says for watch', () => {
     ],
     [
       hook('{ url: "ftp://x.example" }'),
-      'notify[0].url bad-format url: expected an http or https URL, { $env: NAME } or { $secret: NAME }, is "ftp://x.example"',
+      'notify[0].url bad-format url: expected an http or https URL, { $env: NAME } or { $secret: NAME }, got "ftp://x.example"',
     ],
     [
       hook('{ url: "https://x.example", secret_header: { name: Authorization, value: plain } }'),
-      'notify[0].secret_header.value wrong-type value: must not be in the project file as text; use { $secret: NAME } or { $env: NAME }',
+      'notify[0].secret_header.value wrong-type value: must not be in the project file as plain text; use { $secret: NAME } or { $env: NAME }',
     ],
     [
       hook('{ url: "https://x.example", secret_header: { name: "A B", value: { $env: X } } }'),
-      'notify[0].secret_header.name bad-format name: expected the name of a header, is "A B"',
+      'notify[0].secret_header.name bad-format name: expected a header name, got "A B"',
     ],
     [
       hook('{ url: "https://x.example", on: [change] }'),
-      'notify[0].on[0] not-allowed on[0] must be one of "changes", "failure", "drift", is "change"; did you mean "changes"?',
+      'notify[0].on[0] not-allowed on[0] must be one of "changes", "failure", "drift", got "change"; did you mean "changes"?',
     ],
     [
       hook('{ url: "https://x.example", template: { a: { b: ["{{worspace}}"] } } }'),

@@ -25,7 +25,7 @@ describe('a saved plan whose digest was worked out anew', () => {
     {
       reason: 'a value over its limit',
       change: ({ desired }) => ({ desired: { ...desired, name: 'x'.repeat(256) } }),
-      said: 'name must be text of at most 255 characters',
+      said: 'name must be a string of at most 255 characters',
     },
     { reason: 'another kind', change: () => ({ kind: 'Webhook' }), said: 'the address "Agent/a"' },
     { reason: 'a kind that there is not', change: () => ({ kind: 'Robot' }), said: 'unknown kind Robot' },

@@ -194,7 +194,7 @@ describe('VS Code', () => {
         await code.pick('staging');
         await code.report('voxform drift: staging').locator('h1').waitFor();
       });
-      await step('a key that no command for secrets has is asked for', async () => {
+      await step('a key that no secret command has is asked for', async () => {
         await folder.write('voxform.yaml', `${project}secrets: [{ command: [echo, none], names: [OTHER_KEY] }]\n`);
         await code.run('voxform: Drift');
         await code.pick('production');

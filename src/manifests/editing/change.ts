@@ -34,7 +34,7 @@ export interface Proposal {
 /** Thrown if a value cannot be written. The message is a clause. */
 export class CannotEdit extends Error {}
 
-export const UNSAFE = 'it cannot be written back safely';
+export const UNSAFE = 'the value cannot be written back safely';
 
 /** Applies a change to a value. Creates missing parent objects. */
 export function changed(root: Json, { path, ...change }: Change): Json {

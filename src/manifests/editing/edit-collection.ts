@@ -52,7 +52,7 @@ export function removeFromBlock(node: Collection, index: number, { source }: Nod
     const isOpen = begin > 0 && end === source.text.length && source.text[end - 1] !== '\n';
     return [{ start: isOpen ? source.lineEnd(begin - 1) : begin, end, text: '' }];
   }
-  if (index + 1 === node.items.length) throw new CannotEdit('it is the only thing on its line');
+  if (index + 1 === node.items.length) throw new CannotEdit('the value is the only content of its line');
   return [{ start, end: startOfEntry(node, index + 1), text: '' }];
 }
 

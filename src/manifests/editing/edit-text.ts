@@ -159,7 +159,7 @@ function refuseShared(document: Document.Parsed, { change }: Proposal): void {
     const count = anchor === undefined ? undefined : used.get(anchor);
     if (count !== undefined) {
       const users = count === 1 ? 'another place of the file uses' : `${count} other places of the file use`;
-      refuse(`it is part of &${anchor}, which ${users} as well`);
+      refuse(`the value is part of &${anchor}, which ${users} as well`);
     }
     if (part === undefined) return;
     node = isCollection(node) ? node.get(part, true) : undefined;

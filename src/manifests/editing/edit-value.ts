@@ -31,7 +31,7 @@ export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[]
   const { head, lines } = newText(node, value, place);
   const splice = inline(source, { start, end, text: head });
   if (lines.length === 0) return [splice];
-  if (!source.endsLine(end)) throw new CannotEdit('more text follows on its line');
+  if (!source.endsLine(end)) throw new CannotEdit('more text follows on the same line');
   return [splice, source.linesAfter(end, lines)];
 }
 
@@ -94,7 +94,7 @@ function replaceBlock(node: Node, value: Json, place: NodePlace): Splice[] {
   const { source } = place;
   const { text } = source;
   const [start, end] = rangeOf(node);
-  if (hasProps(node)) throw new CannotEdit('it has an anchor or a tag');
+  if (hasProps(node)) throw new CannotEdit('the value has an anchor or a tag');
   const last = start + text.slice(start, end).trimEnd().length;
   const column = Math.max(place.column, 0);
   if (!source.beginsLine(start) || place.lead === 0 || !source.endsLine(place.lead)) {

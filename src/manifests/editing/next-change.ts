@@ -30,11 +30,11 @@ function difference(
   { current, value, path }: Differing<Json>,
 ): Proposal | undefined {
   if (jsonEqual(current, value)) return undefined;
-  if (node === null) throw new CannotEdit('it has no value in the file');
+  if (node === null) throw new CannotEdit('the field has no value in the file');
   // This is undefined at the end of the path.
   const next = path[place.path.length];
   if (isAlias(node) && next !== undefined) {
-    throw new CannotEdit(`it is part of the alias *${node.source}, which is used elsewhere in the file`);
+    throw new CannotEdit(`the value is part of the alias *${node.source}, which is used elsewhere in the file`);
   }
   if (isMap(node) && isObject(current) && isObject(value)) {
     const sharesKeys = Object.keys(current).some((key) => Object.hasOwn(value, key));
@@ -64,7 +64,7 @@ function inMap(map: YAMLMap, place: NodePlace, { current, value, path }: Differi
   }
   if (changed === undefined && keys.length > 0) {
     if (pair !== undefined) return removal(map, pair, place);
-    const what = path.length > place.path.length ? 'it' : 'a part of it';
+    const what = path.length > place.path.length ? 'the value' : 'a part of the value';
     throw new CannotEdit(`${what} is merged with <<, which is used elsewhere in the file`);
   }
   // A merged value has other parts that a new value would hide.

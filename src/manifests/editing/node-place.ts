@@ -114,7 +114,7 @@ export function nodeOf(value: unknown): Node | null {
 /** Returns the range of the node's text. */
 export function rangeOf(value: unknown): readonly [number, number] {
   const range = nodeOf(value)?.range;
-  if (range == null) throw new CannotEdit('it has no place in the file');
+  if (range == null) throw new CannotEdit('the value has no position in the file');
   return [range[0], range[1]];
 }
 
@@ -137,7 +137,7 @@ export function startOfEntry(node: Collection, index: number): number {
     return explicit?.offset ?? rangeOf(pair?.key)[0];
   }
   const dash = dashOf(node, index);
-  if (dash === undefined) throw new CannotEdit('its list has no dashes');
+  if (dash === undefined) throw new CannotEdit('the list has no dashes');
   return dash;
 }
 

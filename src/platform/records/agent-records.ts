@@ -32,7 +32,7 @@ export const agentConfigs = lazy(() => ({
       similarity_threshold: decimal(anyRange('Threshold of similarity'), 0.7),
     })
     .partial()
-    .describe('Settings of the knowledge bases. Requests may hold them; no response shows them.'),
+    .describe('Settings of the knowledge bases. Requests may contain them, but no response does.'),
   llm_config: z
     .strictObject({
       provider: text(anyValue('Provider of the language model, such as `internal`'), 'internal'),
@@ -52,14 +52,14 @@ export const agentConfigs = lazy(() => ({
             { $ref: 'KnowledgeBase/FAQ' },
           ]),
         ),
-      tools: z.array(z.json()).meta(about('Tools, sent as they are (form not documented).', [{ type: 'end_call' }])),
+      tools: z.array(z.json()).meta(about('Tools, sent unchanged (format not documented).', [{ type: 'end_call' }])),
     })
     .partial()
     .describe('The language model.'),
   prompt_config: z
     .strictObject({
       prompt: z.string().meta(
-        about('The prompt. A text of more than a few lines reads better as { $file: … }.', {
+        about('The prompt. For more than a few lines, use { $file: … }.', {
           $file: 'prompts/support.md',
         }),
       ),
@@ -70,7 +70,7 @@ export const agentConfigs = lazy(() => ({
       welcome_message: z
         .string()
         .nullable()
-        .meta(about('The welcome message, or null, as with `dynamic`.', 'Good morning, how can I help you?')),
+        .meta(about('The welcome message, or null, for example with `dynamic`.', 'Good morning, how can I help you?')),
     })
     .partial()
     .describe('Prompt and welcome message.'),

@@ -74,10 +74,10 @@ export class EditPlanner {
   propose(wanted: WantedValue): ProposedEdit {
     const { address, path: leaf, value } = wanted;
     const declaration = this.#declarations.get(address);
-    if (declaration === undefined) throw new CannotEdit('no manifest declares it');
-    if (this.#overlays.skips(address)) throw new CannotEdit('this workspace skips it');
+    if (declaration === undefined) throw new CannotEdit('no manifest declares the resource');
+    if (this.#overlays.skips(address)) throw new CannotEdit('the workspace skips the resource');
     const problem = value === undefined ? undefined : fieldProblem(declaration.kind, leaf, value);
-    if (problem !== undefined) throw new CannotEdit(`a manifest cannot hold it: ${problem}`);
+    if (problem !== undefined) throw new CannotEdit(`the value is not valid in a manifest: ${problem}`);
     const { sources } = this.#overlays.merged(declaration);
     const owned = ownerOf(sources, leaf);
     if (value === undefined) return { wanted, edit: this.#removal(owned, sources.layers), texts: [] };
@@ -137,7 +137,7 @@ export class EditPlanner {
     if (raw === undefined) return undefined;
     const below = layers.slice(layers.indexOf(layer) + 1);
     const isSetBelow = below.some(({ value }) => decides(value, at));
-    if (isSetBelow && !isPatch) throw new CannotEdit('without it, the default of its kind would apply');
+    if (isSetBelow && !isPatch) throw new CannotEdit('without the field, the default of its kind would apply');
     return editAt(owned, layer, isSetBelow ? null : undefined);
   }
 
@@ -186,12 +186,14 @@ export class EditPlanner {
     const name = path.relative(root, absolute).replaceAll(path.sep, '/');
     const [first] = writes;
     if (first === undefined || writes.some(({ text }) => text !== first.text)) {
-      throw new CannotEdit(`its text is ${name}, whose fields have different texts on the platform now`);
+      throw new CannotEdit(
+        `the text is in ${name}, but the fields that use this file now have different texts on the platform`,
+      );
     }
     const written = new Set(writes.map(({ key }) => key));
     const other = this.#uses.get(absolute)?.find(({ key }) => !written.has(key));
     if (other === undefined) return first.text;
-    throw new CannotEdit(`its text is ${name}, which ${other.name} uses too`);
+    throw new CannotEdit(`the text is in ${name}, which ${other.name} also uses`);
   }
 }
 
@@ -238,14 +240,14 @@ function joinReason(form: JsonObject, value: Json, { plainValueOf, placeOf, file
   const ranks = possibleParts.map((each) => ({ ...each, rank: rankOf(parts[each.index]) }));
   const [found] = ranks.sort((a, b) => a.rank - b.rank);
   if (found === undefined)
-    return `it is joined from parts ($join), of which several changed; the first is at ${placeOf(0, 0)}`;
+    return `the value is joined from parts ($join), of which several changed; the first is at ${placeOf(0, 0)}`;
   const part = parts[found.index];
   const isFile = isForm(part) && typeof part.$file === 'string';
   const place = isFile
     ? `${fileOf(String(part.$file))}:${found.before.slice(0, found.offset).split('\n').length}`
     : placeOf(found.index, found.offset);
   const reason = isForm(part) && !isFile && !Object.hasOwn(part, '$literal') ? `: ${formReason(part)}` : '';
-  return `it is joined from parts ($join); edit the part at ${place}${reason}`;
+  return `the value is joined from parts ($join); edit the part at ${place}${reason}`;
 }
 
 function rankOf(part: Json | undefined): number {

@@ -106,7 +106,7 @@ export function ownerOf({ layers, home }: SpecSources, leaf: LeafPath): Owned {
   const isPatch = at < layers.indexOf(home);
   if (at > layers.indexOf(home)) {
     throw new CannotEdit(
-      `it comes from ${layer.base.join('.')} in ${layer.file}, shared by all resources of the kind; to change this one, set it in its manifest`,
+      `the value comes from ${layer.base.join('.')} in ${layer.file}, which all resources of the kind share; to change only this resource, set the field in its manifest`,
     );
   }
   const { depth, value } = follow(layer.value, path);
@@ -129,14 +129,14 @@ export function formReason(form: { readonly [key: string]: unknown }): string {
   const argument = form[name];
   switch (name) {
     case '$var':
-      return `it comes from the variable ${String(argument)} of the workspace, which other values may share; change it there`;
+      return `the value comes from the variable ${String(argument)} of the workspace, which other values may share; change it there`;
     case '$env':
-      return `it comes from the environment variable ${String(argument)}`;
+      return `the value comes from the environment variable ${String(argument)}`;
     case '$secret':
-      return `it comes from the secret ${String(argument)}`;
+      return `the value comes from the secret ${String(argument)}`;
     case '$join':
-      return 'it is joined from parts ($join)';
+      return 'the value is joined from parts ($join)';
     default:
-      return `it is written as ${name}`;
+      return `the value is written as ${name}`;
   }
 }

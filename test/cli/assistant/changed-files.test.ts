@@ -33,7 +33,7 @@ describe('files that change while voxform mcp runs', () => {
     { secrets: '[environment, { command: [sh, -c, "sh x.sh {name}"] }]', reason: 'a shell that names it' },
     { secrets: '[environment, { command: [sh, x.sh, "{name}"] }]', reason: 'an argument' },
     { secrets: '[environment, { command: [./x.sh, "{name}"] }]', reason: 'the program' },
-  ])('are never run as a command for secrets: $reason', async ({ secrets }) => {
+  ])('are never run as a secret command: $reason', async ({ secrets }) => {
     await using workspace = await withSecrets(secrets, { 'x.sh': `#!/bin/sh\necho ${KEY}\n` });
     const { folder } = workspace;
     execFileSync('chmod', ['+x', path.join(folder.root, 'x.sh')]);
@@ -79,7 +79,9 @@ describe('files that change while voxform mcp runs', () => {
       await folder.write(FILE, naming(name));
       expect((await assistant.result('validate')).result).toMatchObject({ errors: 0 });
       const { diagnostics } = await assistant.error('plan');
-      expect(JSON.stringify(diagnostics)).toContain(`${name} was in no $env when this server started: restart it`);
+      expect(JSON.stringify(diagnostics)).toContain(
+        `no $env named the environment variable ${name} when this server started; restart the server`,
+      );
     }
   });
 

@@ -306,7 +306,7 @@ describe('voxform mcp', () => {
     await assistant.result('plan');
   });
 
-  it('runs each command for secrets once, at its start', async () => {
+  it('runs each secret command once, at its start', async () => {
     await using workspace = await testWorkspace({
       [FILE]: agentManifest('day').replace('"Be kind."', '{ $secret: PROMPT }'),
       'get.mjs': 'import fs from "node:fs"; fs.appendFileSync("ran", "x"); console.log("secret of the command")',

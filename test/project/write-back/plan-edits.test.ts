@@ -100,7 +100,9 @@ describe('writing values into the layer that owns them', () => {
     };
     const result = await planned(files, day('llm_config.model', 'gpt-5'), day('llm_config.temperature', 1));
     expect(result.refused).toMatchObject([{ address: 'Agent/day', path: 'llm_config.model' }]);
-    expect(result.refused[0]?.why).toMatch(/^it comes from defaults\.Agent in voxform\.yaml.*set it in its manifest/);
+    expect(result.refused[0]?.why).toMatch(
+      /^the value comes from defaults\.Agent in voxform\.yaml.*set the field in its manifest/,
+    );
     expect(changes(result)['manifests/a.yaml']).toHaveLength(2);
   });
 
@@ -142,7 +144,7 @@ describe('writing values into the layer that owns them', () => {
       'manifests/a.yaml': agent('day', 'llm_config: { model: gpt-5 }'),
     };
     const result = await planned(files, day('llm_config.model', undefined));
-    expect(result.refused[0]?.why).toBe('without it, the default of its kind would apply');
+    expect(result.refused[0]?.why).toBe('without the field, the default of its kind would apply');
   });
 });
 
@@ -182,7 +184,7 @@ describe('writing texts into files of their own', () => {
     const result = await planned(shared, day('prompt_config.prompt', 'New.'));
     expect(result.files).toEqual([]);
     expect(result.refused[0]?.why).toBe(
-      'its text is prompts/p.md, which Agent/late spec.prompt_config.prompt uses too',
+      'the text is in prompts/p.md, which Agent/late spec.prompt_config.prompt also uses',
     );
   });
 
@@ -200,7 +202,7 @@ describe('writing texts into files of their own', () => {
   it('refuses where a variable of some workspace takes the file', async () => {
     const voxform = projectFile('vars: { text: { $file: prompts/p.md } }');
     const result = await planned({ ...files, 'voxform.yaml': voxform }, day('prompt_config.prompt', 'New.'));
-    expect(result.refused[0]?.why).toContain('voxform.yaml workspaces.test.vars.text uses too');
+    expect(result.refused[0]?.why).toContain('voxform.yaml workspaces.test.vars.text also uses');
   });
 
   it('follows a link inside the project', async () => {
@@ -217,8 +219,8 @@ describe('writing texts into files of their own', () => {
 
 describe('writing over value forms', () => {
   it.each([
-    { form: '{ $var: line }', why: /^it comes from the variable line of the workspace/ },
-    { form: '{ $env: LINE }', why: /^it comes from the environment variable LINE$/ },
+    { form: '{ $var: line }', why: /^the value comes from the variable line of the workspace/ },
+    { form: '{ $env: LINE }', why: /^the value comes from the environment variable LINE$/ },
   ])('refuses $form', async ({ form, why }) => {
     const files = {
       'voxform.yaml': projectFile('vars: { line: Hello }'),
@@ -329,12 +331,12 @@ describe('refusing to write', () => {
     {
       reason: 'no manifest',
       wanted: { ...day('name', 'x'), address: 'Agent/none' },
-      why: 'no manifest declares it',
+      why: 'no manifest declares the resource',
     },
     {
       reason: 'a value that the kind does not allow',
       wanted: day('llm_config.temperature', 'hot'),
-      why: /^a manifest cannot hold it: llm_config\.temperature must be /,
+      why: /^the value is not valid in a manifest: llm_config\.temperature must be /,
     },
     { reason: 'an anchor that others use', wanted: day('name', 'x'), why: /&shared/ },
   ])('$reason', async ({ wanted, why }) => {
@@ -353,7 +355,7 @@ describe('refusing to write', () => {
     const wanted = { address: 'Webhook/hook', path: 'payload', value: { b: 3 } };
     const result = await planned({ 'voxform.yaml': voxform, 'manifests/h.yaml': hook }, wanted);
     expect(result.files).toEqual([]);
-    expect(result.refused[0]?.why).toBe('it cannot be written back safely');
+    expect(result.refused[0]?.why).toBe('the value cannot be written back safely');
   });
 
   it('refuses what would clash with another resource, and writes the rest', async () => {
@@ -375,7 +377,7 @@ describe('refusing to write', () => {
       day('llm_config.model', 'gpt-5'),
     );
     expect(result.refused).toEqual([
-      { address: 'WorkspaceUser/bob', path: 'email', why: 'it cannot be written back safely' },
+      { address: 'WorkspaceUser/bob', path: 'email', why: 'the value cannot be written back safely' },
     ]);
     expect(result.files.map(({ file }) => file)).toEqual(['manifests/a.yaml', 'manifests/u.yaml']);
     expect(result.files[1]?.after.match(/role: admin/g)).toHaveLength(2);
