@@ -69,6 +69,9 @@ process.once('SIGINT', () => process.exit(130));
 // The reader of the rows has gone.
 process.stdout.once('error', () => process.exit(0));
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+// Measured runs write nothing to the user's home.
+process.env.XDG_STATE_HOME = path.join(folder, 'states');
+process.env.XDG_CACHE_HOME = path.join(folder, 'caches');
 
 const write = (text: string) => process.stdout.write(`${text}\n`);
 write(

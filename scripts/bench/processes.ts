@@ -3,11 +3,8 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { userFolder } from '../../src/files/user-folder.ts';
 import type { Manner } from './workload.ts';
-
-/** Measured runs write nothing to the user's home. */
-const STATES = path.join(tmpdir(), `voxform-bench-${process.pid}`);
-const CACHES = path.join(STATES, 'caches');
 
 export interface Run {
   /** From the start of the process to its end. */
@@ -32,10 +29,6 @@ export interface RunOptions {
 
 const REPORT_MEMORY = path.join(import.meta.dirname, 'report-memory.ts');
 
-export function processEnv(): NodeJS.ProcessEnv {
-  return { ...process.env, XDG_STATE_HOME: STATES, XDG_CACHE_HOME: CACHES };
-}
-
 /** Runs a script in a Node process of its own. Throws if it fails. */
 export async function runNode(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   const folder = options.memory ? mkdtempSync(path.join(tmpdir(), 'voxform-bench-memory-')) : undefined;
@@ -44,7 +37,7 @@ export async function runNode(args: readonly string[], options: RunOptions = {})
   const child = spawn(process.execPath, [...(report === undefined ? [] : ['--import', REPORT_MEMORY]), ...args], {
     cwd: options.cwd,
     env: {
-      ...processEnv(),
+      ...process.env,
       ...options.env,
       ...(report !== undefined && { BENCH_MEMORY_REPORT: report }),
     },
@@ -118,7 +111,8 @@ export const YAML_FLOOR = path.join(import.meta.dirname, 'yaml-floor.ts');
 
 /** Makes the next run cold: removes the cache of parsed manifests. */
 export function forget(): void {
-  rmSync(path.join(CACHES, 'voxform', 'manifests'), { recursive: true, force: true });
+  const caches = userFolder('cache', process.env);
+  if (caches !== undefined) rmSync(path.join(caches, 'manifests'), { recursive: true, force: true });
 }
 
 /** An applied project: its state has every agent. */

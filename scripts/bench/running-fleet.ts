@@ -7,7 +7,7 @@ import type { Mode } from '../../src/operator/workspace-status.ts';
 import { type PostgresServer, startPostgres } from '../../test/state/backends/postgres/postgres-server.ts';
 import { FleetFigures } from './fleet-figures.ts';
 import { fleetStates } from './fleet-states.ts';
-import { type Platform, processEnv, runNode, startPlatform } from './processes.ts';
+import { type Platform, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
 import { FLEET_AGENTS, writeFleetProjects } from './workload.ts';
 
@@ -98,7 +98,7 @@ workspaces: { "*": { mode: ${mode}, interval: ${this.interval}s } }
     const log = openSync(path.join(this.#cwd(nth), 'log'), 'a');
     this.replicas[nth] = fork(this.#bin, ['fleet', 'serve'], {
       cwd: this.#cwd(nth),
-      env: { ...processEnv(), ...this.#env },
+      env: { ...process.env, ...this.#env },
       execArgv: [...MEMORY, '--import', REPORT_USAGE],
       stdio: ['ignore', 'ignore', log, 'ipc'],
     });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { BARE_LOOP, type Platform, processEnv, runNode, startPlatform } from './processes.ts';
+import { BARE_LOOP, type Platform, runNode, startPlatform } from './processes.ts';
 import type { Bench } from './report.ts';
 import { writeProject } from './workload.ts';
 
@@ -88,7 +88,7 @@ async function watched(
   await platform.reset();
   const child = fork(bin, ['watch', '--mode', 'apply', '--auto-approve', '--interval', '0.001s'], {
     cwd: project,
-    env: { ...processEnv(), ...env },
+    env: { ...process.env, ...env },
     execArgv: ['--import', REPORT_USAGE],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
