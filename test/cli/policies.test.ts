@@ -241,7 +241,9 @@ describe('a denied plan', () => {
     await using w = await project(`\n  - { name: typo, on: plan, warn: 'resource.action == "crate"' }\n`);
     expect((await w.run('validate')).stdout).toContain('is never "crate"; did you mean "create"?');
     await using early = await project(`\n  - { name: early, warn: 'resource.action == "create"' }\n`);
-    expect((await early.run('validate')).stdout).toContain('unknown name "resource"; only rules with on: plan can use it');
+    expect((await early.run('validate')).stdout).toContain(
+      'unknown name "resource"; only rules with on: plan can use it',
+    );
   });
 });
 

@@ -84,7 +84,9 @@ it('runs neither of two projects that overlap, and says which rules no workspace
     });
     expect(fleet.emulators.get(each)?.requests).toEqual([]);
   }
-  expect(fleet.log.filter((line) => line.includes('rule'))).toEqual(['warning no workspace matches the rule "*:staging"']);
+  expect(fleet.log.filter((line) => line.includes('rule'))).toEqual([
+    'warning no workspace matches the rule "*:staging"',
+  ]);
 });
 
 it('notes in the history the commit that a folder of its source is at', async () => {
