@@ -52,7 +52,7 @@ export const agentConfigs = lazy(() => ({
             { $ref: 'KnowledgeBase/FAQ' },
           ]),
         ),
-      tools: z.array(z.json()).meta(about('Tools, sent unchanged (format not documented).', [{ type: 'end_call' }])),
+      tools: z.array(z.json()).meta(about('Tools, sent unchanged (form not documented).', [{ type: 'end_call' }])),
     })
     .partial()
     .describe('The language model.'),
