@@ -162,6 +162,8 @@ const { output } = await bundle.write({
     : // Node looks for no package.json where the name tells the format.
       { format: 'esm', chunkFileNames: 'chunks/[name]-[hash].mjs' }),
   comments: false,
+  // Text beyond ASCII would make Node decode the whole file, and keep it in twice the memory.
+  charset: 'ascii',
   codeSplitting: {
     groups: [{ debugName: 'together', name: chunkOf, includeDependenciesRecursively: false }],
   },

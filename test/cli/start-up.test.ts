@@ -17,8 +17,17 @@ const HEAVY = [
   'src/problems/next-step.ts',
 ];
 
-/** The heavy packages among what a process has loaded, and how many files that were. */
-function loadedIn(folder: string): { readonly packages: readonly string[]; readonly count: number } {
+interface Loaded {
+  /** The heavy packages. */
+  readonly packages: readonly string[];
+  /** The number of files. */
+  readonly count: number;
+  /** The number of files with other characters than ASCII, which Node decodes slowly. */
+  readonly decoded: number;
+}
+
+/** Returns what a process loaded, from its coverage report. */
+function loadedIn(folder: string): Loaded {
   const scripts = readdirSync(folder).flatMap((name) => {
     const { result } = JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as {
       readonly result: readonly { readonly url: string }[];
@@ -31,7 +40,7 @@ function loadedIn(folder: string): { readonly packages: readonly string[]; reado
       scripts.some((url) => url.includes(`/node_modules/${name}`)) ||
       texts.some((text) => text.includes(`\n// node_modules/${name}`) || text.includes(`\n// ${name}`)),
   );
-  return { packages, count: scripts.length };
+  return { packages, count: scripts.length, decoded: texts.filter((text) => /[^\0-\x7f]/.test(text)).length };
 }
 
 describe('a command', () => {
@@ -56,11 +65,13 @@ describe('a command', () => {
       const env = { NODE_V8_COVERAGE: loaded, XDG_CACHE_HOME: caches };
       const { code } = await workspace.start(args, { env }).ended;
       expect(code).toBe(0);
-      const { packages, count } = loadedIn(loaded);
+      const { packages, count, decoded } = loadedIn(loaded);
       // What is known is not parsed again. Long values of a plan are written as YAML.
       const isUnused = (name: string) => name === 'yaml/dist' && run === 'next' && args[0] !== 'plan';
       expect(packages).toEqual(uses.filter((name) => !isUnused(name)));
       expect(count).toBeLessThanOrEqual(run === 'first' ? files + 3 : files);
+      // The templates of pictures and pages need their characters as they are.
+      expect(decoded).toBe(args.includes('svg') ? 1 : 0);
     }
   });
 
