@@ -31,10 +31,10 @@ async function pathsOut(bench: Bench): Promise<void> {
     symlinkSync(outside, path.join(repository, 'out'));
     lab.write('repository/voice/manifests/all.yaml', documents(agent('a')));
     const refusals: readonly (readonly [settings: string, folder: string, says: RegExp])[] = [
-      [`    secrets_dir: ${outside}\n`, 'voice', /secrets_dir leads to/],
-      ['    secrets_dir: link\n', 'voice', /secrets_dir leads to/],
-      [`    state: { path: ${outside}/s.json }\n`, 'voice', /state\.path leads to/],
-      ['    state: { path: link/new/s.json }\n', 'voice', /state\.path leads to/],
+      [`    secrets_dir: ${outside}\n`, 'voice', /secrets_dir points to/],
+      ['    secrets_dir: link\n', 'voice', /secrets_dir points to/],
+      [`    state: { path: ${outside}/s.json }\n`, 'voice', /state\.path points to/],
+      ['    state: { path: link/new/s.json }\n', 'voice', /state\.path points to/],
       ['', 'out', /--path leaves the repository/],
     ];
     for (const [settings, folder, says] of refusals) {

@@ -164,7 +164,7 @@ export function fleetControl(database: FleetDatabase): FleetControl {
   ): Promise<UserError> => {
     const [named] = await plansWithPrefix(statements, address, plan);
     const by = named?.decidedBy === undefined ? '' : ` (decided by ${named.decidedBy})`;
-    const state = named === undefined ? '' : `: its state is ${named.state}${by}`;
+    const state = named === undefined ? '' : `: its status is ${named.state}${by}`;
     return new UserError(`the plan ${plan} of ${address} is not waiting for approval${state}`, {
       hint:
         open === undefined

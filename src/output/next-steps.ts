@@ -23,7 +23,7 @@ const words = {
     command: `voxform import ${step.address} ${step.id ?? 'ID'}`,
   }),
   resolve_not_created: ({ address }) => ({
-    text: address === 'all' ? 'Then, for those that do not exist' : 'If it does not exist',
+    text: address === 'all' ? 'Then, for those that do not exist' : 'If it is missing',
     command: `voxform state resolve ${address === 'all' ? '--all' : address} --not-created`,
   }),
   recreate: ({ address, remove_id }) => ({

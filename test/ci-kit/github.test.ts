@@ -85,7 +85,7 @@ describe('the workflow for one workspace', () => {
       const [comment, more] = host.commentsOn(8);
       expect(more).toBeUndefined();
       expect(comment?.body.length).toBeLessThanOrEqual(65_536);
-      expect(comment?.body).toMatch(/\d+ parts? left out/);
+      expect(comment?.body).toMatch(/\d+ parts? omitted/);
     });
 
     const merged = await step('the request is merged among forged plans: its own plan is applied', async () => {

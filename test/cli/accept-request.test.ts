@@ -408,7 +408,7 @@ describe('the text of a request, which no host decides on', () => {
     expect((await project.accept()).code).toBe(0);
     const [{ body = '' } = {}] = project.host.requests;
     expect(body.length).toBeLessThanOrEqual(65_536);
-    expect(body).toContain('too long to be shown here');
+    expect(body).toContain('more lines omitted');
     expect(project.text(BRANCH, 'prompts/day.md')).toBe(`${long}\n`);
   });
 

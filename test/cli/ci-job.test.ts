@@ -10,7 +10,7 @@ const gitlab = { GITLAB_CI: 'true', CI_PROJECT_PATH: PROJECT, CI_MERGE_REQUEST_I
 const nobody = 'http://127.0.0.1:1';
 
 it.each([
-  { reason: 'no job', env: {}, code: 64, says: 'not a job' },
+  { reason: 'no job', env: {}, code: 64, says: 'only in a job' },
   { reason: 'no event', env: { ...github, GITHUB_API_URL: nobody }, code: 1, says: 'GITHUB_EVENT_PATH' },
   {
     reason: 'no token',

@@ -254,6 +254,6 @@ workspaces: { "*/acme:test": { mode: approve, interval: 3s }, "*": { mode: apply
       expect([words, code, stderr]).toEqual([words, 0, expect.stringContaining('Using the last valid one.')]);
     }
     const { code, stderr } = await fleet('exec', acme, 'plan');
-    expect([code, stderr]).toEqual([1, expect.stringContaining('is not closed')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('unclosed')]);
   });
 });

@@ -220,7 +220,7 @@ describe('migrate', () => {
     await h.folder.write('manifests/a.yaml', `# the only one\n${withBase('a', 'FAQ', `  id: ${agent}\n`)}`);
     await h.folder.write('map.yaml', 'FAQ: Questions\nFQA: Questions\n');
     const early = await h.migrate('--map', 'map.yaml');
-    expect(flat(early)).toContain('which neither the state of old nor of new has');
+    expect(flat(early)).toContain('which neither the state of old nor the state of new has');
     expect(flat(early)).toContain('voxform apply -w old');
     await h.run('apply', '-w', 'old', '--auto-approve');
     const { id } = h.empty.dashboard.addKnowledgeBase({ name: 'Questions' });

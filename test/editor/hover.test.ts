@@ -74,7 +74,7 @@ describe('hover', () => {
       'a setting has its text',
       'voxform.yaml',
       'base_u',
-      ['`project.workspaces.<name>.base_url`', 'Base address of the platform'],
+      ['`project.workspaces.<name>.base_url`', 'Base URL of the platform'],
     ],
     ['so has one of a fleet', 'fleet.yaml', 'reten', ['Time for which runs are kept']],
   ])('%s', async (_, file, word, expected) => {

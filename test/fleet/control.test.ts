@@ -23,7 +23,7 @@ it('applies the approved plan alone, and has a plan that went stale approved ane
   await step('another plan waits after a change, and the first cannot be approved', async () => {
     await fleet.write('acme', 'Two.');
     await fleet.until(async () => ((await shown(fleet))?.plan?.id ?? first) !== first);
-    await expect(fleet.control.approve(ADDRESS, first, 'ann')).rejects.toThrow('it is stale');
+    await expect(fleet.control.approve(ADDRESS, first, 'ann')).rejects.toThrow('its status is stale');
   });
   const second = (await shown(fleet))?.plan?.id ?? '';
   await step('nor does the beginning of two plans name one', async () => {

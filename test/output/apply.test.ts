@@ -80,7 +80,7 @@ describe('an apply as text', () => {
           the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the record
           may or may not exist
           [ ] If you find it in the dashboard: voxform import Webhook/events ID
-          [ ] If it does not exist: voxform state resolve Webhook/events --not-created
+          [ ] If it is missing: voxform state resolve Webhook/events --not-created
 
       1 record stays as an orphan: voxform orphans
 

@@ -56,7 +56,7 @@ it('shows once what differs alike in many resources of two workspaces, and each 
     expect(times(shown, /0\.9\b/)).toBe(1);
     expect(shown).toContain('staging: not applied yet');
   }
-  expect(markdown).not.toContain('left out');
+  expect(markdown).not.toContain('omitted');
   for (const { address } of document.resources) expect(markdown).toContain(address);
   const full = comparisonText(workspaceComparison(document), plainStyle(), { full: true });
   expect(times(full, 'Monday to Saturday')).toBe(300);

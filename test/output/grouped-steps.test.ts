@@ -92,7 +92,7 @@ describe('a manual step that many agents need', () => {
     expect(times(shown, '- [ ]')).toBe(1);
     expect(shown).toContain('<code>Agent/branch-002</code> and 297 more (--full lists them)');
     expect(shown).toContain('<code>Agent/branch-000</code> and 299 more | update');
-    expect(shown).not.toContain('left out');
+    expect(shown).not.toContain('omitted');
     expect(times(shown, 'Every day.')).toBe(1);
     for (const { address } of published) expect(shown).toContain(address);
   });

@@ -64,7 +64,7 @@ describe('a next step', () => {
     },
     {
       step: { action: 'resolve_not_created', address },
-      text: 'If it does not exist: voxform state resolve Agent/day --not-created -w staging',
+      text: 'If it is missing: voxform state resolve Agent/day --not-created -w staging',
     },
     {
       step: { action: 'recreate', address },
@@ -189,7 +189,7 @@ const steps: NextStep[] = [
 
 it('is one sentence of several, of which only the last may end in a bare command', () => {
   expect(withSteps('It is open.', { steps }, undefined)).toBe(
-    'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it does not exist: voxform state resolve Agent/day --not-created',
+    'It is open. If you find it in the dashboard: voxform import Agent/day ID; if the platform lags or has a fault: wait. Once it shows the record again, the plan is clean. If it is missing: voxform state resolve Agent/day --not-created',
   );
 });
 

@@ -94,7 +94,7 @@ describe('a plan as Markdown', () => {
     const adopted = planMarkdown(plan(adoptions));
     for (const { address, action, id } of adoptions)
       expect(adopted).toContain(action === 'adopt' ? `${address} ${id}` : address);
-    expect(adopted).not.toContain('left out');
+    expect(adopted).not.toContain('omitted');
     expect(adopted.match(/<details>/g)).toHaveLength(2);
   });
 

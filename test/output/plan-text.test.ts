@@ -111,7 +111,7 @@ describe('a plan as text', () => {
             # the create sent at 2030-01-02T03:04:05.000Z was not confirmed: the
               record may or may not exist
             [ ] If you find it in the dashboard: voxform import Webhook/events ID
-            [ ] If it does not exist: voxform state resolve Webhook/events --not-created
+            [ ] If it is missing: voxform state resolve Webhook/events --not-created
 
       Renamed (1)
           Agent/reception  (was Agent/front-desk)  01JAGENT000000000000000001

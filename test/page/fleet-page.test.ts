@@ -178,7 +178,7 @@ it('shows a plan of a fleet, has it approved by whoever may, and tells who did',
       expect(text).toMatch(/<h2>History[\s\S]*rejected[\s\S]*because: not on a Friday; plan /);
       expect(text).not.toContain('actions/reject');
       const again = await get(`${beta}/actions/reject?of=${of}`, cookie);
-      expect([again.status, again.text]).toEqual([409, expect.stringContaining('The plan is rejected.')]);
+      expect([again.status, again.text]).toEqual([409, expect.stringContaining('The plan is already rejected.')]);
       const approve = `${beta}/actions/approve`;
       expect(text).toContain(`${approve}?of=${of}`);
       const asked = (await get(`${approve}?of=${of}`, cookie)).text;

@@ -54,7 +54,7 @@ function checkName(name: string): void {
   if (isSecretName(name)) return;
   throw usageError(
     `${JSON.stringify(name)} is not a valid secret name`,
-    'Use letters, digits, "_", "-" and ".". Do not pass the value as an argument.',
+    'Use letters, digits, "_", "-" and ".". Do not pass values as arguments.',
   );
 }
 

@@ -183,7 +183,7 @@ async function defaultVersion(
   if (!isReviewed || output !== 'text')
     throw usageError(
       `rollback needs --to VERSION, one of ${all.map(({ version }) => version).join(', ')}`,
-      `To roll back to the version before the latest: voxform rollback ${address} --to ${previous}`,
+      `To roll back one version: voxform rollback ${address} --to ${previous}`,
     );
   log.info(`Rolling back to version ${previous}. To choose another one, use --to VERSION.`);
   return previous;

@@ -99,7 +99,7 @@ describe('the schema', () => {
     );
     const refused = begun.filter((each) => each !== 'begun');
     expect(refused).toHaveLength(stores.length - 1);
-    for (const each of refused) expect(each).toMatch(/ [abcd], of the same workspace W1/);
+    for (const each of refused) expect(each).toMatch(/ [abcd] of the same workspace W1/);
     for (const session of sessions) await session.close();
     expect(await sql('SELECT name FROM voxform.states WHERE state IS NOT NULL')).toHaveLength(1);
     expect(await sql('SELECT name FROM voxform.states WHERE lock IS NOT NULL')).toEqual([]);
