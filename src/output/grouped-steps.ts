@@ -2,7 +2,7 @@ import { recordUrl } from '../engine/plan/dashboard-links.ts';
 import { isUnconfirmed, type PlanDocument, type PlannedResource } from '../engine/plan/plan-document.ts';
 import { nounOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
-import { UNCONFIRMED_CREATE_STEPS } from '../problems/next-step.ts';
+import { UNCONFIRMED_CREATE_STEPS } from '../problems/unconfirmed-steps.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { appliedActions } from './action-words.ts';
 import { addressList } from './address-list.ts';

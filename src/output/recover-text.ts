@@ -2,7 +2,7 @@ import { recordUrl } from '../engine/plan/dashboard-links.ts';
 import type { PlanDocument } from '../engine/plan/plan-document.ts';
 import { idKey, kindOf } from '../manifests/resource.ts';
 import type { NextStep } from '../problems/next-step.ts';
-import { UNCONFIRMED_CREATE_STEPS } from '../problems/next-step.ts';
+import { UNCONFIRMED_CREATE_STEPS } from '../problems/unconfirmed-steps.ts';
 import type { WorkspaceSelection } from '../problems/workspace-command.ts';
 import type { MissedRecord } from '../runs/discover.ts';
 import { keyFieldOf, type Match, type MatchCandidate } from '../runs/recover/matches.ts';

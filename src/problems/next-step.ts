@@ -129,9 +129,3 @@ type Fixed<T> = T extends readonly (infer Item)[] ? readonly Item[] : T;
 type FixedFields<T> = T extends object ? { readonly [Key in keyof T]: Fixed<T[Key]> } : never;
 
 export type NextStep = FixedFields<z.infer<typeof nextStep>>;
-
-/** The steps for several unknown creates without candidates. */
-export const UNCONFIRMED_CREATE_STEPS: readonly NextStep[] = [
-  { action: 'import', address: 'ADDRESS', id: null, reason: 'found' },
-  { action: 'resolve_not_created', address: 'all' },
-];

@@ -377,7 +377,7 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
 
   it('shows a change by itself, and keeps what is opened and focused', async () => {
     await page.goto(`${running.url}${pathOf(ADDRESS)}`);
-    await holds(page, 'typeof heard === "number"');
+    await holds(page, 'typeof lastEventAt === "number"');
     const isOpen = '[...document.querySelectorAll("#plan details.resource")].map(({ open }) => open)';
     const before = await page.evaluate<boolean[]>(isOpen);
     await page.locator('#plan details.resource > summary').first().press('Enter');
@@ -453,13 +453,13 @@ describe.skipIf(!hasBrowser)(hasBrowser ? 'the page in a browser' : noBrowser, (
     const own = await visit();
     await signInAs(own, 'admin-token', other.url);
     await own.goto(`${other.url}${pathOf(ADDRESS, 'actions', 'approve')}?of=plan-1`);
-    await holds(own, 'typeof heard === "number"');
+    await holds(own, 'typeof lastEventAt === "number"');
     other.source.waiting = 'plan-2';
     other.source.revision += 1;
     await own.locator('#connection', { hasText: 'This plan no longer waits' }).waitFor();
     expect(await own.locator('.confirm button').isDisabled()).toBe(true);
     await own.goto(`${other.url}${pathOf(ADDRESS)}`);
-    await holds(own, 'typeof heard === "number"');
+    await holds(own, 'typeof lastEventAt === "number"');
     other.source.rows.shift();
     other.source.revision += 1;
     await own.locator('#connection', { hasText: 'There is no workspace' }).waitFor();

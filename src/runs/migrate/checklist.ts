@@ -6,7 +6,7 @@ import type { Kind } from '../../kinds/kind.ts';
 import type { FieldRule } from '../../manifests/kind-schema.ts';
 import type { Address, Resource } from '../../manifests/resource.ts';
 import type { NextStep } from '../../problems/next-step.ts';
-import { UNCONFIRMED_CREATE_STEPS } from '../../problems/next-step.ts';
+import { UNCONFIRMED_CREATE_STEPS } from '../../problems/unconfirmed-steps.ts';
 import { rootOf, valueAt } from '../../values/path.ts';
 import { isTainted, toForms } from '../../values/value.ts';
 
