@@ -5,7 +5,7 @@ import type { Freeze } from './rows/freeze-rows.ts';
 
 /** Milliseconds between two queries for a freeze. */
 export const FREEZE_CHECK_INTERVAL_MS = 250;
-/** Maximum age of a query's result for a write, in milliseconds. A frozen fleet must stop writing within a second. */
+/** How long the result of a query permits writes, in milliseconds. A frozen fleet must stop writing within a second. */
 const MAX_AGE_MS = 700;
 /** The maximum number of queries for one write. If the result of each is too old, the database is too slow. */
 const MAX_CHECKS = 10;
@@ -51,7 +51,7 @@ export class FreezeGate implements WritePermission {
     }
   }
 
-  /** Queries the freeze now. Concurrent calls share one query. */
+  /** Asks the database for a freeze now. Concurrent calls share one query. */
   check(): Promise<void> {
     this.#check ??= this.#query().finally(() => {
       this.#check = undefined;

@@ -15,7 +15,7 @@ import type { FinishedRun } from './rows/finished-runs.ts';
 import type { RunRow } from './rows/run-rows.ts';
 import type { MemberRun } from './run-member.ts';
 
-/** Milliseconds after which a run is retried because its state was locked. */
+/** Milliseconds before the retry of a run whose state was locked. */
 export const BUSY_RETRY_MS = 5_000;
 
 interface RunEnd {
@@ -111,7 +111,7 @@ function withoutValuesIn({ plan, naturalKeys: _, ...report }: RunReport): RunRep
   return { ...report, plan: plan && withoutValues(plan) };
 }
 
-/** Returns the plan of a workspace with a sealed state for the database, which stores the names of changed fields but no values. */
+/** Removes the values from a plan. For a sealed state, the database stores only the names of changed fields. */
 export function withoutValues(plan: PlanDocument): PlanDocument {
   const resources = plan.resources.map(({ desired: _, ...each }) => ({
     ...each,

@@ -56,7 +56,7 @@ export function loadProject(options: LoadOptions): Promise<Project> {
 
 interface LibraryCall {
   readonly opened: OpenWorkspace;
-  /** Must be called before the first write. After that, requests in flight finish after an abort. */
+  /** Must be called before the first write. From then on, an abort lets requests in flight finish. */
   beginWriting(): void;
 }
 

@@ -91,7 +91,7 @@ export function readEnvelope(document: Json, known: KnownNames): EnvelopeResult 
   }
   const kindName = typeof document.kind === 'string' ? document.kind : undefined;
   const kind = kindName === undefined ? undefined : (known.kinds.get(kindName) ?? suggestedKind(kindName, known));
-  // The spec is checked against its kind. Here it would only be copied.
+  // The schema of the kind checks the spec later. To check it here would only copy it.
   const spec = isObject(document.spec) ? {} : document.spec;
   const { success: isValid, error } = envelopeSchema.safeParse({ ...document, spec });
   const problems = problemsIn(error, { schema: envelopeSchema, value: document, name: 'the manifest' });
@@ -131,7 +131,7 @@ function usableMetadata(raw: unknown): Metadata | undefined {
   for (const key of Object.keys(metadataSchema.shape)) {
     if (Object.hasOwn(raw, key) && !invalidKeys.has(key)) valid[key] = raw[key];
   }
-  // References use a name even if it is invalid, and its spec is still checked.
+  // An invalid name is kept, so that references to it resolve and the spec is still checked.
   const name = typeof raw.name === 'string' && raw.name !== '' ? raw.name : undefined;
   const usable = metadataSchema.safeParse({ ...valid, ...(name !== undefined && { name: 'stand-in' }) }).data;
   return usable === undefined || name === undefined ? usable : { ...usable, name };

@@ -5,7 +5,7 @@ export type Trigger = 'start' | 'interval' | 'retry' | 'files' | 'hangup' | 'req
 export interface NextRun {
   /** True if the run succeeded. After a failure, the next run is a retry, with a longer pause after each further failure. */
   readonly healthy: boolean;
-  /** The time of an extra run, unless another one comes first. */
+  /** The time of an extra run. Any earlier run replaces it. */
   readonly again?: { readonly trigger: Trigger; readonly milliseconds: number } | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface LoopOptions {
   readonly pauses: Pauses;
   /** Changed files are read after `quiet` milliseconds without a change, but at the latest after `longest` milliseconds. */
   readonly settling: { readonly quiet: number; readonly longest: number };
-  /** Returns a number from 0 to below 1, which varies the pauses. */
+  /** Returns a number from 0 to below 1, the jitter of the pauses. */
   random(): number;
   /** Must not reject. */
   run(triggers: readonly Trigger[]): Promise<NextRun>;
@@ -52,7 +52,7 @@ export class Loop {
     return this.#failures;
   }
 
-  /** Milliseconds until the next scheduled run; undefined during a run, while paused and at the end. */
+  /** Milliseconds until the next scheduled run; undefined during a run, while paused and after `stop`. */
   get untilNext(): number | undefined {
     if (this.#nextAt === undefined || this.#paused) return undefined;
     return Math.max(0, this.#nextAt - this.#options.clock.now());

@@ -9,7 +9,7 @@ export interface DiffLine {
   readonly text: string;
   /** The text split into changed and unchanged parts, if some of its words changed. */
   readonly words?: readonly Word[];
-  /** The headings of a position. */
+  /** The section headings of a position. */
   readonly section?: string;
 }
 
@@ -21,7 +21,7 @@ interface TextDiffOptions {
 }
 
 const contextLines = 2;
-/** The maximum number of differing lines. A larger diff takes long to compute and is no more useful than the two texts. */
+/** The maximum number of differing lines. A larger diff takes too long to compute and is no more useful than the two texts. */
 const maxEdits = 1000;
 
 /**
@@ -147,7 +147,7 @@ function partsOf(stretches: readonly Stretch[], texts: Texts): DiffPart[] {
   return parts.map(({ section, from, to }) => ({ section, stretches: withoutBlankEdges(stretches.slice(from, to)) }));
 }
 
-/** Returns the headings of a heading with which the change begins, otherwise those of the line before it. */
+/** Returns the headings of the first changed line if it is a heading, otherwise those of the line before the change. */
 function sectionOf({ after, at }: Stretch, { sections }: Texts): readonly string[] {
   const first = after.findIndex((line) => !isBlank(line));
   return sections[isHeading(after[first] ?? '') ? at + first : Math.max(0, at - 1)] ?? none;

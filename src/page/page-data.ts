@@ -12,10 +12,10 @@ import type { Orphan } from '../state/state-document.ts';
 import type { Json } from '../values/json.ts';
 
 export interface WorkspaceRow {
-  /** Unique. The path of the workspace on the page ends with it. */
+  /** Unique. It is the last part of the path of the workspace's page. */
   readonly address: string;
   readonly status: WorkspaceStatus;
-  /** The time since which the workspace has this status. */
+  /** When the workspace entered this status. */
   readonly since: Date | undefined;
   /** The time of the last read of the platform. */
   readonly checkedAt: Date | undefined;
@@ -107,7 +107,7 @@ export interface Overview {
   readonly counts: ReadonlyMap<WorkspaceStatus, number>;
   /** Most urgent reason first. */
   readonly attention: readonly AttentionList[];
-  /** The first stale workspaces, the longest unchecked first. */
+  /** The stale workspaces that were not checked for the longest time, limited. */
   readonly stale: readonly AttentionList[];
   /** Projects whose workspaces cannot be determined, and the reasons. */
   readonly broken: readonly { readonly project: string; readonly problem: string }[];
@@ -148,7 +148,7 @@ export interface ListedRun {
   readonly user: string | undefined;
   readonly askedBy: string | undefined;
   readonly summary: string;
-  /** The id of the saved plan that the run made, decided or applied. */
+  /** The id of the saved plan that the run made or applied, or that a person decided. */
   readonly plan?: string | undefined;
 }
 
@@ -188,7 +188,7 @@ export interface ResourceDetail {
   readonly fields: readonly ComparedField[];
   /** False if only the fields that differ are known. */
   readonly isComplete: boolean;
-  /** The runs that changed the resource, newest first. The result and the summary are those of the resource. */
+  /** The runs that changed the resource, newest first. Each result and summary describes only this resource. */
   readonly runs: readonly ListedRun[];
 }
 
@@ -277,7 +277,7 @@ export interface PageSource {
   /** @param resource the address of a resource to include in full. */
   workspace(address: string, resource?: string): Promise<WorkspaceDetail | undefined>;
   run(address: string, id: string): Promise<RunDetail | undefined>;
-  /** Returns a string that changes with the pages of this workspace, or of any workspace. Must be cheap: it is polled. */
+  /** Returns a string that changes whenever a page of this workspace, or of any workspace, changes. Must be cheap: it is polled. */
   version(address: string | undefined): Promise<string>;
   /** Finds workspaces and resources by the start of a name, an id or a phone number. Undefined if there is one workspace. */
   search?(text: string): Promise<SearchResult>;
@@ -298,7 +298,7 @@ export interface Freezing {
 
 /** The pull requests of a fleet. */
 export interface PullPages {
-  /** Returns open pull requests first, then the latest others, and the problems of sources. */
+  /** Returns the open pull requests, then the latest closed ones, and the problems of sources. */
   list(): Promise<{ readonly pulls: readonly ListedPull[]; readonly problems: readonly PullsProblem[] }>;
   one(
     source: string,

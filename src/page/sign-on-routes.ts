@@ -41,7 +41,7 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, responses,
       const text = `Too many failed attempts. Try again in ${result.seconds} s.`;
       return responses.showNote(c, 429, { heading: 'Not signed in', text });
     }
-    // Any site can send a browser here, without the strict session cookie. Only the next page knows who is signed in.
+    // Browsers omit the SameSite=Strict session cookie here, so only the next page knows who is signed in.
     if (result.type === 'unknown')
       return responses.showForwarding(c, { ...NO_ATTEMPT, to: '/sign-in?late', link: 'Continue', status: 403 });
     setAttemptCookie(c, access.attemptName(c.env.incoming, stateIn(search)));
@@ -52,7 +52,7 @@ export function addSignOnRoutes(app: Hono<PageEnv>, { signOn, access, responses,
     }
     const to = returnPath(result.to);
     if (result.type === 'no-role') {
-      const text = `${result.name} has no role on this page. Ask an administrator for one.`;
+      const text = `${result.name} has no role in this fleet. Ask an administrator for one.`;
       const back = signOn.startUrl(to, true);
       return responses.showNote(c, 403, { heading: 'No access', text, back, link: 'Use another account' });
     }

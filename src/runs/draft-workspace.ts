@@ -11,7 +11,7 @@ import type { PlatformOptions } from './run-context.ts';
 export interface DraftSources {
   /** Ids given by a person. */
   readonly given: readonly KnownId[];
-  /** Only mentions since this time are followed. */
+  /** Only ids in calls since this time are followed. */
   readonly since: Date;
   readonly options: PlatformOptions;
   /** Secrets with a value. The values are never written. */
@@ -50,7 +50,7 @@ async function readNamesAndIds(opened: OpenWorkspace) {
     const state = await opened.state();
     return { inState: namesInState(state), ids: [...idsInState(state.resources)] };
   } catch (error) {
-    // Outside of a project, the state of the workspace may be elsewhere; it only adds names.
+    // Outside of a project, the state may not be found. It only adds names.
     if (opened.project.file === undefined && error instanceof UserError) return { inState: new Map(), ids: [] };
     throw error;
   }

@@ -49,8 +49,8 @@ export async function startFreeze(
 }
 
 /**
- * Ends the freeze and makes the workspaces due whose changes it prevented. A run in progress that the freeze prevents from writing makes its
- * workspace due again when it ends. Returns false if the fleet was not frozen.
+ * Ends the freeze, and makes every workspace due whose changes it held back. If it blocked a run in progress, the workspace becomes due when
+ * that run ends. Returns false if the fleet was not frozen.
  */
 export async function endFreeze({ ask }: FleetStatements, by: string): Promise<boolean> {
   const rows = await ask(
@@ -74,7 +74,7 @@ interface FreezeEvent {
 /** The SQL expression for the last event of a freeze. */
 const LAST_EVENT = `CASE WHEN ended_at IS NULL THEN 'frozen' ELSE 'resumed' END`;
 
-/** Returns the freeze events that no process has taken for notification yet, oldest first. The caller must send them. */
+/** Claims the freeze events that no process has claimed yet, oldest first. The caller must send their notifications. */
 export async function takeFreezeEvents({ ask }: FleetStatements): Promise<readonly FreezeEvent[]> {
   const rows = await ask(
     `WITH news AS (SELECT * FROM ${S}.freezes WHERE told IS DISTINCT FROM ${LAST_EVENT} FOR UPDATE),

@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { ExitCode, UserError } from '../../problems/user-error.ts';
 
-/** The proxies whose headers are trusted: the person, the sender's address and the use of TLS. */
+/** The proxies that may set the headers for the user, the client's address and the protocol. */
 export class TrustedProxy {
   readonly #networks = new BlockList();
 

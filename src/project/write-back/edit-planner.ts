@@ -64,7 +64,7 @@ export class EditPlanner {
     this.#overlays = new Overlays(options);
     this.#inputs = inputsFor({ ...options, mode: 'offline' });
     this.#uses = fileUses(options.project, declarations);
-    // Of several addresses of a record, the first is written.
+    // If a record has several addresses, edits use the first.
     this.#addresses = new Map(
       [...options.records].reverse().map(([address, id]) => [`${parseAddress(address)?.kind}/${id}`, address]),
     );

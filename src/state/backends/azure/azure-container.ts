@@ -50,7 +50,7 @@ export async function openContainer(settings: AzureLocation, location: string, u
   }
   if (isFetched) {
     throw new UserError('a project that a fleet fetched needs its own credentials for a state in Azure', {
-      hint: 'Set state.connection_string or state.sas_token. The credentials of the machine are for its operators.',
+      hint: 'Set state.connection_string or state.sas_token. A fetched project must not use the credentials of the machine.',
     });
   }
   const { DefaultAzureCredential } = await import('@azure/identity');

@@ -48,7 +48,7 @@ export function withoutQuotes(tag: string): string {
   return tag.replace(/^"|"$/g, '');
 }
 
-/** Returns the schema of the setting with the common prefix of the objects of a state. */
+/** Returns the schema of the setting for the key prefix of a state's objects. */
 export function objectKey(description: string) {
   return z
     .string()
@@ -62,7 +62,7 @@ export function storeEndpoint(description: string, example: string) {
   return z
     .string()
     .refine((text) => isPlainAddress(text) && new URL(text).search === '', {
-      error: 'expected an http or https URL without user name, password and query',
+      error: 'expected an http or https URL without a user name, password or query',
     })
     .meta(about(description, example));
 }
@@ -77,7 +77,7 @@ interface Siblings {
 export interface BucketLocation {
   /** Undefined if the keys of other workspaces are unknown. */
   readonly siblings: Siblings | undefined;
-  /** True if the project was fetched: it may not use the credentials of the machine. */
+  /** True if the project was fetched, so that it must not use the credentials of the machine. */
   readonly isFetched: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface GitRemote {
   readonly address: string;
 }
 
-/** The name for a remote that the settings give as an address. */
+/** The name of the remote if the settings contain an address instead of a name. */
 const STATE_REMOTE = 'voxform-state';
 
 /** Settings of the user's repository that git needs to connect to the remote in the same way. */
@@ -51,7 +51,7 @@ const SETTINGS: readonly GitSetting[] = [
 interface FindOptions {
   readonly env: ProcessEnvironment;
   readonly signal: AbortSignal;
-  /** False to refuse a repository whose own settings name programs. */
+  /** False to refuse a repository whose own Git configuration specifies programs to run. */
   readonly ownPrograms: boolean;
 }
 
@@ -87,11 +87,11 @@ export async function findRemote(location: GitLocation, { env, signal, ownProgra
   };
 }
 
-/** Settings of a repository that name programs for connections to a remote. */
+/** Git settings that specify programs to run when connecting to a remote. */
 const PROGRAMS =
   /^(core\.(sshcommand|askpass|gitproxy)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack))$/s;
 
-/** @throws UserError if the settings of the repository itself, rather than those of the user, name programs. */
+/** @throws UserError if the configuration of the repository, rather than that of the user, specifies programs to run. */
 async function refusePrograms(call: GitCall): Promise<void> {
   const { code, out, errorOutput } = await runGit(['config', '--list', '-z', '--includes', '--show-scope'], call);
   if (code !== 0) throw new UserError(`git config: ${shortError(errorOutput)}`);
@@ -103,9 +103,9 @@ async function refusePrograms(call: GitCall): Promise<void> {
   });
   if (programSettings.length === 0) return;
   throw new UserError(
-    `the settings of this Git repository name programs, which are not run here: ${programSettings.join(', ')}`,
+    `the configuration of this Git repository specifies programs, which voxform does not run: ${programSettings.join(', ')}`,
     {
-      hint: 'An assistant could change these programs. Move the settings to the configuration of the user: git config --global',
+      hint: 'An AI assistant could change these programs. Move the settings to the configuration of the user: git config --global',
     },
   );
 }
@@ -152,7 +152,7 @@ function resolveRemote(
   }
   if (location.source !== undefined && !isSource && isRemoteName(remote)) {
     throw new UserError(`state.remote: a project from --git has only the remote origin, not ${remote}`, {
-      hint: 'origin is the repository of --git. Set state.remote to the address of any other repository.',
+      hint: 'origin is the repository of --git. To use another one, set state.remote to its address.',
     });
   }
   if (isRemoteName(remote)) throw noSuchRemote(remote, location.root, { all, cwd, errorOutput });

@@ -59,7 +59,7 @@ export class Lease implements StateLease {
   readonly #unsaved: JournalEntry[] = [];
   #released: Promise<void> | undefined;
   readonly #heartbeat: NodeJS.Timeout;
-  /** The time before the last renewal: for other runs, the timeout may start at any time after it. */
+  /** The time just before the last renewal was sent. Other runs may count the timeout from any moment after it. */
   #renewed: ClockReading | undefined;
 
   constructor({ store, user, retries }: LockContext, request: LockRequest, { lock, content }: TakenLock) {
@@ -195,7 +195,7 @@ export class Lease implements StateLease {
   }
 
   /**
-   * Writes entries in batches. A batch contains the entries that arrive during the previous write, and then until none arrives for a while.
+   * Writes entries in batches. A batch collects the entries that arrive during the previous write, until none arrives for a while.
    * It also waits for the outcomes of earlier intents, but only for `MAX_PAUSES` pauses.
    */
   async #gather(): Promise<void> {
@@ -294,7 +294,7 @@ export class Lease implements StateLease {
     if (local === undefined) await this.#user.marks?.raise(document, location);
   }
 
-  /** Writes the entries that could not be stored to a rescue file, because their ids exist nowhere else. */
+  /** Writes the entries that could not be stored to a rescue file, because the ids in them exist nowhere else. */
   async #keepUnsaved(): Promise<void> {
     if (this.#unsaved.length === 0) return;
     const { location } = this.#store;

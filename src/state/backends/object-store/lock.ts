@@ -203,7 +203,7 @@ function takeoverSentence(holder: LockHolder, store: ObjectStore): string {
   if (holder.secondsSinceHeartbeat === undefined) return '';
   const timeout = store.timing.takeoverAfter(holder) / 1000;
   const remaining = Math.ceil(timeout - holder.secondsSinceHeartbeat);
-  return ` Another run takes it over after ${formatDuration(timeout)} without a heartbeat: in ${formatDuration(remaining)} at the earliest.`;
+  return ` Another run can take it over after ${formatDuration(timeout)} without a heartbeat, in ${formatDuration(remaining)} at the earliest.`;
 }
 
 function tooManyConflicts({ store }: LockContext, conflicts: number): UserError {

@@ -94,7 +94,7 @@ export class S3Bucket implements Bucket {
   async siblings(signal: AbortSignal): Promise<readonly string[]> {
     const { bucket, key, siblings } = this.#settings;
     if (siblings === undefined) return [];
-    // The first page, with 1,000 keys, has more than are searched.
+    // The first page, of up to 1,000 keys, is enough, because fewer are searched.
     const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: siblings.before, Delimiter: '/' });
     const { CommonPrefixes = [] } = await this.#ask('s3:ListBucket', () =>
       this.#client.send(command, { abortSignal: signal }),
@@ -147,7 +147,7 @@ export class S3Bucket implements Bucket {
       });
     }
     if (status === 501) {
-      return new UserError(`the store of the state ${this.#location} has no conditional writes (${reason})`, {
+      return new UserError(`the store of the state ${this.#location} does not support conditional writes (${reason})`, {
         hint: 'Use Amazon S3, or another store with conditional writes.',
       });
     }
@@ -181,13 +181,13 @@ function credentialsOf(settings: S3Location) {
   const { access_key_id: accessKeyId, secret_access_key: secretAccessKey, session_token, isFetched } = settings;
   if ((accessKeyId === undefined) !== (secretAccessKey === undefined)) {
     throw new UserError('state.access_key_id and state.secret_access_key must be set together', {
-      hint: 'Set both, or neither for the credentials that the AWS SDK finds.',
+      hint: 'Set both, or set neither to use the default credentials of the AWS SDK.',
     });
   }
   if (accessKeyId === undefined || secretAccessKey === undefined) {
     if (!isFetched) return {};
     throw new UserError('a project that a fleet fetched needs its own credentials for a state in S3', {
-      hint: 'Set state.access_key_id and state.secret_access_key. The credentials of the machine are for its operators.',
+      hint: 'Set state.access_key_id and state.secret_access_key. A fetched project must not use the credentials of the machine.',
     });
   }
   const credentials = {
