@@ -155,7 +155,7 @@ it('apply records fewer creates ahead once the platform takes fewer', async () =
 });
 
 it('apply has more creates in flight where the platform keeps up', async () => {
-  const agents = Array.from({ length: 800 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
+  const agents = Array.from({ length: 300 }, (_, index) => agentManifest(`agent-${index}`)).join('---\n');
   let [inFlight, most] = [0, 0];
   await using workspace = await testWorkspace(
     { 'manifests/a.yaml': agents },
@@ -163,7 +163,8 @@ it('apply has more creates in flight where the platform keeps up', async () => {
       onRequest: async ({ method }) => {
         if (method !== 'POST') return undefined;
         most = Math.max(most, ++inFlight);
-        await delay(50);
+        // So long that a slow machine has time for twice as many.
+        await delay(700);
         inFlight--;
         return undefined;
       },
