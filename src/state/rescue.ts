@@ -86,7 +86,11 @@ interface WaitingRescue extends Rescue {
 /** Returns the rescue files of the project; with a lineage, only those of that state. */
 export async function findRescues(root: string, lineage?: string): Promise<WaitingRescue[]> {
   const folder = path.join(root, '.voxform', 'rescue');
-  const names = (await readdir(folder).catch((): string[] => [])).filter((name) => name.endsWith('.jsonl'));
+  const listed = await readdir(folder).catch((error: unknown): string[] => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw unreadable(folder, error);
+  });
+  const names = listed.filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
     names.sort().map(async (name): Promise<WaitingRescue[]> => {
       const file = path.join(folder, name);
@@ -157,7 +161,7 @@ export async function recordOutcomes(
   return records;
 }
 
-/** True if an outcome of this time belongs to the unknown create, and not to an earlier create of the address. */
+/** True if an outcome at this time belongs to the unknown create, not to an earlier create of the address. */
 function isFromBefore({ pending }: State, address: string, at: string): boolean {
   const since = pending.get(address)?.since;
   return since !== undefined && Date.parse(since) <= Date.parse(at);

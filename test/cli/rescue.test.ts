@@ -73,6 +73,14 @@ it('refuses a plan that was saved before the record was known', async () => {
   expect(oneLine(stderr)).toMatch(/error: .*(stale|changed)/);
 });
 
+it('writes nothing while the folder of rescue files cannot be read', async () => {
+  await using w = await scene();
+  const writes = w.writes();
+  await w.folder.write('.voxform/rescue', 'not a folder');
+  const { code, stderr } = await w.run('apply', '--auto-approve');
+  expect([code, w.writes(), stderr]).toEqual([1, writes, expect.stringContaining('cannot read')]);
+});
+
 it('takes a file of another machine', async () => {
   await using w = await scene();
   await w.folder.write('found.jsonl', w.rescueFile());
