@@ -72,7 +72,10 @@ function ofDuration(unit: number): Overload {
 }
 
 function dayOfYear(date: Date): number {
-  return Math.floor((date.getTime() - Date.UTC(date.getUTCFullYear())) / 86_400_000);
+  // Date.UTC would take a year below 100 for one of the 20th century.
+  const newYear = new Date(date);
+  newYear.setUTCMonth(0, 1);
+  return (date.getTime() - newYear.getTime()) / 86_400_000;
 }
 
 /** Methods of times, in UTC or in the given time zone, and of durations. */
