@@ -189,12 +189,13 @@ class CommandSource implements SecretSource {
 
   async #runInTurn(args: readonly string[], signal: AbortSignal | undefined): Promise<string> {
     if (this.#running >= MAX_PROCESSES) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#running += 1;
+    else this.#running += 1;
     try {
       return await this.#run(args, signal);
     } finally {
-      this.#running -= 1;
-      this.#waiting.shift()?.();
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#running -= 1;
+      else next();
     }
   }
 
