@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The files inside of the one-file executable; undefined otherwise. Electron, which runs the extension for VS Code, may lack the module. */
+/** The files in the one-file executable; undefined otherwise. Electron, which runs the extension for VS Code, may lack `node:sea`. */
 const inside = executable();
 
 /** True in the one-file executable. */
@@ -20,7 +20,7 @@ export function packageText(file: string): string {
   return inside === undefined ? readFileSync(path.join(packageFolder, file), 'utf8') : inside.getAsset(file, 'utf8');
 }
 
-/** The files in a folder of the package and in its subfolders, by path in the folder. */
+/** The files in a folder of the package and in its subfolders, relative to the folder. */
 export function packageFiles(folder: string): string[] {
   if (inside !== undefined) {
     const files = inside.getAssetKeys().filter((file) => file.startsWith(`${folder}/`));

@@ -69,7 +69,7 @@ export function withReplace(command: Command): Command {
   return command.option('--allow-replace <address>', 'Allow replacing this resource (repeatable)', collectAddress);
 }
 
-/** Adds the flags that recreate missing records. Only interactive commands may have them, never `watch` or a fleet. */
+/** Adds the flags for recreating missing records. Only interactive commands may have them, never `watch` or a fleet. */
 function withRecreate(command: Command): Command {
   return command
     .option(

@@ -37,7 +37,7 @@ export function pageAddress(
   };
 }
 
-/** Returns the bearer token from the environment, if it is set. The redactor learns it. */
+/** Returns the bearer token from the environment, if it is set. Adds it to the redactor. */
 export function listenToken({ env, redactor }: Pick<Context, 'env' | 'redactor'>): string | undefined {
   const token = env[TOKEN_VARIABLE] || undefined;
   if (token !== undefined) redactor.add(token);

@@ -8,7 +8,7 @@ import { findProjectFolder, projectFileIn } from '../project/find-project.ts';
 import type { Context } from './context.ts';
 
 export interface ProjectLookup {
-  /** True if the user named the folder. Its parent folders are not searched then. */
+  /** True if the user named the folder; its parent folders are then not searched. */
   readonly isNamed: boolean;
   readonly usesEnvFile: boolean;
   /** True for a command that reports its project folder itself. */
@@ -30,7 +30,7 @@ export function inProject<C extends Context>(context: C, { isNamed, usesEnvFile,
   return { ...context, projectFolder: found, env: usesEnvFile ? withEnvFile(found, env) : env };
 }
 
-/** Makes the files of the items relative to the current folder, as compilers do. They are relative to the project folder before. */
+/** Converts file paths relative to the project folder to paths relative to the current folder, as compilers print them. */
 export function withPathsFromCwd<T extends { readonly file: string }>(
   { cwd, projectFolder = cwd, local }: Pick<Context, 'cwd' | 'projectFolder' | 'local'>,
   items: readonly T[],

@@ -144,7 +144,7 @@ async function perform(
   return exitCode;
 }
 
-/** Returns the error in the output format; empty for formats that have no form of an error. */
+/** Returns the error in the output format; empty for formats that cannot represent errors. */
 async function errorFor(name: string, error: unknown, context: ErrorContext): Promise<string> {
   const load = Object.entries(reportFormats).find(([each]) => each === name)?.[1];
   const format: ReportFormat | undefined = (await load?.())?.format;

@@ -49,7 +49,7 @@ export class OpenFiles {
     return [...this.#open.values()];
   }
 
-  /** Returns the open documents below a folder, and those of the other files, by real path. */
+  /** Returns the texts of the open documents below a folder or in `others`, by real path. */
   textsIn(folder: string, others: readonly string[]): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const { document, file } of this.#open.values()) {

@@ -154,7 +154,7 @@ function previousNamesEdit(
   return difference === undefined ? [] : [{ file, ...difference }];
 }
 
-/** Adds the current name to the previous names. If a previous name is restored, adds it only if a state may contain it. */
+/** Adds the current name to the previous names. If a previous name is restored, adds the current one only if a state may contain it. */
 function previousNames(
   listed: readonly string[],
   { kind, from, to }: NameChange,

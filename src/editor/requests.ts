@@ -245,7 +245,7 @@ export function listenToRequests({ connection, session, answer, redact }: Editor
 
 const position = z.object({ line: z.uint32(), character: z.uint32() });
 
-/** The used parameters of requests. */
+/** The request parameters that are read. */
 const inFile = z.object({ textDocument: z.object({ uri: z.string() }) });
 const atPosition = inFile.extend({ position });
 const forReferences = atPosition.extend({ context: z.object({ includeDeclaration: z.boolean() }) });

@@ -112,7 +112,7 @@ function inside(schema: JsonObject, part: string | number): Json | undefined {
   return isObject(properties) && Object.hasOwn(properties, part) ? (properties[part] as Json) : additionalProperties;
 }
 
-/** Returns the alternatives that match the existing keys: those of a value form, or those of git if it contains `backend: git`. */
+/** Returns the alternatives that match the existing keys, such as those of a value form, or of git for `backend: git`. */
 function matchingAlternatives(schemas: readonly JsonObject[], written: unknown): readonly JsonObject[] {
   if (!isObject(written)) return schemas;
   const keys = Object.keys(written);

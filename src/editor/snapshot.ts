@@ -123,7 +123,7 @@ export function namedFile(
 
 const secretFilesOf = new WeakMap<ProjectSnapshot, (real: string) => boolean>();
 
-/** True if `$file` may name this file or folder: it is in the project and no secret. @param real a real path. */
+/** True if `$file` may name this file or folder: it is in the project and not a secret. @param real a real path. */
 export function isVisible(snapshot: ProjectSnapshot, real: string): boolean {
   const { folder, project } = snapshot;
   const readers = Object.values(project?.workspaces ?? {}).map(({ secrets }) => secrets);

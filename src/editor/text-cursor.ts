@@ -78,7 +78,7 @@ const QUOTED: Readonly<Record<string, RegExp>> = {
 const PLAIN = /^(?:(?!:(?:\s|$)|\s#)[^\r\n])*/;
 const PLAIN_IN_BRACKETS = /^(?:(?!:(?:[\s,[\]{}]|$)|\s#)[^\r\n,[\]{}])*/;
 
-/** Returns the start of the line that continues the word before the cursor. */
+/** Returns the text after the cursor that continues the word before it. */
 function restOf(
   line: string,
   style: TextCursor['style'],

@@ -57,7 +57,7 @@ function objectText(value: Readonly<Record<string, string>>, json: boolean): str
   return `{ ${pairs.join(', ')} }`;
 }
 
-/** The maximum number of differing lines, because the time to find the shortest difference is quadratic. */
+/** Limits the number of differing lines, because finding the shortest difference takes quadratic time. */
 const MAX_EDITS = 1000;
 
 /** Returns the changes of `voxform fmt` as small edits that keep the cursor in place; none if the text is invalid. */

@@ -64,7 +64,7 @@ export function withFieldsOf(agent: StoredAgent, earlier: StoredAgent, fields: r
 }
 
 /**
- * Keeps the draft as the next version.
+ * Publishes the draft as the next version.
  * @param updatedAfter seconds from `published_at` to `updated_at`.
  */
 export function publishAgent(world: World, agent: StoredAgent, updatedAfter = 0): StoredAgent {

@@ -100,7 +100,7 @@ export const emulatorBehaviour = z.strictObject({
   /** Name of the previous cursor; `documented` is `previous_cursor` for the version list, `prev_cursor` for the others. */
   previousCursorSpelling: z.enum(['documented', 'prev_cursor', 'previous_cursor', 'both']).default('documented'),
   errorStyle: z.enum(['message', 'errors', 'detail', 'html']).default('errors'),
-  /** How many reads a new record is hidden from: reads by id, with a 404, and of the list of numbers. */
+  /** The number of reads that do not show a new record: reads by id, with a 404, and of the list of numbers. */
   showsNewAfterReads: z.int().min(0).default(0),
   /** Compresses responses without being asked to. */
   compresses: z.enum(['gzip', 'deflate', 'br', 'zstd']).nullable().default(null),

@@ -99,7 +99,7 @@ export class Dashboard {
     return putRecord(this.#world, 'knowledge-bases', { ...this.#world.newRecord(microsecondTime), name });
   }
 
-  /** A finished call of three minutes, in the fields that `call` leaves out. */
+  /** Omitted fields default to those of a finished call of three minutes. */
   recordCall(call: Partial<Stored<'calls'>> & { readonly agent_id: string }): Stored<'calls'> {
     const record = this.#world.newRecord(microsecondTime);
     return putRecord(this.#world, 'calls', {
@@ -117,7 +117,7 @@ export class Dashboard {
     });
   }
 
-  /** A paid invoice over 49.00 euros, in the fields that `invoice` leaves out. */
+  /** Omitted fields default to those of a paid invoice of 49.00 euros. */
   addInvoice(invoice: Partial<Stored<'invoices'>> = {}): Stored<'invoices'> {
     const now = Math.floor(this.#world.beginWrite() / 1000);
     const id = this.#world.newId();
@@ -157,7 +157,7 @@ export class Dashboard {
     const world = this.#world;
     const record = found(world.records[collection].get(id), collection);
     const now = world.beginWrite();
-    // A field of the record itself that the patch removes becomes null.
+    // A top-level field that the patch removes becomes null.
     const emptied = Object.fromEntries(Object.keys(record).map((field) => [field, null]));
     const { key, patch: visible } = withKeyApart(world, patch);
     const merged = mergePatch(record, visible);
@@ -225,7 +225,7 @@ function editTime(record: object, now: number): { updated_at?: string } {
 
 const patchForm = z.record(z.string(), jsonValue);
 
-/** The dashboard and the emulator's own controls, without a key. Answers are `{ "data": … }`. */
+/** The routes of the dashboard and the controls; they need no key. Responses are `{ "data": … }`. */
 export function dashboardRoutes(emulated: Emulated, dashboard: Dashboard): Hono<EmulatorEnv> {
   const routes = new Hono<EmulatorEnv>();
   controlRoutes(routes, emulated);

@@ -24,7 +24,7 @@ const dataFile: z.ZodType<WorldData & { readonly format_version: 1 }> = z.strict
 });
 
 /**
- * The world of a file; undefined without the file. Changes nothing.
+ * Returns the world in a file; undefined if the file does not exist. Changes nothing.
  * @throws UserError for an invalid file.
  */
 export async function loadWorldData(path: string): Promise<WorldData | undefined> {
@@ -54,8 +54,8 @@ function damaged(path: string, why: string): UserError {
 }
 
 /**
- * Keeps a world in a file. Changes are collected and written shortly after; `close` writes the rest, and rejects with a UserError if the last
- * write failed.
+ * Keeps a world in a file. Changes are collected and written together shortly after. `close` writes the rest, and rejects with a UserError
+ * if the last write failed.
  */
 export class DataFile {
   readonly #path: string;
@@ -65,7 +65,7 @@ export class DataFile {
   #writing: Promise<void> | undefined;
   #failure: unknown;
 
-  /** Writes the world now, so that a path that is not writable fails early, and then after each change. */
+  /** Writes the world now, so that an unwritable path fails early, and again after each change. */
   static async open(path: string, world: World): Promise<DataFile> {
     const file = new DataFile(path, world);
     await file.#write();

@@ -7,7 +7,7 @@ import type { World } from './world.ts';
 /** The maximum number of kept requests: an emulator may run for days. */
 const MOST_KEPT = 200_000;
 
-/** The state behind the routes. They read the behaviour with each request, because it may change in between. */
+/** The state behind the routes. They read the behaviour for each request, because it may change at any time. */
 export class Emulated {
   readonly world: World;
   readonly faults = new Faults();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { attempt } from '../problems/attempt.ts';
 import type { Immutable } from '../values/json.ts';
 
-/** A received request. It has a body if that was JSON, with provider keys replaced, and no headers. */
+/** A received request, without headers. The body is present only if it was JSON. Provider keys in it are replaced. */
 export interface ReceivedRequest {
   readonly method: string;
   /** Path and query. */
@@ -10,14 +10,14 @@ export interface ReceivedRequest {
   readonly body?: unknown;
 }
 
-/** A fault of a request. All but `status` and `cut: before` come after the request was handled. */
+/** A fault of a request. All except `status` and `cut: before` occur after the request was handled. */
 const fault = z.union([
   z.strictObject({
     status: z.int().min(200).max(599),
     headers: z.record(z.string(), z.string()).optional(),
-    /** Sent unchanged if it is a text, else as JSON. */
+    /** Sent unchanged if it is a string, otherwise as JSON. */
     body: z.json().optional(),
-    /** Handles the request as well, as behind a gateway that stopped waiting. */
+    /** Also handles the request, as if a gateway had timed out. */
     commit: z.boolean().optional(),
   }),
   /** Breaks the connection without a response, before the request is handled or after. */
@@ -28,7 +28,7 @@ const fault = z.union([
   z.strictObject({ truncate: z.int().min(0) }),
   /** Delays the finished response. */
   z.strictObject({ delayMs: z.number().min(0) }),
-  /** Sends the status and the headers with nothing after them. */
+  /** Sends the status and the headers, but no body. */
   z.strictObject({ emptyBody: z.literal(true) }),
 ]);
 

@@ -9,21 +9,21 @@ export type Seed = string | number;
 
 /** The position in the sequence of ids and times. The data file has it, so that a reloaded world continues there. */
 export interface SequencePoint {
-  /** Milliseconds since 1970 of the latest write. */
+  /** The time of the latest write, in milliseconds since 1970. */
   readonly time: number;
   /** The number of random texts drawn so far. */
   readonly drawn: number;
 }
 
 /**
- * Ids and times of a world. With a seed both are the same in every run, and the clock advances one second a write;
- * without one, ids are random and the clock is the machine's, but never runs backwards.
+ * Ids and times of a world. With a seed, both are the same in every run, and the clock advances one second per write.
+ * Without one, ids are random and the clock is the machine's, but never runs backwards.
  */
 export class IdsAndClock {
   readonly #seed: Seed;
   readonly #isSeeded: boolean;
   #time: number;
-  /** Milliseconds by which it is ahead of the machine's. */
+  /** Milliseconds by which this clock is ahead of the machine's. */
   #ahead = 0;
   #idTime = 0;
   #drawn: number;
@@ -40,7 +40,7 @@ export class IdsAndClock {
     return { time: this.#time, drawn: this.#drawn };
   }
 
-  /** Milliseconds since 1970 of the next write. */
+  /** Returns the time of the next write, in milliseconds since 1970. */
   advance(): number {
     this.#time = this.#isSeeded ? this.#time + 1000 : Math.max(this.#time, Date.now() + this.#ahead);
     return this.#time;
@@ -72,12 +72,12 @@ export class IdsAndClock {
   }
 }
 
-/** The form of agents, numbers and webhooks: `2026-01-01T00:00:01+00:00`. */
+/** The time format of agents, numbers and webhooks: `2026-01-01T00:00:01+00:00`. */
 export function offsetTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/\.\d{3}Z$/, '+00:00');
 }
 
-/** The form of the other records: `2026-01-01T00:00:01.000000Z`. */
+/** The time format of the other records: `2026-01-01T00:00:01.000000Z`. */
 export function microsecondTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace(/Z$/, '000Z');
 }

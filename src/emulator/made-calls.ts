@@ -33,11 +33,11 @@ const usual: z.infer<typeof outcomes> = {
   cost: 0.4,
 };
 
-/** Calls that come in after each publication of an agent, while the clock runs ahead. */
+/** Calls in the days after each publication of an agent. The clock skips these days. */
 export const madeCalls = outcomes.partial().extend({
   perDay: z.number().positive().max(100_000),
   days: z.number().positive().max(3650).default(14),
-  /** Distributions that differ, by version number. */
+  /** Overrides by version number. */
   versions: z.record(z.string(), outcomes.partial()).default({}),
 });
 
@@ -93,7 +93,7 @@ function chosen(values: Readonly<Record<string, number>>, at: number): string {
   return all.at(-1)?.[0] ?? '';
 }
 
-/** Reproducible random numbers: uniform from 0 to below 1, and factors around 1 with the spread of waiting times. */
+/** Reproducible random numbers: uniform from 0 to below 1, and log-normal factors with a median of 1. */
 function randomFrom(text: string): { random(): number; spread(): number } {
   let state = createHash('sha256').update(text).digest().readUInt32LE(0);
   // mulberry32

@@ -30,7 +30,7 @@ export interface ListPage<T> {
 }
 
 interface PageCursor {
-  /** `at`: the page begins at this position. `before` and `after`: relative to a key. */
+  /** `at` and `upTo`: the page begins or ends at this position. `before` and `after`: relative to a key. */
   readonly side: 'before' | 'after' | 'at' | 'upTo';
   readonly key: string | number;
 }
@@ -118,7 +118,7 @@ function parseCursor<T>(text: string, { name }: PagedList<T>): PageCursor {
 
 const OTHER_WORKSPACE_ID = '01JEMV1AT0ROTHERWORKSPACE1';
 
-/** The records, and for a key that sees a second workspace, a copy of each with another id. */
+/** Yields the records and, if the API key sees a second workspace, a copy of each with another id. */
 export function* seenByKey<T extends { readonly id: string; readonly workspace_id: string }>(
   records: Iterable<T>,
   { behaviour }: Emulated,
@@ -126,13 +126,13 @@ export function* seenByKey<T extends { readonly id: string; readonly workspace_i
   for (const record of records) {
     yield record;
     if (!behaviour.seesOtherWorkspace) continue;
-    // Half of the copies come before their originals, in any order of the list.
+    // About half of the copies come before their originals, in ascending and in descending order.
     const first = Number.parseInt(record.id.at(-1) ?? '', 36) % 2 === 0 ? '00' : 'ZZ';
     yield { ...record, id: first + record.id.slice(2), workspace_id: OTHER_WORKSPACE_ID };
   }
 }
 
-/** The records and, if the platform lists one, a copy of the first record without a name. */
+/** Yields the records and, if lists contain a record without a name, such a copy of the first record. */
 export function* withNameless<T extends { readonly id: string }>(
   records: Iterable<T>,
   naming: keyof T & string,

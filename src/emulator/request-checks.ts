@@ -33,7 +33,7 @@ export function checked<T>(schema: z.ZodType<T>, input: unknown): T {
   return checkedStrictly(schema, error === undefined ? input : withoutUnknownFields(input, error.issues));
 }
 
-/** As `checked`, but unknown fields are a 422 too. The dashboard uses it, because its callers are tests and people. */
+/** Like `checked`, but unknown fields also throw a 422. The dashboard uses it, because its callers are tests and people. */
 export function checkedStrictly<T>(schema: z.ZodType<T>, input: unknown): T {
   const result = schema.safeParse(input);
   if (result.success) return result.data;
@@ -70,7 +70,7 @@ const pageQuery = z.object({
   cursor: z.string().optional(),
 });
 
-/** The body of a write, normalised as the behaviour says. Throws a Refusal. */
+/** The body of a write, normalised as configured. Throws a Refusal. */
 export function writtenBody<T>(c: Context<EmulatorEnv>, schema: z.ZodType<T>, { normalise }: EmulatorBehaviour): T {
   const body = bodyOf(c);
   return checked(schema, normalise.trim ? trimTexts(body) : body);

@@ -107,7 +107,7 @@ async function sendDripping(answer: Response, outgoing: ServerResponse, pause: (
   outgoing.end();
 }
 
-/** Promises the whole body, and sends only its first bytes. */
+/** Announces the length of the whole body, but sends only its first bytes. */
 async function sendTruncated(answer: Response, outgoing: ServerResponse, bytes: number): Promise<void> {
   const body = await writeHead(answer, outgoing);
   outgoing.flushHeaders();
@@ -142,7 +142,7 @@ async function compressed(answer: Response, encoding: EmulatorBehaviour['compres
 /** Larger than any valid request. */
 const LARGEST = 16 * 1024 * 1024;
 
-/** Reads the raw body, also that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
+/** Reads the raw body, including that of a GET, which a fetch `Request` cannot carry. Rejects when the connection breaks. */
 async function readBody(incoming: IncomingMessage): Promise<ReceivedBody> {
   const { headers } = incoming;
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return { kind: 'none' };

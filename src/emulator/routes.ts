@@ -240,7 +240,7 @@ function callFilterOf(c: Context<EmulatorEnv>, { callFilters }: EmulatorBehaviou
   return checked(callFilter(), { ...query, ...(per_page !== undefined && { per_page: Number(per_page) }) });
 }
 
-/** Whether a call is in the range, bounds included. */
+/** Returns a predicate for calls in the range, including its bounds. */
 function rangeOf(
   { date_from, date_to }: CallFilter,
   { callDates }: EmulatorBehaviour,

@@ -34,7 +34,7 @@ export interface EmulatorOptions {
 
 export type Emulator = Readonly<Awaited<ReturnType<typeof startEmulator>>>;
 
-/** Starts the platform. Throws a UserError for a port in use and for an invalid data file. */
+/** Starts the emulator. Throws a UserError for a port in use and for an invalid data file. */
 export async function startEmulator(options: EmulatorOptions = {}) {
   const world = await openWorld(options);
   const file = options.dataFile === undefined ? undefined : await DataFile.open(options.dataFile, world);
@@ -57,7 +57,7 @@ export async function startEmulator(options: EmulatorOptions = {}) {
     await file?.close();
   };
   return {
-    /** The base URL, without a slash at its end. */
+    /** The base URL, without a trailing slash. */
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     port,
     workspaceId: world.workspaceId,

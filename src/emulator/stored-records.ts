@@ -129,7 +129,7 @@ const collections = {
 export type CollectionName = keyof typeof collections;
 export type Stored<Name extends CollectionName> = z.infer<(typeof collections)[Name]>;
 
-/** The schemas, typed so that an unresolved name gives the matching schema. */
+/** The schemas, typed so that indexing with a generic name gives the matching schema. */
 export const storedSchemas: { readonly [Name in CollectionName]: z.ZodType<Stored<Name>> } = collections;
 
 export type StoredAgent = Stored<'agents'>;

@@ -54,14 +54,14 @@ export class World {
     return left > 0;
   }
 
-  /** Begins a write: the time it happens at, in milliseconds since 1970. Must be called once for each change. */
+  /** Begins a write. Returns its time in milliseconds since 1970. Must be called once for each change. */
   beginWrite(): number {
     this.#numbersByAgent = undefined;
     this.onWrite();
     return this.sequence.advance();
   }
 
-  /** Begins a write: the id, the workspace and the times of a new record. */
+  /** Begins a write. Returns the id, workspace and times of a new record. */
   newRecord(timeText: (milliseconds: number) => string) {
     const now = timeText(this.beginWrite());
     return { id: this.newId(), workspace_id: this.workspaceId, created_at: now, updated_at: now };

@@ -21,7 +21,7 @@ import { fileView } from './file-view.ts';
  * including missing ones.
  */
 
-/** The maximum resolution of a file system's timestamps. Within it, a file can change twice and keep the same timestamp. */
+/** The coarsest resolution of file system timestamps. Within it, a file can change twice and keep the same timestamp. */
 const MAX_TICK_MS = 2000;
 
 const current = new AsyncLocalStorage<FileReads>();

@@ -32,7 +32,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Reads fields 3 and 22 of `stat` in proc(5). They are counted from the end of field 2, which is a name with any characters. */
+/** Reads fields 3 and 22 of `stat` in proc(5). They are counted from the end of field 2, a name that may contain any character. */
 function statusOf(pid: number): { state: string | undefined; started: string | undefined } | undefined {
   const text = attempt(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
   if (text === undefined) return undefined;

@@ -9,7 +9,7 @@ import { isAlive } from './process-facts.ts';
  * does not sync the folder, and does not remove the drafts of killed processes.
  */
 
-/** An older draft is abandoned, even if its writer is still running: a draft exists only during one write. */
+/** An older draft is abandoned, even if a process with its pid is running: a draft exists only during one write. */
 const MAX_DRAFT_AGE_MS = 60_000;
 
 /** Draft names contain the pid of the writer. Those of folders also contain `voxform`, because they are removed with their contents. */

@@ -142,7 +142,7 @@ function connectTo(file: string): Promise<Socket | undefined> {
 /** The maximum length in bytes of a socket path that every system supports. */
 const MAX_PATH_BYTES = 103;
 
-/** Returns the shorter one of the relative and the absolute path. @throws UserError if that is still too long for the system. */
+/** Returns the shorter of the relative and the absolute path. @throws UserError if it is still too long for the system. */
 function socketPath(file: string): string {
   const relative = path.relative('.', file);
   const shorter = relative.length < file.length ? relative : file;

@@ -7,8 +7,8 @@ import type { FleetFile } from './fleet-file.ts';
 import { requestFetch } from './rows/member-rows.ts';
 
 /**
- * The minimum number of characters of a webhook secret. The endpoint does not limit attempts, because behind a proxy an attacker could
- * block the host's own events that way.
+ * The minimum number of characters of a webhook secret. The endpoint does not limit attempts: behind a proxy, an attacker could use a
+ * limit to block the code host's events.
  */
 const MIN_SECRET_LENGTH = 16;
 

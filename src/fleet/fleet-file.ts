@@ -229,7 +229,7 @@ function pullRequestSettings({ token, app, host, api, forks = false }: PullReque
 
 type SignInInFile = NonNullable<z.infer<typeof fleetSchema>['sign_in']>;
 
-/** @param address the address of the fleet file. The schema requires an address there or in `sign_in`. */
+/** @param address the top-level address in the fleet file. The schema requires it or `sign_in.address`. */
 function signInSettings(signIn: SignInInFile, address = ''): SignInSettings {
   return {
     issuer: signIn.issuer,
@@ -375,7 +375,7 @@ function ruleProblems(patterns: readonly string[], sources: readonly string[]): 
   });
 }
 
-/** Returns the rules with reviews for sources without pull requests. */
+/** Reports rules with reviews for sources without pull requests. */
 function reviewProblems(rules: readonly FleetRule[], sources: readonly SourceSettings[]): Problem[] {
   return rules.flatMap(({ pattern, reviews }): Problem[] => {
     const named = sourceIn(pattern);
@@ -386,7 +386,7 @@ function reviewProblems(rules: readonly FleetRule[], sources: readonly SourceSet
   });
 }
 
-/** Returns the sources that equal an earlier one: every workspace would be in both. */
+/** Reports sources that equal an earlier one: every workspace would be in both. */
 function duplicateSources(sources: readonly SourceSettings[]): Problem[] {
   return sources.flatMap((source, index): Problem[] => {
     const same = sources.slice(0, index).find((each) => keyOf(each) === keyOf(source));

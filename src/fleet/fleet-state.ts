@@ -24,7 +24,7 @@ export function fleetStateAt(
   return { backend: 'postgres', url: database, schema: FLEET_SCHEMA, name };
 }
 
-/** Returns why a project must not use a location, if that is the fleet's database, which contains the states of other projects. */
+/** Returns why a project must not use a location in the fleet's database, which has other projects' states; undefined if it may use it. */
 export function foreignStateProblem(location: StateLocation, own: StateLocation): string | undefined {
   if (location.backend !== 'postgres' || own.backend !== 'postgres' || isSameState(location, own)) return undefined;
   const isOfFleet = location.schema === FLEET_SCHEMA && location.name !== own.name;

@@ -70,7 +70,7 @@ export class FleetNotifications {
     });
   }
 
-  /** Notifies the fleet's webhooks that it was frozen or resumed, unless another process has done so. */
+  /** Notifies the fleet's webhooks of freezes and resumes, unless another process has done so. */
   async notifyFreezes({ receivers, network, link, log }: FreezeReceivers): Promise<void> {
     const { database, deliveries, onResult } = this.#options;
     if (receivers.length === 0) return;

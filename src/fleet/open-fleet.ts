@@ -52,8 +52,8 @@ async function retryWhileInUse<T>(work: () => Promise<T>, isShort: (inUse: Datab
 }
 
 /**
- * Calls `work` with the control of a fleet, through its database or through the process that has it open. State backends can use the fleet's
- * database until the work ends.
+ * Calls `work` with the control of a fleet, through its database or through the process that has it open. State backends can use the
+ * fleet's database until the work ends.
  */
 export async function withControl<T>(
   fleet: FleetFile,

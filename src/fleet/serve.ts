@@ -71,7 +71,7 @@ export class FleetServer {
   readonly #fetcher: SourceFetcher;
   readonly #pulls: Pulls | undefined;
   readonly #stop = new AbortController();
-  /** When each loop last succeeded. */
+  /** The time when each loop last succeeded. */
   readonly #succeededAt: Record<LoopName, number>;
   readonly #failures = new Map<LoopName, string>();
   #lastTickAt: number;
@@ -288,7 +288,7 @@ export class FleetServer {
     this.#backgroundWork.add(done);
   }
 
-  /** Repeats an action until the server stops, with a pause before each. */
+  /** Repeats an action until the server stops. Pauses before each run. */
   #every(milliseconds: number, action: () => Promise<void>, loop?: LoopName): void {
     const again = (): void => {
       const cancel = this.#options.clock.after(milliseconds, () => {

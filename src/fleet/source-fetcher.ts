@@ -37,7 +37,7 @@ export class SourceFetcher {
   readonly ready = new Set<string>();
   readonly #options: SourceFetcherOptions;
   readonly #names: readonly string[];
-  /** Sources that are not settled yet. No workspace runs before, because different sources may contain the same one. */
+  /** Sources to wait for. No workspace runs until there are none, because two sources may contain the same workspace. */
   readonly #awaited: Set<string>;
   /** Sources that were fetched or that failed since the start of the process. Their stored contents match its fleet file. */
   readonly #settled = new Set<string>();

@@ -70,7 +70,7 @@ export class Worker {
   #taking: Promise<void> | undefined;
   #flushing: Promise<void> | undefined;
   #cancelBatch: (() => void) | undefined;
-  /** The resources of which the fleet uses more than one. */
+  /** The kinds of resources of which the fleet uses more than one. */
   #dividedBy: readonly (keyof RunGroups)[] = ['origin', 'source', 'project'];
   /** Groups whose last run in this process was not slow. */
   readonly #fastGroups = new Set<string>();

@@ -22,7 +22,7 @@ export interface GitResult extends ProcessEnd {
 
 /**
  * Runs git in its own session, so that it has no terminal for prompts and does not receive Ctrl-C.
- * @throws UserError if the working folder does not exist; otherwise the error of spawning, such as ENOENT without git, or the signal's reason.
+ * @throws UserError if the working folder does not exist; otherwise the spawn error, such as ENOENT without git, or the signal's reason.
  */
 export async function runGit(
   args: readonly string[],
@@ -80,8 +80,8 @@ export function folderEnvironment(env: ProcessEnvironment): Record<string, strin
 }
 
 /**
- * Disables other transports, hooks and background work. Redirects are not followed, because git would send the extra header, and so the
- * password, to the new server.
+ * Disables the `ext` transport, hooks and background work. Redirects are not followed, because git would send the extra header, and so
+ * the password, to the new server.
  */
 export const ISOLATION_SETTINGS: readonly GitSetting[] = [
   ['http.followRedirects', 'false'],

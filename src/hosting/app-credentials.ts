@@ -26,14 +26,14 @@ interface InstallationToken {
   readonly expiresAt: number;
 }
 
-/** A token is renewed so many milliseconds before it expires. GitHub issues tokens for an hour. */
+/** A token is renewed this many milliseconds before it expires. GitHub issues tokens for an hour. */
 const RENEW_BEFORE = 5 * 60_000;
 
-/** The tokens of a GitHub App for the one repository. */
+/** The tokens of a GitHub App's installation in the repository. */
 export function appCredentials(app: GithubApp, context: CredentialContext): HostCredentials {
   const { id, privateKey } = app;
   const shown = `the GitHub App ${id}`;
-  // Variables of the environment often have line breaks in this form.
+  // Environment variables often contain line breaks in this form.
   const key = privateKey.reveal().replaceAll('\\n', '\n');
   if (attempt(() => createPrivateKey(key)) === undefined) {
     throw new UserError(`the private key ${privateKey.name} is not a key in PEM format`, {
@@ -92,7 +92,7 @@ async function issueToken(
   });
   await using _ = closing(client);
 
-  /** The requests of the library, with the proxy, certificates, retries and messages of all requests to the host. */
+  /** Sends a request of the library with the proxy, certificates, retries and messages of all requests to the host. */
   async function throughClient(url: string, { method = 'GET', body }: { method?: string; body?: string }) {
     if (!url.startsWith(`${api}/`) || method !== 'POST') throw new Error(`unexpected request: ${method} ${url}`);
     return Response.json(await client.ask('POST', url.slice(api.length), z.unknown(), body && JSON.parse(body)));

@@ -44,8 +44,8 @@ const AUTHOR = 'voxform <voxform@localhost>';
 const TIMEOUT = 120_000;
 
 /**
- * The branches of a repository on a host, read and pushed with git through a temporary repository that has no file contents. The token goes
- * to that server alone, and never into the arguments of a process. Throws `HostProblem`.
+ * The branches of a repository on a host, read and pushed with git through a temporary repository that has no file contents. The token is
+ * sent only to that server, and is never in the arguments of a process. Throws `HostProblem`.
  */
 export class BranchRepository {
   readonly #options: BranchRepositoryOptions;

@@ -17,7 +17,7 @@ export interface RequestChange {
   readonly base?: string;
 }
 
-/** The requests of one repository. Reads are retried; writes are sent once. Throws `HostProblem`. */
+/** The pull or merge requests of one repository. Reads are retried; writes are sent once. Throws `HostProblem`. */
 export interface CodeHost {
   /** All requests of the branch, newest first, without those from forks. */
   requests(branch: string): Promise<readonly HostRequest[]>;
@@ -32,7 +32,7 @@ export interface HostKind {
   apiOf(server: { readonly protocol: string; readonly hostname: string; readonly host: string }): string;
   /** The reverse of `apiOf`: the prefix of repository addresses, without a final slash. */
   serverOf(api: URL): string;
-  /** The facts that a CI job of the host provides. */
+  /** The API and repository of the host's CI job; undefined outside of one. */
   inJob(env: ProcessEnvironment): { readonly api: string; readonly repository: string } | undefined;
   /** Default name of the secret with the token. */
   readonly token: string;
@@ -46,7 +46,7 @@ export interface HostKind {
   isRepository(path: string): boolean;
   /** The part between the repository and the commit in addresses of files. */
   readonly filePath: string;
-  /** The limit on a comment, in characters. */
+  /** The maximum length of a comment, in characters. */
   readonly longestComment: number;
   /** The text without lines that the host would run as commands. */
   commentSafe(text: string): string;

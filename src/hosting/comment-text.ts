@@ -3,7 +3,7 @@ const RESERVE = 300;
 
 /** The hidden line that identifies a plan's comment: one for each project folder and workspace. */
 export function markerOf(project: string, workspace: string): string {
-  // encodeURIComponent leaves no `>`, so that no name ends the HTML comment.
+  // encodeURIComponent escapes `>`, so no name can end the HTML comment.
   return `<!-- voxform plan ${encodeURIComponent(project)} ${encodeURIComponent(workspace)} -->`;
 }
 
@@ -15,7 +15,7 @@ interface CommentParts {
   readonly limit: number;
 }
 
-/** The text of a comment. A longer text than the limit is cut at the end of a line, and open blocks are closed. */
+/** Returns the text of a comment. Text beyond the limit is cut at the end of a line, and open blocks are closed. */
 export function commentText({ marker, text, footer, limit }: CommentParts): string {
   const room = limit - marker.length - footer.length - 4;
   if (text.length <= room) return `${marker}\n${text.trimEnd()}\n\n${footer}\n`;
@@ -26,7 +26,7 @@ export function commentText({ marker, text, footer, limit }: CommentParts): stri
   return `${marker}\n${kept}\n${closing(kept)}\n${note}\n\n${footer}\n`;
 }
 
-/** The text without lines that GitLab would run as a command such as /merge. GitLab ignores lines of code. */
+/** Escapes lines that GitLab would run as a command, such as /merge. GitLab ignores lines in code blocks. */
 export function withoutQuickActions(text: string): string {
   const fence = new Fence();
   return text
@@ -46,7 +46,7 @@ function closing(text: string): string {
   return `${fence.open === undefined ? '' : `${fence.open}\n`}${'\n</details>\n'.repeat(Math.max(0, folds))}`;
 }
 
-/** Tells, line by line, whether it is within a fenced block, the fences included. */
+/** Tracks whether each line belongs to a fenced block, including its fences. */
 class Fence {
   open: string | undefined;
 

@@ -37,7 +37,7 @@ export const githubJob: HostJob = {
   },
 };
 
-/** The last commit of the pull request that was merged: the one its plan was made of. */
+/** Returns the last commit of the merged pull request, from which its plan was made. */
 async function mergedHead({ client, repository, env }: JobHost): Promise<string> {
   const [branch, commit] = [variable(env, 'GITHUB_REF_NAME'), variable(env, 'GITHUB_SHA')];
   const path = `/repos/${repository}/commits/${encodeURIComponent(commit)}/pulls?per_page=100`;

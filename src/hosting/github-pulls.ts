@@ -3,7 +3,7 @@ import { lazyObject } from '../values/described.ts';
 import { type HostClient, isMissing, refusal } from './host-client.ts';
 import { type PullRequest, type PullRequests, type Reviews, STATUS_NAME, shortened } from './pull-requests.ts';
 
-/** GitHub lists no more commits of a pull request. */
+/** GitHub lists at most this many commits of a pull request. */
 const LISTED_COMMITS = 250;
 
 /** The pull requests of a repository on GitHub. The paths and forms are those of its REST API, version 2022-11-28. */
@@ -13,7 +13,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
   const comments = `${repo}/issues/comments`;
   let self: Promise<number> | undefined;
 
-  /** True for the records that the user or the app of the credentials wrote. */
+  /** Returns a predicate for comments by the user or the app of the credentials. */
   async function ownership(): Promise<(comment: Comment) => boolean> {
     const { app, login } = client;
     if (login !== undefined) return ({ user }) => user?.login === login;
@@ -55,7 +55,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     } catch (error) {
       if (!isMissing(error)) throw error;
       if (owner.toLowerCase() === repository.toLowerCase()) return undefined;
-      // A fork that cannot be read hides its pushers, unless no repository of the server shows them.
+      // If this repository has the endpoint, the fork cannot be read, and its pushers are unknown.
       if ((await pushersOf(repository, branch)) === undefined) return undefined;
       throw error;
     }
@@ -70,7 +70,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
     const commits = await client.askAll(`${pull(number)}/commits?per_page=100`, commitForm());
     if (commits.length >= LISTED_COMMITS)
       throw refusal(`#${number} of ${repository} has more commits than GitHub lists: its authors are unknown`);
-    // The repository of the branch is null if it was deleted. The commits then have to do.
+    // The repository of the branch is null if it was deleted. Its pushers are then unknown.
     const pushers = head.repo === null ? [] : ((await pushersOf(head.repo.full_name, branch)) ?? []);
     const people = commits.flatMap(({ author, committer }) => [author?.login, committer?.login]);
     return new Set([user?.login, ...pushers, ...people].filter((each) => each !== undefined));
@@ -136,7 +136,7 @@ export function githubPulls(client: HostClient, repository: string): PullRequest
 /** The states of reviews that replace an earlier review of the same user. Comments do not. */
 const COUNTED_STATES: ReadonlySet<string> = new Set(['APPROVED', 'CHANGES_REQUESTED', 'DISMISSED']);
 
-/* GitHub answers null for deleted users and for commits without a linked user. */
+/* GitHub returns null for deleted users and for commits without a linked user. */
 
 const userForm = lazyObject(() => ({ id: z.number(), login: z.string(), type: z.string().optional() }));
 

@@ -36,7 +36,7 @@ async function mergedRequest({ client, repository, env }: JobHost) {
     ({ state, target_branch, source_project_id }) =>
       state === 'merged' &&
       target_branch === env.CI_COMMIT_BRANCH &&
-      // Ignore pipelines of forks, whatever their jobs are called.
+      // Ignore requests of forks: their jobs may have any name.
       String(source_project_id) === env.CI_PROJECT_ID,
   );
   const [request, another] = merged;

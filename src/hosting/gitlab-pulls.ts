@@ -12,7 +12,7 @@ import {
 
 /** The access level of the role Developer, the lowest that may push and approve. */
 const DEVELOPER = 30;
-/** Pushes are looked for from so many days before a request was opened. */
+/** The search for pushes starts this many days before a request was opened. */
 const DAYS_BEFORE = 90;
 const MILLISECONDS_PER_DAY = 86_400_000;
 /** The maximum number of pages with pushes to all branches of a project. */
@@ -46,7 +46,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
     return found.sort();
   }
 
-  /** The time at which each user approved. GitLab before 18 tells it in its notes only. */
+  /** Returns when each user approved. GitLab before 18 returns this only in the notes. */
   async function timesOf(number: number, approvals: readonly Approval[]): Promise<ReadonlyMap<string, number>> {
     const isComplete = approvals.every(({ approved_at }) => approved_at !== undefined && approved_at !== null);
     const notes = isComplete ? [] : await notesOf(number);
@@ -67,7 +67,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
     source_branch: branch,
     created_at,
   }: Found): Promise<readonly string[]> {
-    // The project of the branch was deleted. The authors of the commits then have to do.
+    // The project of the branch was deleted: use only the authors of the commits.
     if (id === null) return [];
     const begin = new Date(Date.parse(created_at) - DAYS_BEFORE * MILLISECONDS_PER_DAY).toISOString().slice(0, 10);
     const path = `/projects/${id}/events?action=pushed&after=${begin}&per_page=100`;
@@ -78,7 +78,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
     return events.filter(isToBranch).flatMap(({ author_username: name }) => name ?? []);
   }
 
-  /** True for the author of a request, everyone who pushed to its branch, and those whose name or address its commits have. */
+  /** Matches the author of a request, everyone who pushed to its branch, and everyone whose name or email is in its commits. */
   async function contributorsTo(found: Found): Promise<(user: User) => boolean> {
     const pushers = await pushersOf(found);
     const commits = await client.askAll(`${request(found.iid)}/commits?per_page=100`, commitForm());
@@ -138,7 +138,7 @@ export function gitlabPulls(client: HostClient, repository: string): PullRequest
       try {
         await client.ask('POST', `${project}/statuses/${head}`, z.unknown(), wanted);
       } catch (error) {
-        // GitLab refuses to set a status that is pending to pending.
+        // GitLab refuses to set a pending status to pending again.
         if (!(error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 400))
           throw error;
         const path = `${project}/repository/commits/${head}/statuses?name=${STATUS_NAME}&per_page=100`;

@@ -35,18 +35,18 @@ export function isMissing(error: unknown): boolean {
   return error instanceof HostProblem && error.failure.why === 'refused' && error.failure.status === 404;
 }
 
-/** The problem of an answer that is valid but cannot be used. */
+/** Returns the problem for a valid response that cannot be used. */
 export function refusal(message: string): HostProblem {
   return new HostProblem(message, { why: 'refused', status: 200 });
 }
 
 /** Access to a host, for its API and for git over HTTPS. */
 export interface HostCredentials {
-  /** What messages call them: `the token NAME`. */
+  /** The name in messages, such as `the token NAME`. */
   readonly shown: string;
   /** The id of the GitHub App that writes with these credentials; undefined for a user. */
   readonly app?: number | undefined;
-  /** The name of the user that writes with these credentials, if they cannot ask for it. */
+  /** The name of the user that writes with these credentials, if they cannot query it. */
   readonly login?: string | undefined;
   /** A valid token. @throws HostProblem */
   token(): Promise<Secret>;
@@ -81,10 +81,10 @@ export interface HostClientOptions {
 }
 
 const LIMITS = { connections: 4, timeoutMilliseconds: 30_000, maxBodyBytes: 32 * 1024 * 1024 };
-/** The pause in milliseconds if a host limits requests without a time. */
+/** The pause in milliseconds if a host limits requests without giving a time. */
 const USUAL_PAUSE = 60_000;
 
-/** Lists are read in at most so many pages. */
+/** The default maximum number of pages of a list. */
 const MAX_PAGES = 20;
 /** The number of pages that a client remembers for conditional requests. */
 const MAX_KEPT_PAGES = 200;
@@ -121,10 +121,10 @@ export class HostClient {
   readonly #host: string;
   readonly #web = new WebClient(LIMITS);
   readonly #budget: { remaining: number };
-  /** No request before this time, because the host limits them. It may block clients that do not wait. */
+  /** No request is sent before this time: the host limits requests, and may block clients that do not wait. */
   #limitedUntil: Date | undefined;
 
-  /** Pages with the tags of their versions, by path. The least recently read page is first. */
+  /** Pages with their ETags, by path. The least recently read page is first. */
   readonly #pages = new Map<string, { readonly tag: string; readonly page: Page<unknown> }>();
 
   /** @throws UserError for an address without encryption. */
@@ -205,7 +205,7 @@ export class HostClient {
     return { items, next: this.#nextOf(answer) };
   }
 
-  /** The path of the next page. The token goes to no other server, whatever the host answers. */
+  /** The path of the next page. A link outside of the API is refused, because no other server may receive the token. */
   #nextOf({ headers, status }: Answer): string | undefined {
     const [, next] = /<([^>]*)>\s*;[^,]*\brel="?next"?/.exec(String(headers.link ?? '')) ?? [];
     if (next === undefined) return undefined;
@@ -334,7 +334,7 @@ function withoutQuery(path: string): string {
   return path.replace(/\?.*/, '');
 }
 
-/** True for an overloaded server, a gateway timeout, and temporary network failures. */
+/** True for status 408, for 5xx, and for temporary network failures. */
 function isTemporary(result: AttemptResult): boolean {
   if (result.type === 'failure') return !isLasting(result.error);
   return result.status === 408 || result.status >= 500;
@@ -351,7 +351,7 @@ function pauseOf(result: AttemptResult): number | undefined {
   return Math.max(requested ?? untilReset(headers) ?? USUAL_PAUSE, 100);
 }
 
-/** Relative to the time of the response, by the host's clock. */
+/** Returns the milliseconds until the limit resets, by the host's clock if known; undefined if unknown or past. */
 function untilReset(headers: Answer['headers']): number | undefined {
   const reset = Number(headers['x-ratelimit-reset'] ?? headers['ratelimit-reset']);
   const sentAt = Date.parse(String(headers.date));

@@ -2,22 +2,22 @@ import type { ProcessEnvironment } from '../files/run-process.ts';
 import { UserError } from '../problems/user-error.ts';
 import type { HostClient } from './host-client.ts';
 
-/** What voxform needs in a CI job of a host. The variables are those that the host sets, not texts of people. */
+/** The interface to a CI job of a host. Its values are from variables of the host, not from text that users write. */
 export interface HostJob {
   /** Name of the variable with the token. */
   readonly token: string;
   /** The permissions that the token needs, for messages. */
   readonly rights: string;
-  /** The number of the request that the job runs for; undefined without one. @throws UserError */
+  /** The number of the pull or merge request of the job, if any. @throws UserError */
   request(env: ProcessEnvironment): number | undefined;
-  /** The user name that comments have which are written with the token; undefined if the token can ask for it. */
+  /** The user name of comments written with the token; undefined if the API returns it for the token. */
   author(env: ProcessEnvironment): string | undefined;
   /** The commit that the job plans. */
   commit(env: ProcessEnvironment): string | undefined;
   /** The address of the job. */
   address(env: ProcessEnvironment): string | undefined;
   /**
-   * The plan that was made, shown and reviewed on the request which the commit of the job came from.
+   * Returns the plan that was made, shown and reviewed on the request that the job's commit came from.
    * @throws HostProblem, and UserError if there is none.
    */
   reviewedPlan(host: JobHost, wanted: WantedPlan): Promise<ReviewedPlan>;
@@ -30,7 +30,7 @@ export interface JobHost {
 }
 
 export interface WantedPlan {
-  /** The job that made it, or the first part of the name of its artifact. */
+  /** The name of the job that made it, or the prefix of its artifact's name. */
   readonly name: string;
   /** Its path in the repository. */
   readonly path: string;
@@ -38,7 +38,7 @@ export interface WantedPlan {
 
 interface ReviewedPlan {
   readonly commit: string;
-  /** Undefined if the host hands it out otherwise, by `facts`. */
+  /** Undefined if a later step downloads it, with `facts`. */
   readonly content: Buffer | undefined;
   /** For later steps of the job. */
   readonly facts: Readonly<Record<string, string | number>>;

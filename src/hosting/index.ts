@@ -18,7 +18,7 @@ export interface HostedRepository {
   readonly repository: string;
 }
 
-/** The repository that is fetched from this address; undefined if the address and the settings do not tell. */
+/** The repository that is fetched from this address; undefined if the address and the settings do not identify it. */
 export function repositoryOnHost(
   address: string,
   settings: { readonly host: HostName | undefined; readonly api: string | undefined },

@@ -40,10 +40,10 @@ export interface Reviews {
  * `refused` with status 404 if a request or a comment is gone.
  */
 export interface PullRequests {
-  /** All open requests for a branch. An unchanged list costs a conditional request, which counts towards no rate limit. */
+  /** All open requests for a branch. An unchanged list costs a conditional request, which does not count towards a rate limit. */
   openFor(base: string): Promise<readonly PullRequest[]>;
   get(number: number): Promise<PullRequest>;
-  /** The commit at which the branches of a request parted. */
+  /** The commit at which the branches of a request diverged. */
   mergeBase(request: PullRequest): Promise<string>;
   reviews(request: PullRequest): Promise<Reviews>;
   setStatus(request: Pick<PullRequest, 'head'>, status: CommitStatus): Promise<void>;
@@ -59,7 +59,7 @@ export const STATUS_NAME = 'voxform';
 
 const LONGEST_DESCRIPTION = 140;
 
-/** A description within the limit of all hosts. */
+/** Truncates a description to the limit of all hosts. */
 export function shortened(description: string): string {
   const characters = [...description];
   if (characters.length <= LONGEST_DESCRIPTION) return description;

@@ -33,7 +33,7 @@ export interface Kind extends KindSchema {
   create?(client: PlatformClient, body: JsonObject): Promise<ShownRecord>;
   /** Must send exactly one PUT. Absent if the platform has no such endpoint. */
   update?(client: PlatformClient, id: string, body: JsonObject): Promise<ShownRecord>;
-  /** The top-level fields that every update sends, desired or else observed, and whether the API requires them. */
+  /** The top-level fields that every update sends, with the desired or else the observed value, and whether the API requires them. */
   readonly alwaysSent?: Readonly<Record<string, 'required' | 'optional'>>;
   /** Returns the display name of a record. `export` derives the name of the manifest from it. */
   label(record: ShownRecord): string;
@@ -77,7 +77,7 @@ interface InTwoWorkspaces {
 export interface Routes {
   /** The noun for a record, e.g. `phone number`. */
   readonly noun: string;
-  /** The fields that contain the id of the other record, each with a word for the link, e.g. `inbound`. `refersTo` is its kind. */
+  /** The fields with the id of the other record, each with a word for the link, e.g. `inbound`. `refersTo` is the kind of that record. */
   readonly ways: Readonly<Record<LeafPath, string>>;
   /** The reverse link, for API keys that cannot list records of this kind. */
   readonly named: {

@@ -16,8 +16,8 @@ export interface EditorOptions {
 }
 
 /**
- * Serves an editor like `voxform lsp` until the editor disconnects or the signal aborts. Only reads files, and sends no requests to the
- * platform.
+ * Serves an editor, as `voxform lsp` does, until the editor disconnects or the signal aborts. Only reads files, and sends no requests to
+ * the platform.
  * @returns true if the editor sent a shutdown request before it disconnected.
  */
 export async function serveEditor(options: EditorOptions): Promise<boolean> {

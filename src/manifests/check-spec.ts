@@ -59,7 +59,7 @@ interface PlacedSpecial {
   readonly path: DocumentPath;
 }
 
-/** Replaces each special leaf of a value by a string. Adds the leaves to `found`. */
+/** Replaces each special leaf of a value with a string. Adds the leaves to `found`. */
 function withStandIns(value: Value, path: DocumentPath, found: PlacedSpecial[]): unknown {
   if (isSpecial(value)) {
     found.push({ special: value, path });

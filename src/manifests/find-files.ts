@@ -8,7 +8,7 @@ interface FoundFiles {
   readonly files: readonly string[];
   /** Patterns that are outside the project or match nothing. */
   readonly patterns: readonly PatternProblem[];
-  /** Files and folders on the way that cannot be used. */
+  /** Files and folders that the search found but cannot use. */
   readonly entries: readonly EntryProblem[];
 }
 

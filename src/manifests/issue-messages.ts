@@ -15,7 +15,7 @@ interface CheckedValue {
 /** The maximum number of suggestions for one object. They take time, and nobody would read more. */
 const MAX_SUGGESTIONS = 100;
 
-/** Converts zod's issues to problems that name the expected value. A misspelt field is not reported as missing in addition. */
+/** Converts zod's issues to problems that name the expected value. A misspelt field is not also reported as missing. */
 export function problemsIn(error: z.ZodError | undefined, checked: CheckedValue): Problem[] {
   const problems = (error?.issues ?? []).flatMap((issue) => problemsOf(issue, checked));
   const suggested = new Set(

@@ -3,7 +3,7 @@ import { isObject } from '../values/json.ts';
 import type { LeafPath } from '../values/path.ts';
 import type { Value } from '../values/value.ts';
 
-/** The part of a kind that reading and comparing manifests needs. `kinds/kind.ts` adds access to the records. */
+/** The part of a kind that is needed to read and compare manifests. `kinds/kind.ts` adds access to the records. */
 export interface KindSchema {
   readonly name: string;
   /** One sentence for editors and `--help`. */

@@ -26,7 +26,7 @@ export function allManifestsJsonSchema(kinds: Iterable<KindSchema>): JsonObject 
     required: ['apiVersion', 'kind', 'metadata', 'spec'],
     allOf: all.map(({ name }) => ({
       if: { properties: { kind: { const: name } }, required: ['kind'] },
-      // biome-ignore lint/suspicious/noThenProperty: the word is JSON Schema's.
+      // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword.
       then: { $ref: `#/$defs/${name}` },
     })),
     $defs: { ...Object.fromEntries(all.map((kind) => [kind.name, manifestOf(kind)])), ...formDefinitions },

@@ -23,7 +23,7 @@ interface PendingText {
 /** The number of characters to parse before the second thread is started. About as many are parsed while it starts. */
 const MIN_CHARACTERS = 600_000;
 const BATCH_SIZE = 16;
-/** The maximum number of queued batches. One would leave the thread idle, because this thread reads results only between two files. */
+/** The maximum number of queued batches. One would leave the second thread idle: this thread reads results only between two files. */
 const MAX_QUEUED_BATCHES = 3;
 /** The size of the young generation of the thread's heap. It is large because most objects are short-lived. */
 const YOUNG_GENERATION_MIB = 16;
@@ -77,7 +77,7 @@ export class ParallelParser {
     return true;
   }
 
-  /** Resolves when all texts are parsed. Parses here what the thread has not started. */
+  /** Resolves when all texts are parsed. This thread also parses queued batches, the last one first. */
   async finish(): Promise<void> {
     parseHere(this.#nextBatch.splice(0));
     for (;;) {

@@ -16,7 +16,7 @@ const MAX_CHARACTERS = 2 * 1024 * 1024;
 const MIN_KEPT_BYTES = 1024 * 1024;
 /** The number of bytes per write. */
 const CHUNK_BYTES = 1024 * 1024;
-/** The cache of a project is removed if it was not used for this time. */
+/** The cache of a project is removed if it has not been used for this long. */
 const MAX_UNUSED_MS = 30 * 24 * 60 * 60 * 1000;
 
 /** The first line of a cache. Files of other programs or versions are ignored. */

@@ -149,8 +149,8 @@ export const yamlOptions = {
 } as const satisfies ParseOptions & DocumentOptions & SchemaOptions;
 
 /**
- * The parser looks up an environment variable for each token, to print it. The lookup takes a third of its time, and a variable must not
- * change our output, so the parser gets an empty environment.
+ * For each token, the parser looks up an environment variable that makes it print the token. The lookup takes a third of its time, and a
+ * variable must not change our output, so the parser gets an empty environment.
  */
 const NO_ENVIRONMENT: NodeJS.ProcessEnv = Object.freeze(Object.create(null) as NodeJS.ProcessEnv);
 

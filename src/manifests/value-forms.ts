@@ -58,7 +58,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
 /** The optional second key of a form. */
 const SECOND_KEY: Readonly<Record<string, string>> = { $env: 'default', $join: 'separator' };
 
-/** Evaluates the forms in a value. Returns a value without forms itself, not a copy. Never throws. */
+/** Evaluates the forms in a value. A value without forms is returned as is, not copied. Never throws. */
 export function evaluateForms(raw: Json, context: FormsContext): Evaluation {
   const evaluator = new Evaluator(context);
   const value = evaluator.value(raw);
@@ -247,7 +247,7 @@ interface InputSources {
   /** The real path of the project folder. */
   readonly root: string;
   readonly env: Environment;
-  /** The secrets of the workspace. They must have been read before. */
+  /** The secrets of the workspace. They must already have been read. */
   readonly secrets: SecretReader;
   /** The secrets of all workspaces of the project. `$file` must not read their files. */
   readonly allSecrets?: readonly SecretReader[];
@@ -258,7 +258,7 @@ interface InputSources {
   readonly mustBeSet: boolean;
 }
 
-/** Matches files that usually hold secrets: `.env` files, and `.git/config`, which may contain the access token of a CI job. */
+/** Matches files that may hold secrets: `.env` files, and all files in `.git`, whose `config` may contain the token of a CI job. */
 const SECRET_FILE = /(^|\/)\.(env(rc|\.[^/]*)?$|git\/)/i;
 
 /** Returns a predicate for the real paths of files that may hold secrets. `$file` must not read them. */

@@ -50,7 +50,7 @@ export class DriftRequest {
   }
 }
 
-/** Updates the request and returns the data for the next run. Does not call a host in backoff. A failing host never fails the run. */
+/** Updates the request and returns the data for the next run. A scheduled run skips a host in backoff. A failing host fails no run. */
 async function nextMemory(
   { origin, signal, ...facts }: UpdateInput,
   memory: RequestMemory,
@@ -70,7 +70,7 @@ async function nextMemory(
     const key = hasNoDrift ? NO_DRIFT : proposal.key;
     if (key === memory.key) return memory;
     const request = await executeProposal(opened, proposal, { longestPause: MAX_PAUSE_MS, signal: within });
-    // The next run checks again a request that a person may change.
+    // The next run rechecks a request that a person may change.
     const isSettled = request.is !== 'foreign' && request.is !== 'behind';
     return { ...(isSettled && { key }), kept: request, failures: 0 };
   } catch (error) {

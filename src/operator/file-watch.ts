@@ -21,8 +21,8 @@ interface Targets {
 }
 
 /**
- * Watches files with chokidar. It follows the folder that existed at its start, so it is restarted whenever a folder or a link is added
- * or removed, such as a volume that swaps its data, or a checkout.
+ * Watches files with chokidar, which follows the folders that existed at its start. So it is restarted when a folder or a link is added
+ * or removed, as when a volume swaps its data or a branch is checked out.
  */
 export class WatchedFiles implements FileWatch {
   readonly #options: FileWatchOptions;
@@ -44,7 +44,7 @@ export class WatchedFiles implements FileWatch {
     if (key === this.#key && !this.#isStale) return false;
     this.#key = key;
     this.#isStale = false;
-    // Close first, because chokidar shares data by path, also with another folder that now has the path.
+    // Close first, because chokidar shares data by path, even if another folder has the path now.
     await this.close();
     this.#folders = [...targets.folders].flatMap(([folder, names]) => this.#watchFolder(folder, names));
     // Without targets, chokidar never becomes ready.

@@ -31,7 +31,7 @@ export class GracefulShutdown implements RunSignals {
     return this.#overdue;
   }
 
-  /** Runs work whose requests must finish. */
+  /** Runs work whose requests may finish within the grace period. */
   async writing<T>(work: () => Promise<T>): Promise<T> {
     this.#writing = true;
     try {

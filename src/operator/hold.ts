@@ -55,7 +55,7 @@ export function holdOf(
 /** The state of the apply windows: open, or the time of the next opening. */
 type WindowState = { readonly open: true } | { readonly open: false; readonly opensAt: Date | undefined };
 
-/** Returns the state of the windows at a time. Without windows, it is always open. A change of the clocks does not shorten a window. */
+/** Returns the state of the windows at a time. Without windows, it is always open. A daylight saving change does not shorten a window. */
 export function windowState(windows: readonly ApplyWindow[], now: Date): WindowState {
   if (windows.length === 0 || windows.some((window) => isOpen(window, now))) return { open: true };
   const openings = windows.flatMap((window) => opening(window, now) ?? []);

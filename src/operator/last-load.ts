@@ -58,7 +58,7 @@ export class LastLoad {
   /** @param key equal for loads that differ only in the contents of files. */
   async load(key: string, read: (documents: DocumentCache) => Promise<LoadedFiles>): Promise<LoadedFiles> {
     const last = this.#last?.key === key ? this.#last : undefined;
-    // Changed files are detected, but not changed secrets of commands.
+    // Changed files are detected, but not changed secrets of commands and key stores.
     if (last?.load.workspace.secrets.isLocal && last.seen.isUnchanged()) return last.load;
     this.#last = undefined;
     const files = new FileReads(this.#now);

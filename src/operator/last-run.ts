@@ -73,7 +73,7 @@ export function resultsOf(report: RunReport, ended: RunEnd): JsonObject {
   };
 }
 
-/** Returns the result of a run, which is `invalid` also if the run used the last valid manifests. */
+/** Returns the result of a run: `invalid` even if the run succeeded with the last valid manifests. */
 export function runResult({ result, invalid }: Pick<RunReport, 'result' | 'invalid'>): string {
   return invalid !== undefined && result === 'ok' ? 'invalid' : result;
 }

@@ -22,8 +22,8 @@ export function messageOf(error: unknown, selection?: WorkspaceSelection, messag
 }
 
 /**
- * Returns a key that is equal for errors with the same cause. During an outage, each run fails at another request, so the key has no path.
- * The key of a refused request has it.
+ * Returns a key that is equal for errors with the same cause. In an outage, each run fails at a different request, so the key has no path.
+ * The key of a refused request has one.
  */
 export function errorKey(error: unknown): string {
   if (error instanceof StateLocked) return error.lock;

@@ -19,7 +19,7 @@ export function planAfter({ plan, applied }: Pick<RunReport, 'plan' | 'applied'>
   return withDashboardLinks({ ...plan, resources, summary: summaryOf(resources) });
 }
 
-/** Returns the resources with remaining actions or manual steps. */
+/** Returns the resources with a remaining action, such as `manual`. */
 export function remainingIn(plan: PlanDocument | undefined): readonly PlannedResource[] {
   return plan?.resources.filter(({ action }) => action !== 'noop') ?? [];
 }

@@ -19,7 +19,7 @@ interface PlanningRun {
   readonly state: State;
   readonly client: PlatformClient;
   readonly options: PlatformOptions & { readonly allowReplace?: readonly string[] };
-  /** Drift is not corrected, because somebody may accept it. */
+  /** True to leave drift uncorrected, because somebody may accept it. */
   readonly keepsDrift: boolean;
 }
 

@@ -43,7 +43,7 @@ interface ReconcilerOptions {
   readonly operation: 'watch' | 'fleet';
   /** The name of the workspace in reports; by default, that in the project file. */
   readonly address?: string | undefined;
-  /** The initial contents of a first state, such as that of a plan that waits for approval; generated if absent. */
+  /** The initial contents of a first state, such as those of a plan that waits for approval; generated if absent. */
   readonly fresh?: FreshState | undefined;
   readonly manifests: LastGoodManifests;
   /** Milliseconds for which a resource must be missing from the manifests before it is released; 0 if no file can be half-written. */

@@ -134,7 +134,7 @@ export interface RunObserver {
   paused?(isPaused: boolean): void;
 }
 
-/** Returns the addresses with corrected drift; none if a request is to accept the drift. */
+/** Returns the addresses with corrected drift; none if a pull request proposes to accept the drift. */
 export function correctedIn(report: Pick<RunReport, 'applied' | 'request'>): ReadonlySet<string> {
   return report.request === undefined ? doneAddresses(report) : new Set();
 }
@@ -171,7 +171,7 @@ export function isHealthy(result: RunResult): boolean {
   return result === 'ok' || result === 'refused' || result === 'invalid';
 }
 
-/** Returns the milliseconds until the window opens that the changes wait for; undefined if they wait for none. */
+/** Returns the milliseconds until the changes' window opens; undefined if they wait for none. */
 export function millisecondsUntilWindow({ hold }: Pick<RunReport, 'hold'>, now: Date): number | undefined {
   if (hold?.why !== 'window' || hold.opensAt === undefined) return undefined;
   return Math.max(0, hold.opensAt.getTime() - now.getTime());

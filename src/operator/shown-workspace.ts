@@ -81,7 +81,7 @@ interface StatusFacts extends Pick<ShownWorkspace, 'paused' | 'vanishedAt' | 'in
   readonly checkedAt: Date | undefined;
 }
 
-/** Returns the displayed status. `SHOWN` is the same in SQL: the database of a fleet filters and counts its rows by status. */
+/** Returns the displayed status. `SHOWN_STATUS` is the same in SQL: the database of a fleet filters and counts its rows by status. */
 export function shownStatus(
   { status, since, checkedAt, paused, vanishedAt, intervalSeconds }: StatusFacts,
   now: Date,

@@ -165,7 +165,7 @@ function worthSharing({ statement, parts }: Sharer, keys: ReadonlySet<string>): 
 /** The approximate width of a line of addresses. */
 const LINE = 70;
 
-/** Returns the approximate number of lines that sharing saves. `covered` is the number of resources that then need no box of their own. */
+/** Returns the approximate number of lines that sharing saves. `covered` is the number of resources that need no other statement. */
 function savedBy(sharing: readonly Sharer[], covered: number): number {
   const [{ parts = [] } = {}] = sharing;
   const resources = sharing.flatMap(({ statement }) => statement.resources);
@@ -175,7 +175,7 @@ function savedBy(sharing: readonly Sharer[], covered: number): number {
   if (isUpdate && !parts.some(isChange)) return lines * (sharing.length - 1 - names);
   const addresses = isUpdate && !mustNameAll(resources) ? names : sharing.length;
   const routes = sharing.some(({ statement }) => (statement.routes ?? []).length > 0) ? 2 : 0;
-  // A box takes two lines. References to it in others are not counted.
+  // Each statement has two more lines. References to a shared one are not counted.
   return lines * (sharing.length - 1) + 2 * covered - 2 - addresses - routes;
 }
 

@@ -260,7 +260,7 @@ interface ComparisonOptions {
   readonly full?: boolean | undefined;
 }
 
-/** Returns the comparison as text, with each field from the first side to the second. */
+/** Returns the comparison as text, with each field as a change from the first side to the second. */
 export function comparisonText(
   { sides, groups, unknown, unverified, summary, isClean }: Comparison,
   style: Style,

@@ -26,7 +26,7 @@ export function renderDiagnostics(diagnostics: readonly Diagnostic[], style: Sty
   return `${lines.join('\n')}\n\n${style.bold(countOf(diagnostics))}\n`;
 }
 
-/** Rules whose violations with the same name have one cause outside the files, such as a secret that is not set. */
+/** Codes of diagnostics that have one cause outside the files if their messages are equal, such as an unset secret. */
 const ONE_CAUSE: ReadonlySet<string> = new Set(['missing-secret', 'placeholder-secret', 'missing-variable']);
 
 /** Groups diagnostics by cause, in the order of their first occurrence. */

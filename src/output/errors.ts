@@ -24,7 +24,7 @@ interface ErrorOptions {
   redact?(text: string): string;
 }
 
-/** Formats an error for the user, with its hint. For a bug, it contains the stack and the facts to report. */
+/** Formats an error for the user, with its hint. For a bug, the text contains the stack and the facts to report. */
 export function renderError(error: unknown, style: Style, options: ErrorOptions = {}): string {
   if (!(error instanceof UserError || error instanceof PlatformError)) return unexpected(error, style, options);
   const { verbose, redact = String, selection, baseUrl } = options;
@@ -69,7 +69,7 @@ function labelled(label: string, message: string, style: Style): string {
   ].join('\n');
 }
 
-/** Returns a prefix for a line that GitHub Actions would run as a command: it begins with `::`, possibly after spaces. */
+/** Returns a prefix for a line that begins with `::`, possibly after spaces: GitHub Actions would run it as a command. */
 function guard(line: string): string {
   return line.trimStart().startsWith('::') ? '| ' : '';
 }

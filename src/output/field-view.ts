@@ -19,7 +19,7 @@ export interface FieldView {
 export type FieldBody =
   | { readonly form: 'value'; readonly after: string }
   | { readonly form: 'change'; readonly before: string; readonly after: string }
-  /** The beginning of a new long text. `before` is the old value, if it has one. */
+  /** The beginning of a new long text. `before` is the old value, if any. */
   | {
       readonly form: 'text';
       readonly before: string | undefined;
@@ -165,7 +165,7 @@ interface LongForm {
 }
 
 /**
- * Returns a string as it is, and a list or object as YAML if it, or a value of its type on the other side, is long. Otherwise undefined.
+ * Returns a string as it is, and a list or object as YAML if it is long or the other side has its type and is long. Else undefined.
  */
 function long(value: Json, other: Json | undefined): LongForm | undefined {
   if (typeof value === 'string') return { text: value, isBlock: value.includes('\n') };

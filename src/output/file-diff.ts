@@ -20,7 +20,7 @@ export function unifiedDiff({ file, before, after, names }: ChangedFile): string
   for (const hunk of patch?.hunks ?? [wholeFile(before, after)]) {
     const at = (start: number, count: number): string => `${start}${count === 1 ? '' : `,${count}`}`;
     lines.push(`@@ -${at(hunk.oldStart, hunk.oldLines)} +${at(hunk.newStart, hunk.newLines)} @@`);
-    // Only the carriage return of a Windows line ending is not escaped.
+    // The carriage return of a Windows line ending is removed, not escaped.
     for (const line of hunk.lines) lines.push(escapeControls(line.replace(/\r$/, '')));
   }
   return `${lines.join('\n')}\n`;

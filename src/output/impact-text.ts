@@ -143,7 +143,7 @@ function isClear({ verdict }: Difference): boolean {
   return verdict === 'higher' || verdict === 'lower';
 }
 
-/** Returns a row for each difference, shares before medians. A rare value has a row only if it differs. @param versions of the document */
+/** Returns a row per difference, shares before medians; for a rare value only if it is clear. @param versions of the document */
 function comparedRows(compared: Compared, versions: readonly ImpactVersion[]) {
   const sides = [compared.from, compared.to].map((wanted) => versions.find(({ version }) => version === wanted));
   const row = (title: string, difference: Difference, cell: string, of: (side: ImpactVersion) => string) => ({

@@ -6,7 +6,7 @@ import { adviceText } from '../problems/user-error.ts';
 import { commandFor, type WorkspaceSelection } from '../problems/workspace-command.ts';
 import { listed } from './address-list.ts';
 
-/** A step as text: a sentence, or the text before a command without its colon. */
+/** A step as text: a sentence, or the text before a command, without the colon. */
 interface Worded {
   readonly text: string;
   readonly command?: string;
@@ -141,7 +141,7 @@ interface LinkedSteps {
 }
 
 /**
- * Joins a sentence, its steps and the link. A command before another step ends with a semicolon: if it is copied too, the shell accepts it.
+ * Joins a sentence, its steps and the link. A semicolon ends a command before another step: shells accept it if it is copied too.
  */
 export function withSteps(sentence: string, { steps = [], url }: LinkedSteps, selection: WorkspaceSelection): string {
   let wasOpen = false;

@@ -23,7 +23,7 @@ export interface Progress {
   clear(): void;
 }
 
-/** The minimum time between two updates of a line on a terminal, and of a log. */
+/** The minimum milliseconds between updates on a terminal, and between log lines. */
 const redrawEvery = 80;
 const logEvery = 5000;
 

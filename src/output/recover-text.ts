@@ -38,7 +38,7 @@ function listOf(matches: readonly Match[], style: Style): string[] {
   ]);
 }
 
-/** Returns a table of the certain matches for each evidence. */
+/** Returns the certain matches as tables, one for each evidence text. */
 function tablesOf(matches: readonly Match[], style: Style): string[] {
   const evidenceOf = ({ certain }: Match) => (certain === undefined ? '' : evidenceText(certain));
   return [...Map.groupBy(matches, evidenceOf)].map(([evidence, same]) => {

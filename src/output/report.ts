@@ -104,7 +104,7 @@ function isPlain({ action, adopted }: PlannedResource): boolean {
   return action === 'forget' || (action === 'update' && !adopted);
 }
 
-/** Returns the report of a result of `driftOf`. Each field goes from the value of the manifest to that of the platform. */
+/** Returns the report of a result of `driftOf`. Each field changes from the manifest's value to the platform's. */
 export function driftReport(drift: PlanDocument): Report {
   const changed = drift.resources.filter(({ action }) => action !== 'noop').map(withoutProposal);
   const drifted = changed.filter(({ missing }) => missing === undefined);

@@ -101,7 +101,7 @@ function isUpdate(resources: readonly PlannedResource[]): boolean {
   return resources.every(({ action }) => action === 'update');
 }
 
-/** Returns the resources that share the details below: all with ids if a decision is needed, otherwise a short list of addresses. */
+/** Returns the resources that share the details below: all with ids, or for updates without steps, a list of addresses. */
 function headOf({ resources, fields, steps }: Statement, group: ReportGroup, style: Style): string[] {
   const { symbol, colorOf } = group;
   const all = resources.length;
@@ -151,7 +151,7 @@ function renderList(
   return [`${' '.repeat(margin)}${inFrom(layout.titles)}`, ...lines, ...hint].join('\n');
 }
 
-/** Returns the address, the id, and the differing fields. For a new record, only the number of fields. */
+/** Returns the address, the id, and the differing fields, or for a new record, the number of fields. */
 function cellsOf({ address, id, changes, previous_address: previous }: PlannedResource): readonly string[] {
   const was = previous === undefined ? '' : `was ${previous}; `;
   const paths = id === null ? plural(changes.length, 'field') : changes.map(({ path }) => path).join(', ');
@@ -162,7 +162,7 @@ function cellsOf({ address, id, changes, previous_address: previous }: PlannedRe
 const symbolWidth = 3;
 const detailIndent = 6;
 
-/** Formats a detail of a resource. The sign of a comment distinguishes it from fields. */
+/** Formats a detail of a resource. The leading `# ` distinguishes it from fields. */
 export function renderRemark(text: string, style: Style, format: Format = style.dim): string {
   return style.prose(text, { indent: detailIndent, lead: format('# '), format });
 }

@@ -45,7 +45,7 @@ function mayHoldKey(text: string, path = ''): boolean {
 /** The width that stays visible before the position in a long line. */
 const before = 24;
 
-/** @param line with its column, which starts at 1 and counts UTF-16 units */
+/** The column starts at 1 and counts UTF-16 units. */
 function withCaret(
   { text, line, column }: { readonly text: string; readonly line: number; readonly column: number },
   { width, dim, error }: Style,

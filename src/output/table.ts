@@ -22,7 +22,7 @@ export function whole(...titles: readonly string[]): Column[] {
 const gap = 2;
 const hang = 4;
 
-/** The minimum width of a wrapped column, and its preferred width on a further line of a row. */
+/** The minimum width of a wrapped column, and its preferred width in a row of several lines. */
 const narrowest = 12;
 const readable = 20;
 /** The preferred width of a wrapped column when spare columns are omitted to make room. */

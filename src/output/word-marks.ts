@@ -76,7 +76,7 @@ function usefulMarks(words: readonly Word[]): readonly Word[] | undefined {
   return length(kept) >= leastKept * length(words) ? words : undefined;
 }
 
-/** A longer line is shown only around its differences, with this many characters on each side. */
+/** A longer line is shown only around its differences, with `aroundDifference` characters on each side. */
 const longLine = 200;
 const aroundDifference = 60;
 

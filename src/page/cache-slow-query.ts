@@ -2,7 +2,7 @@
 const SLOW_MS = 500;
 /** The maximum fraction of time for which a slow query may occupy a connection. */
 const MAX_LOAD = 1 / 5;
-/** Milliseconds after that during which callers get the last result while the query runs again. */
+/** Milliseconds for which callers get a result that is due for refresh while the query runs again. */
 const MAX_STALE_MS = 30_000;
 
 /**

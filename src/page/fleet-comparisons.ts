@@ -26,8 +26,8 @@ interface ComparisonRequest {
 }
 
 /**
- * Compares the calls of versions in the background. Runs within the request limit of this process, and for one workspace of a platform at
- * a time. Stores the results in the database, where all processes read them.
+ * Compares the calls of versions in the background, within the request limit of this process and with one comparison per platform at a
+ * time. Stores the results in the database, where all processes read them.
  */
 export class FleetComparisons {
   readonly #options: ComparisonOptions;

@@ -78,7 +78,7 @@ async function fleetOverview(database: FleetDatabase, now: Date): Promise<Overvi
   ]);
   const listFor = (filter: AttentionList['filter']): AttentionList => {
     const { found, rows: all } = needy.get(filterKey(filter)) ?? { found: 0, rows: [] };
-    // A fleet with many manual steps always has them, so only their number is shown.
+    // A fleet may always have many workspaces with manual steps, so only their number is shown if not all fit.
     const rows = filter.needs === 'steps' && all.length < found ? [] : all;
     return { filter, rows: rows.map(rowOf), found, isCut: rows.length < found };
   };

@@ -239,7 +239,7 @@ function allowedMethods(c: PageContext, hasSignOn: boolean): string | undefined 
   return isPage ? 'GET, HEAD' : undefined;
 }
 
-/** Forbid contents from other sites, frames and caching. */
+/** Forbid framing, caching, and content from other sites. */
 const pageHeaders = {
   'content-security-policy':
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",

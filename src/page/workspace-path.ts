@@ -11,7 +11,7 @@ export type WorkspacePath =
   | { readonly view: 'list'; readonly address: string; readonly list: (typeof lists)[number] }
   | { readonly view: 'action'; readonly address: string; readonly action: ActionName };
 
-/** Parses the path of a page. The address may contain slashes, but then its last part contains a colon, so no word here matches it. */
+/** Parses the path of a page. The last part of an address with slashes has a colon, so it is never mistaken for a keyword. */
 export function parseWorkspacePath(path: string): WorkspacePath | undefined {
   const parts = decode(path.replace(/^\/workspaces\//, ''));
   if (parts === undefined || parts.some((part) => part === '')) return undefined;

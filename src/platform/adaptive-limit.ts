@@ -18,7 +18,7 @@ const WAVE_PRECISION = PRECISION / 2;
 /** The gap between two waves, as a share of the response time. */
 const WAVE_GAP = 0.1;
 
-/** The rest after a failed experiment, in responses per concurrent request. It doubles after each failure. */
+/** The rest period after a failed experiment, in responses per concurrent request. It doubles after each failure. */
 const FIRST_REST = 20;
 const MAX_REST = 160;
 
@@ -172,7 +172,7 @@ export class AdaptiveLimit implements ConcurrencyLimit {
     const step = Math.log(limit / this.#good);
     if (!this.#isComparable()) this.#rejectTrial(isBusy);
     else if (limit > this.#good) {
-      // More concurrent requests cannot make responses faster, so the platform itself changed.
+      // If responses became much faster, the platform itself changed: a higher limit cannot cause that.
       if (Math.max(mean, Math.abs(mean - trial.before)) < step / 2) this.#acceptTrial(mean, isBusy);
       else this.#rejectTrial(isBusy);
     } else if (this.#now === limit) {

@@ -4,7 +4,7 @@ const MAPPED_IPV4 = /^\[::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})\]$/;
 
 /**
  * Normalizes a base URL (RFC 3986, section 6.2.2, in addition to the URL parser). The result is compared and sent. A text that is not a base
- * URL is returned unchanged, and its reader reports it.
+ * URL is returned unchanged, and `parseBaseUrl` rejects it.
  */
 export function normalizedBaseUrl(text: string): string {
   const url = URL.parse(text);

@@ -16,7 +16,7 @@ function busyShare(): () => number {
   };
 }
 
-/** The minimum number of successes between two steps up. Above this limit, the number equals the limit. */
+/** The minimum number of successes between two steps up, or the current limit if that is higher. */
 const SUCCESSES_PER_STEP = 10;
 
 /** A configured limit. Each refusal halves it, and successes raise it again in steps of one. */

@@ -28,14 +28,14 @@ export async function decompress(result: AttemptResult, maxBodyBytes: number): P
     if (stream === undefined) return isError ? { ...result, body: EMPTY } : damagedResponse(result, encoding);
     const { bytes, end } = await readUpTo(maxBytes, stream);
     if (end === 'too-large' && !isError) return { ...failure(result), reason: 'too-large' };
-    if (end === 'damagedResponse' && !isError) return damagedResponse(result, encoding);
+    if (end === 'damaged' && !isError) return damagedResponse(result, encoding);
     body = bytes;
   }
   return { ...result, body };
 }
 
 const EMPTY = Buffer.alloc(0);
-/** RFC 8878 requires decoders to support windows of 8 MB. Larger windows are for files. */
+/** RFC 9659 limits the windows of this encoding to 8 MB. Larger windows are for files. */
 const ZSTD_WINDOW_LOG = 23;
 
 /** Returns a decoder for the body. zlib is loaded only for a compressed response. */
@@ -64,7 +64,7 @@ async function decoderOf(encoding: string, body: Buffer): Promise<Readable | und
   return stream;
 }
 
-type End = 'complete' | 'too-large' | 'damagedResponse';
+type End = 'complete' | 'too-large' | 'damaged';
 
 /** Reads a stream up to a limit, which protects against decompression bombs. */
 async function readUpTo(maxBytes: number, stream: Readable): Promise<{ readonly bytes: Buffer; readonly end: End }> {
@@ -81,7 +81,7 @@ async function readUpTo(maxBytes: number, stream: Readable): Promise<{ readonly 
       chunks.push(chunk);
     }
   } catch {
-    end = 'damagedResponse';
+    end = 'damaged';
   }
   return { bytes: Buffer.concat(chunks), end };
 }

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 
 /**
- * Returns a text of the platform on one line, safe for a terminal and truncated to `length` characters. Removes escape sequences, control
+ * Returns text from the platform on one line, safe for a terminal and truncated to `length` characters. Removes escape sequences, control
  * and direction characters, collapses white space and replaces secrets.
  */
 export function oneLine(text: string, length: number, redact: (text: string) => string): string {

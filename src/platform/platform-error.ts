@@ -84,7 +84,7 @@ export class PlatformError extends Error {
     return this.reason === 'status' && (this.status === 404 || this.status === 410);
   }
 
-  /** True if the platform itself denies access to the key. */
+  /** True if the platform itself denies the key access. */
   get saysForbidden(): boolean {
     return this.reason === 'status' && this.status === 403;
   }
@@ -93,7 +93,7 @@ export class PlatformError extends Error {
 export type PlatformErrorReason =
   /** A response with a status other than 2xx. */
   | 'status'
-  /** A 403, 404 or 410 from another server than the platform, such as a gateway, a load balancer or a website. */
+  /** A 403, 404 or 410 from a server other than the platform, such as a gateway, a load balancer or a website. */
   | 'gateway'
   /** No connection, or the connection broke. */
   | 'network'

@@ -102,7 +102,7 @@ export function isGatewayResponse(result: AttemptResult): boolean {
 
 /**
  * Returns true if the request must be retried. Reads and PUTs are retried after any temporary failure. A POST is retried only if it was
- * certainly not executed, because the platform would create a second record.
+ * certainly not executed; otherwise it could create a second record.
  */
 export function isRetried(method: Method, result: AttemptResult, tries: number): boolean {
   if (result.type === 'response' && result.status === 429) return tries < MAX_TRIES_THROTTLED;

@@ -23,7 +23,7 @@ interface ThrottleOptions {
 
 const MIN_ANNOUNCED_PAUSE_MS = 60_000;
 
-/** The error if the platform asks for a longer pause than the maximum. */
+/** The error of a request during a pause that is too long to wait for. */
 export class PauseTooLong extends Error {
   readonly milliseconds: number;
   /** The status of the response that asked for the pause. */
@@ -42,7 +42,7 @@ export interface Permit {
   readonly burst: number;
   /** The number of bursts of timeouts before the request. */
   readonly timeoutBurst: number;
-  /** The stamp of the limit. */
+  /** The result of `ConcurrencyLimit.stamp`. */
   readonly stamp: number;
 }
 
@@ -76,7 +76,7 @@ export class Throttle {
     options.signal.addEventListener('abort', () => this.#rejectAll(new Error('aborted')), { once: true });
   }
 
-  /** The maximum number of permits in use: no more than may start within a second. */
+  /** The maximum number of permits in use, at most as many as may start in a second. */
   get atOnce(): number {
     const { limit, requestsPerSecond } = this.#options;
     return Math.min(limit.now, Math.ceil(requestsPerSecond ?? limit.now));

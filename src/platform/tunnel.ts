@@ -37,7 +37,7 @@ function openTunnel(target: string, { proxy, connectMilliseconds, secureContext 
     timeout: connectMilliseconds,
     ...(secureContext && { secureContext }),
   });
-  // The caller has a timeout. The process must not wait for a proxy at its end.
+  // The caller has a timeout. A silent proxy must not keep the process alive.
   connectRequest.once('socket', (socket) => socket.unref());
   connectRequest.once('connect', ({ statusCode = 0 }, socket: Socket) => {
     if (statusCode >= 200 && statusCode < 300) {

@@ -1,6 +1,6 @@
 import { UserError } from '../problems/user-error.ts';
 
-/** The error for an API key of another workspace than that of the project. Nothing more may be written. */
+/** The error for an API key of a workspace other than the project's. Nothing more may be written. */
 export class ForeignRecord extends UserError {
   override readonly name = 'ForeignRecord';
 
@@ -83,5 +83,5 @@ export class WorkspaceCheck {
   }
 }
 
-/** The maximum number of foreign records that are remembered. Streamed calls may be millions. */
+/** The maximum number of foreign records that are remembered. There may be millions of streamed calls. */
 const MAX_REMEMBERED = 500_000;

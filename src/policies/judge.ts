@@ -30,7 +30,7 @@ export interface JudgeInput extends JudgeContext {
 
 /** The maximum number of steps for one rule and one resource. A step takes about 100 ns. */
 const MAX_STEPS = 1_000_000;
-/** The maximum number of steps for a run is this number, plus a number for each resource. */
+/** The maximum number of steps for a run: this number, plus the next one for each resource. */
 const MAX_TOTAL_STEPS = 20_000_000;
 const MAX_STEPS_PER_SUBJECT = 200_000;
 

@@ -15,7 +15,7 @@ type Variables = ReadonlyMap<string, Type>;
 
 const cache = new Map<string, Variables>();
 
-/** Returns the variables that a rule can use. It applies to one kind, or to all kinds if `kind` is undefined. */
+/** Returns the variables that a rule can use. The rule applies to one kind, or to all kinds if `kind` is undefined. */
 export function variablesOf(on: Rule['on'], kind: string | undefined): Variables {
   const key = `${on} ${kind ?? ''}`;
   const cached = cache.get(key);

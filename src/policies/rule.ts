@@ -27,7 +27,7 @@ export interface ExternalPolicies {
   /** Each run reads them again. */
   readonly files: readonly PolicyFile[];
   readonly fleet?: PolicySource | undefined;
-  /** The rules of another version of the project. Rules that the current version has too apply once. */
+  /** The rules of another version of the project. Rules that are also in the current version apply once. */
   readonly base?: PolicySource | undefined;
 }
 

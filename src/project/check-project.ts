@@ -169,7 +169,7 @@ interface ConfiguredState {
   readonly stateSettings: StateSettings | undefined;
 }
 
-/** Reports why a project with local paths, such as one from Git, must not use this state. Without `setting`, all settings are meant. */
+/** Reports why a project with local paths, such as one from Git, must not use this state. Without `setting`, all settings are affected. */
 function* localStateProblems(
   workspace: string,
   { place, stateSettings }: ConfiguredState,

@@ -41,7 +41,7 @@ export const CHECKOUTS = path.join('.voxform', 'git');
 
 /**
  * Returns the reason why a setting must not use a path; undefined if it may. Symbolic links are resolved.
- * @param file an absolute path, which may not exist.
+ * @param file an absolute path, which need not exist.
  */
 export function pathProblem(
   setting: string,

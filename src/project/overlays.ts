@@ -87,7 +87,7 @@ export class Overlays {
       for (const key of Object.keys(dashboard)) {
         if (dashboardKeys.includes(key)) continue;
         const { text, fix } = suggestion(key, dashboardKeys);
-        const message = `unknown kind ${quoted(key)}${text || `; expected one of  ${dashboardKeys.join(', ')}`}`;
+        const message = `unknown kind ${quoted(key)}${text || `; expected one of ${dashboardKeys.join(', ')}`}`;
         const problem = { code: 'unknown-field', message, fix };
         findings.push(this.#finding('error', problem, ['workspaces', name, 'dashboard', key]));
       }

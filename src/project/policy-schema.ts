@@ -96,7 +96,7 @@ export const policyFileSchema = lazy(() =>
   }),
 );
 
-/** Returns the rules. Replaces an invalid rule by one that never applies, so that later rules keep their indices. */
+/** Returns the rules. Replaces an invalid rule with one that never applies, so that later rules keep their indices. */
 export function usablePolicies(policies: unknown): Policy[] {
   if (!Array.isArray(policies)) return [];
   return policies.slice(0, MAX_POLICIES).map((policy, index) => {

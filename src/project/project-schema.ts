@@ -160,7 +160,7 @@ const guardsSchema = lazy(() =>
     .describe('Guards against unexpectedly large changes.'),
 );
 
-/** Returns the schema of a section. It is built only if the file has the section, because that takes time. */
+/** Returns the schema of a section, which is slow to build and therefore built only if the file has the section. */
 type SectionSchema = <T extends z.ZodType>(name: string, schema: () => T) => T;
 
 const schemaOf = (section: SectionSchema) =>

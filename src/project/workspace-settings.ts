@@ -38,7 +38,7 @@ export interface SettingsPlace {
   readonly env: Environment;
   /** Name of the workspace. */
   readonly workspace: string;
-  /** The secrets of each workspace that were already read, if any. */
+  /** The secrets that were already read, by workspace, if any. */
   readonly secrets?: ReadonlyMap<string, SecretReader> | undefined;
   /** The sources of secrets. They override the settings. */
   readonly sources?: readonly SecretSource[] | undefined;
@@ -100,7 +100,7 @@ export function readSettings(raw: JsonObject, place: SettingsPlace, shared: Proj
     return value instanceof Secret ? value : new Secret(variable, text);
   };
 
-  /** Replaces the forms in the settings of a state by secrets. */
+  /** Replaces the forms in the settings of a state with secrets. */
   const state = (written: JsonObject, at: readonly string[]): Record<string, unknown> =>
     Object.fromEntries(
       Object.entries(written).map(([setting, value]) => {

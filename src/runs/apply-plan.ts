@@ -101,7 +101,7 @@ function endingOf(report: ApplyReport, { resources, guards, violations = [] }: P
   };
 }
 
-/** Returns the plan's part of a history entry. A refused plan has one too. */
+/** Returns the fields of a history entry about a plan, even a refused one. */
 export function planInHistory(document: PlanDocument): Pick<RunEnding, 'plan'> {
   return { plan: { digest: document.digest ?? approvalDigest(document), summary: document.summary } };
 }

@@ -172,7 +172,7 @@ interface FirstState {
 }
 
 /**
- * Refuses a first state without a person who would notice: the real state may be in a store that the settings no longer name, and
+ * Refuses a first state that no person would notice: the real state may be in a store that the settings no longer name, and
  * everything would be created again.
  * @throws UserError
  */

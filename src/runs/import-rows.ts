@@ -40,8 +40,8 @@ interface RowProblem {
 const COLUMNS: readonly string[] = ['address', 'id'];
 
 /**
- * Reads the rows of a CSV file with the header `address,id`, or of a migration map, and the problems of invalid rows. Rows of a map without
- * an id of this workspace are skipped.
+ * Returns the rows of a CSV file with the header `address,id`, or of a migration map, and the problems of invalid rows. Rows of a map
+ * without an id of this workspace are skipped.
  * @param origin the file name, and the workspace whose ids are read from a map.
  */
 export function readRows(

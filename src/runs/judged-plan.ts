@@ -112,7 +112,7 @@ function savedResource({ desired, labels = {} }: PlannedResource): Pick<Resource
   return { labels, spec: unflatten(leaves) as Resource['spec'] };
 }
 
-/** @throws UserError if a rule stops the plan and no waiver lifts it. */
+/** @throws UserError if a rule denies the plan and is not waived. */
 export function refuseDenied({ violations, digest }: Pick<PlanDocument, 'violations' | 'digest'>): void {
   const denied = denials(violations);
   if (denied.length === 0) return;

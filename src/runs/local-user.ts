@@ -9,7 +9,7 @@ import type { CiJob } from '../state/lock-info.ts';
 import { createMarks, type Marks } from '../state/marks.ts';
 import type { RunContext } from './run-context.ts';
 
-/** CI systems by the variable that identifies each, with the variables of the job's name and URL. */
+/** CI systems by identifying variable, with the variables of the job name, and a function for the URL. */
 const systems: Readonly<Record<string, { readonly name: readonly string[]; url(env: ProcessEnvironment): string }>> = {
   GITHUB_RUN_ID: {
     name: ['GITHUB_WORKFLOW', 'GITHUB_JOB'],
@@ -64,7 +64,7 @@ const GIT_TIMEOUT_MS = 5_000;
 /** Runs git; undefined if git is not available. */
 export type RepositoryGit = (...args: string[]) => Promise<GitResult | undefined>;
 
-/** Returns a read-only git for the repository of a folder; undefined outside of repositories. */
+/** Returns a function for git queries in a folder; undefined outside of repositories. */
 export function gitIn(root: string, env: ProcessEnvironment): RepositoryGit | undefined {
   if (!isInRepository(root)) return undefined;
   return (...args) =>
@@ -88,7 +88,7 @@ export function commitId(commit: string | undefined): string | undefined {
   return commit?.replace(/-dirty$/, '');
 }
 
-/** Searches the parent folders like git, but without starting a process. */
+/** Searches the folder and its parents like git, but without a process. */
 function isInRepository(root: string): boolean {
   for (let folder = attempt(() => realpathSync(root)) ?? root; ; folder = path.dirname(folder)) {
     if (existsSync(path.join(folder, '.git'))) return true;

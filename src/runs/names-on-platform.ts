@@ -21,7 +21,7 @@ export function knownNames(list: NameList): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
 }
 
-/** Passes records on, and caches their names for editors once the list was read to its end. */
+/** Passes records on, and caches their names for editors after the whole list is read. */
 export async function* cachingNames<T extends { readonly name?: string | undefined }>(
   records: AsyncIterable<T>,
   { mayCache, ...list }: NameList & { mayCache(name: string): boolean },

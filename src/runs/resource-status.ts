@@ -14,7 +14,7 @@ export interface ResourceStatus {
   readonly unverified?: readonly string[];
   /** True if the draft is newer than its published version, regardless of the status. */
   readonly unpublished: boolean;
-  /** The reason of the status, or the number of unverified fields, as a clause. May be empty. */
+  /** The reason for the status and the number of unverified fields, as clauses. May be empty. */
   readonly detail: string;
 }
 
@@ -36,7 +36,7 @@ function syncStatusOf(resource: PlannedResource): SyncStatus {
   switch (action) {
     case 'noop':
       if (isNotApplied(resource)) return 'not applied';
-      // An unchanged resource has such steps only in the plan after an apply.
+      // Steps other than publish occur here only in the plan after an apply.
       if (steps.some((step) => step.action !== 'publish')) return 'manual';
       if (notices.length > 0 || steps.length > 0) return 'unpublished';
       return 'in sync';

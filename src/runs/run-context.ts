@@ -75,7 +75,7 @@ export interface RunContext {
     readonly comparedDrafts: ComparedDrafts;
     readonly answers: RecordCache;
   };
-  /** Lets a test kill the run at this point. */
+  /** Lets a test kill the run at a named point. */
   readonly failPoint: ((name: FailPoint) => void) | undefined;
 }
 
@@ -85,7 +85,7 @@ export interface SelectionOptions {
   readonly selector?: Readonly<Record<string, string>>;
 }
 
-/** Options for calls of the platform. */
+/** Options for platform requests. */
 export interface PlatformOptions {
   /** The maximum number of concurrent requests. Default: `limits.concurrency`. */
   readonly concurrency?: Concurrency;
@@ -113,7 +113,7 @@ export interface PlanningOptions extends SelectionOptions, PlatformOptions {
   readonly allowRecreate?: readonly string[];
   /** Continues even if all records are missing, which may mean a wrong API key. Requires `allowRecreate: ['all']`. */
   readonly evenIfAll?: boolean;
-  /** Adds the routes of calls that reach each changed record. */
+  /** Adds the routes by which calls reach each changed record. */
   readonly routes?: boolean;
   /** Compares every draft that may be unpublished with its published version. */
   readonly publications?: boolean;

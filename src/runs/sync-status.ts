@@ -2,7 +2,7 @@
 export const syncStatuses = [
   /** Fields that the platform does not return are assumed to have the value last sent. */
   'in sync',
-  /** Applied, but callers hear an older version until a person publishes it. */
+  /** Applied, but callers hear an older version until a person publishes the draft. */
   'unpublished',
   /** Sent, but the platform kept its own value of some fields. */
   'not applied',

@@ -74,7 +74,7 @@ export function mask(value: Value, fingerprints: Fingerprints): Json {
   return isAmbiguous ? { $literal: masked } : masked;
 }
 
-/** True if a stored value contains a fingerprint: the value itself was secret. */
+/** True if a stored value contains a fingerprint: at least a part of it was secret. */
 export function isMasked(value: Json | undefined): boolean {
   if (Array.isArray(value)) return value.some(isMasked);
   if (!isObject(value)) return false;

@@ -18,7 +18,7 @@ const mark = z.object({
 /** The last write of a state that this machine has seen. It is stored apart from the state, because Git may restore an older one. */
 export type StateMark = Readonly<z.infer<typeof mark>>;
 
-/** True if `last` is another write than the document, with the same or a higher serial. */
+/** True if `last` is a later write than the document, or another one with the same serial. */
 export function isSuperseded(
   { serial, write }: Pick<StateDocument, 'serial' | 'write'>,
   last: Pick<StateMark, 'serial' | 'write'>,

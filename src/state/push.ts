@@ -152,7 +152,7 @@ interface QuarantinedState {
 }
 
 /**
- * Moves an unreadable state away, and finds the records in its backups.
+ * Quarantines an unreadable state, and finds the records in its backups.
  * @returns undefined if the state is readable.
  * @throws LostState if it is unreadable and `force` is false.
  */

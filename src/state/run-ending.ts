@@ -15,7 +15,7 @@ export function endingAfter(
   return { result, error: recordedMessage(error) };
 }
 
-/** Returns the changes by an event, for the history. The event must not be applied to the state yet. */
+/** Returns an event's changes for the history. The event must not have been applied to the state yet. */
 export function changeOf(event: JournalEvent, { resources }: State): RunResources {
   const results = (action: string, address: string, id = resources.get(address)?.id): RunResources => [
     { address, action, id: id ?? null, paths: [], result: 'done' },

@@ -182,7 +182,7 @@ export function parseRuns(lines: Iterable<string>): RunRecord[] {
   return [...runs.values()];
 }
 
-/** The maximum size of the history. If a line exceeds it, the oldest half is dropped. */
+/** The maximum size of the history. If a new line exceeds it, the older half is dropped. */
 export const MAX_HISTORY = 1_000_000;
 
 /** Returns the newest complete lines, up to half of `MAX_HISTORY`. */

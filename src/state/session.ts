@@ -91,7 +91,7 @@ export class StateSession {
   readonly #lease: StateLease;
   readonly #state: FoldedState;
   readonly #options: OpenOptions;
-  /** Stores the first document of a new state. */
+  /** The first commit of a new state. */
   #firstCommit: Promise<void> | undefined;
   /** Settles when everything recorded so far is in the state; never rejects. */
   #tail: Promise<void> = Promise.resolve();
@@ -259,7 +259,7 @@ function documentOf(state: FoldedState, serial: number, version: string): StateD
   return state.toDocument({ serial, voxform_version: version, write: randomUUID() });
 }
 
-/** Removes values that the pending create already has from an event, so that the journal and the memory do not hold them twice. */
+/** Removes from an event values that the pending create already has, so that the journal and the memory do not hold them twice. */
 function withoutRepetition(event: JournalEvent, { pending }: State): JournalEvent {
   if (event.type !== 'saved') return event;
   const { recorded, ...entry } = event.entry;

@@ -10,10 +10,10 @@ export class LostState extends UserError {
   override readonly name = 'LostState';
 }
 
-/** The last sentence of the hint of each of these errors. */
+/** The sentence about recovery in the hints of these errors. */
 export const RECOVER = advice`Without a backup: ${command('recover')} finds as many records as possible.`;
 
-/** Another run or a person ended the lock: this run must write nothing more. */
+/** Another run took over the lock, or a person removed it. This run must write nothing more. */
 export class LostLock extends UserError {
   override readonly name = 'LostLock';
 
@@ -24,7 +24,7 @@ export class LostLock extends UserError {
   }
 }
 
-/** A later write than that of the state, or another write with the same serial. */
+/** A write that is newer than the state, or another write with the same serial. */
 export interface NewerState {
   readonly serial: number;
   /** Path of a copy, quoted for a shell; undefined if there is none. */
@@ -36,7 +36,7 @@ export interface NewerState {
 /** The maximum number of records in a message. */
 const MAX_NAMES = 10;
 
-/** Returns the error of commands that write. Its message is the warning of commands that only read. */
+/** Returns the error for commands that write. Commands that only read show its message as a warning. */
 export function olderState(location: string, { serial }: StateDocument, newer: NewerState): UserError {
   const { copy, missing } = newer;
   const other = copy === undefined ? 'the last state written on this machine' : copy;

@@ -46,7 +46,7 @@ export interface StateSettings {
   readonly [setting: string]: unknown;
 }
 
-/** @param settings were checked by `stateSchema`; absent if the project file has none. */
+/** @param settings as checked by `stateSchema`; absent if the project file has none. */
 export function locateState(
   { backend = first, seal, ...settings }: StateSettings | undefined = {},
   owner: StateOwner,

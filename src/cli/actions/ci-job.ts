@@ -21,7 +21,7 @@ interface CommentOptions {
   readonly project: string;
 }
 
-/** Posts a plan as voxform's comment on the pull or merge request of this job, or updates the comment. Does nothing if there is no request. */
+/** Creates or updates voxform's comment with the plan on the pull or merge request of this job. Does nothing if there is no request. */
 export async function commentPlan(context: Context, { file, project }: CommentOptions): Promise<void> {
   const { cwd, env, log, workspace = overrides(env).workspace ?? '' } = context;
   const kind = kindOfJob(context);

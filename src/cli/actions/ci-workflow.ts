@@ -55,8 +55,7 @@ export async function askForInstallation(
 }
 
 /**
- * The workspace that CI uses. It is the first workspace on the platform in the docs; a new project has only a local one, which CI cannot
- * reach.
+ * The workspace that CI uses. In the docs, it is the first one on the platform; a new project has only a local one, which CI cannot reach.
  */
 export const CI_WORKSPACE = 'staging';
 

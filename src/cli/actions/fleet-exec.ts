@@ -14,7 +14,7 @@ import type { WorkspaceConfig } from '../../project/project.ts';
 import type { Context } from '../context.ts';
 import { type FleetFlags, fleetFileOf, projectEnvironment } from './fleet.ts';
 
-/** @throws UserError if the fleet file reads the project from another source than the processes of the fleet do. */
+/** @throws UserError if the fleet file reads the project from a different source than the processes of the fleet. */
 function refuseOtherSource({ source, identity }: Awaited<ReturnType<FleetControl['project']>>, { all }: Sources): void {
   const ownIdentity = all.find(({ name }) => name === source)?.identity;
   if (ownIdentity === identity || identity === null) return;

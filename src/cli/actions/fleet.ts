@@ -83,7 +83,7 @@ interface ControlFlags extends FleetFlags {
   readonly because?: string;
 }
 
-/** Creates the action that requests runs of workspaces, pauses them or resumes them. It prints the number of changed workspaces. */
+/** Creates the action that requests runs, or pauses or resumes workspaces. It prints the number of changed workspaces. */
 function controlAction(verb: 'run' | 'pause' | 'resume') {
   return async (context: Context, flags: ControlFlags): Promise<void> => {
     const { addresses, because } = flags;

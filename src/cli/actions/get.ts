@@ -188,7 +188,7 @@ interface RecordsWanted {
   readonly filters: readonly CallCondition[];
   readonly opened: OpenWorkspace;
   readonly client: PlatformClient;
-  /** Set if an argument is an address, and if the API cannot list the records. */
+  /** Always set if an argument is an address or the API cannot list the records. */
   readonly state: State | undefined;
   readonly log: Context['log'];
 }

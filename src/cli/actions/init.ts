@@ -86,7 +86,7 @@ export async function init(context: Context, { dir: folder, install }: InitFlags
 }
 
 /**
- * Returns the files of a new project by path: the quickstart example, its schemas, and the settings of editor and Git.
+ * Returns the files of a new project by path: the quickstart example, its schemas, and the editor and Git settings.
  * @param isShared true if all clones share the state, which is in a ref of the repository.
  */
 async function projectFiles(isShared: boolean): Promise<Map<string, string>> {
@@ -160,7 +160,7 @@ async function exists(file: string): Promise<boolean> {
 }
 
 /**
- * Returns the schemas and the settings of editor and Git for a project, by path.
+ * Returns the schemas and the editor and Git settings of a project, by path.
  * @param isShared true if all clones share the state, which is in a ref of the repository.
  */
 export async function settingsFiles(isShared: boolean): Promise<[path: string, text: string][]> {

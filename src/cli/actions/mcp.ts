@@ -25,7 +25,7 @@ export async function mcp(given: Context, flags: PolicyFlags): Promise<number> {
 
 /**
  * Returns the environment without the project's own folders in PATH, such as node_modules/.bin.
- * @throws UserError if voxform is installed in the project, because it loads parts of its code on use.
+ * @throws UserError if voxform is installed in the project, because it loads parts of its code on demand.
  */
 function withoutPrograms(env: Context['env'], root: string): Context['env'] {
   const isInProject = (file: string) => isInside(realPath(file), root);

@@ -107,7 +107,7 @@ async function liveSource(
   }
 }
 
-/** Refuses a workspace that all manifests skip. Its records were released, so it must not be exported like one without manifests. */
+/** Refuses a workspace that skips all manifests. Its records were released, so it must not be exported like one without manifests. */
 async function refuseSkipped({ from, declarations }: MigrationWorkspaces, desired: Desired): Promise<void> {
   validOnly(desired);
   const { name } = from.workspace;

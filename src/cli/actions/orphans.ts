@@ -93,8 +93,8 @@ export async function closeOrphans(context: Context, options: CloseOptions): Pro
 }
 
 /**
- * Returns the orphans that an argument selects. A glob selects only open ones, an id all, and an address the open one or else the closed
- * one.
+ * Returns the orphans that an argument selects. A glob selects only open orphans, an id selects any, and an address selects the open one,
+ * or else the closed one.
  * @throws UserError if no orphan matches, or if several have the address.
  */
 function orphansMatching(given: string, listed: readonly Orphan[]): readonly Orphan[] {

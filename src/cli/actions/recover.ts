@@ -143,7 +143,7 @@ async function askOneByOne({ terminal, interrupts }: Context, matches: readonly 
   return { taken, declined };
 }
 
-/** Asks whether to quarantine an unusable state for which no lost record was found, and to begin a new one. */
+/** Asks whether to quarantine an unusable state and to begin a new one, although no record was imported. */
 async function confirmNewState(context: Context, { autoApprove }: RecoverOptions): Promise<boolean> {
   if (autoApprove) return true;
   return approve(context, {

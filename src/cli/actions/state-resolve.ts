@@ -77,7 +77,7 @@ function refuseUnclear({ address: addresses, all, since }: ResolveOptions): void
   );
 }
 
-/** Returns the addresses of the unknown creates that were sent since then. */
+/** Returns the addresses of the unknown creates that were sent at or after `since`. */
 function sentSince({ pending }: State, since: string | undefined): string[] {
   const earliest = since === undefined ? Number.NEGATIVE_INFINITY : Date.parse(since);
   return [...pending]

@@ -19,7 +19,7 @@ interface ValidateOptions extends WorkspacesFlags, PolicyFlags {
   readonly secrets?: boolean;
 }
 
-/** Checks one or several workspaces. The report names the workspaces of a problem that not all of them have. */
+/** Checks one or several workspaces. If a problem does not affect all of them, the report names the affected ones. */
 export async function validate(given: Context, options: ValidateOptions): Promise<number> {
   const context = withPolicyFiles(given, options);
   const { terminal, cwd: here, projectFolder: cwd = here, env, cacheFolder, interrupts, policies } = context;

@@ -61,7 +61,7 @@ async function withDrift<T>(
   });
 }
 
-/** The default of the time that a host may delay the command. */
+/** The default maximum time that a host may delay the command. */
 const MAX_WAIT_SECONDS = 300;
 
 /** Opens, updates or closes the drift request of a workspace. Leaves the project folder unchanged. */

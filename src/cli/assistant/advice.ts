@@ -7,7 +7,7 @@ export function withAdvice(error: Json): Json {
   return isObject(changed) && typeof changed.hint === 'string' ? { ...changed, hint: adviceIn(changed.hint) } : changed;
 }
 
-/** Matches a command line in a hint, and "Run" before it. It ends at the end of the line or the sentence, or at a comma. */
+/** Matches a command in a hint, and "Run" before it. It ends at a comma, semicolon, sentence or line end, or before "or", "and" or "to". */
 const COMMAND = /\b(?:([Rr])un:? )?voxform ([a-z]+)((?: (?!or\b|and\b|to\b)[^\s,;]*[^\s,;.])*)/g;
 
 function adviceIn(hint: string): string {

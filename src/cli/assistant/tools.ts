@@ -20,9 +20,9 @@ export interface Tool {
   readonly narrow: string;
   /** The field with the list that is returned in pages. The argument `skip` is the start of a page. */
   readonly list?: string | undefined;
-  /** The names of the command's operands, in their order. */
+  /** The names of the command's operands, in order. */
   readonly operands?: readonly string[] | undefined;
-  /** The ways to shorten the result, in their order. Each is applied to the result of the previous one until the result fits. */
+  /** The ways to shorten the result, in order. Each is applied to the result of the previous one until the result fits. */
   readonly steps: readonly Shortening[];
   /** Returns the command line, without the workspace. */
   args(input: unknown): readonly string[];
@@ -128,7 +128,7 @@ const planResult = open({
     .describe('In place of resources, if they are too long: the addresses by action.'),
 });
 
-/** The fields of a plan that only programs need, which apply the plan or link to it. */
+/** The fields of a plan that only programs need, to apply the plan or to link to it. */
 const OMITTED_PLAN_FIELDS = new Set(['format_version', 'voxform_version', 'digest', 'state', 'secrets', 'dashboard']);
 const OMITTED_RESOURCE_FIELDS = new Set(['kind', 'desired', 'depends_on', 'labels', 'observed_digest', 'routes']);
 
@@ -228,7 +228,7 @@ function withMore(items: readonly Json[], max: number, name: string): JsonObject
 
 const more = z.boolean().optional().describe('True if there are more after these.');
 
-/** Wraps an output that is a list in an object. */
+/** Returns the list as the field `name` of an object. */
 const asField = (name: string) => (output: string) => ({ [name]: jsonOf(output) });
 
 const recordNames = [...recordTypes.keys()];

@@ -138,7 +138,7 @@ export function completionLines(shell: Shell, { candidates, cursor }: Completion
 }
 
 function pathLines(type: 'files' | 'folders', { flags, text }: CompletionCursor, cwd: string): string[] {
-  // With -C, the paths are relative to another folder than the shell's own, so voxform completes them.
+  // With -C, the paths are relative to a folder other than the shell's own, so voxform completes them.
   if (!flags.has('--chdir')) return [type === 'files' ? FILES : FOLDERS];
   const parent = text.slice(0, text.lastIndexOf('/') + 1);
   const entries = readdirSync(path.resolve(cwd, parent), { withFileTypes: true });

@@ -145,7 +145,7 @@ const KIND = /^["']?kind["']?\s*:\s*["']?([A-Za-z]+)/m;
 const NAME = /^([ \t]*)["']?name["']?\s*:\s*["']?([a-z0-9][a-z0-9-]*)/gm;
 
 /**
- * Returns the addresses in a file of manifests. It matches lines and does not parse, because completion must be fast in a project of
+ * Returns the addresses in a file of manifests. Matches lines instead of parsing, because completion must be fast in a project of
  * 10,000 manifests and must work while a file is invalid.
  */
 export function declaredIn(text: string): Address[] {

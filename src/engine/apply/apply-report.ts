@@ -34,7 +34,7 @@ export interface ApplyReport {
   readonly interrupted: 'SIGINT' | 'SIGTERM' | undefined;
   /** The reason why no further write was started, as a clause; absent after an interruption, which is in `interrupted`. */
   readonly halted?: string;
-  /** The error of writing the state, if it stopped the apply. */
+  /** The error from writing the state, if it stopped the apply. */
   readonly stateError?: string;
 }
 

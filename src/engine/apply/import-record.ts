@@ -105,7 +105,7 @@ async function recordClaim(
   const { state } = session;
   const pending = state.pending.get(address);
   const entry = state.resources.get(address);
-  // Without `replaces`, the create was sent because the recorded record is missing, so that one is no orphan.
+  // Without `replaces`, the create was sent because the recorded record was missing, so that record was not replaced.
   const replaced = entry !== undefined && entry.id !== id ? pending?.replaces : undefined;
   await session.record({
     type: 'saved',

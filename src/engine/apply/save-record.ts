@@ -28,7 +28,7 @@ interface SavedRecord {
 }
 
 /**
- * Saves a record in the state as that of its resource, and returns its id.
+ * Saves a record in the state entry of its resource, and returns the record's id.
  * @throws UnsavedRecord if the state cannot be written.
  * @throws ForeignRecord if the record belongs to another workspace.
  */

@@ -235,7 +235,7 @@ function desiredOf({ planned, session, secret }: ResourceWrite): Map<string, Val
       fromForms(forms as Json, secret),
       (reference) => session.state.resources.get(reference.address)?.id,
     );
-    // A manual field may keep an open reference: a person will set it.
+    // A manual field may keep an unresolved reference: a person sets the field.
     if (!isComplete(value) && planned.changes.find((change) => change.path === path)?.manual) continue;
     if (!isComplete(value)) throw new MissingReference(value);
     leaves.set(path, value);

@@ -77,7 +77,7 @@ export class UnrecordedIntent extends Error {
 
 /** Thrown if the response to a write names a record that cannot be the one written. The response is not used. */
 export class UnexpectedResponse extends UserError {
-  override readonly name = 'UnexpectedAnswer';
+  override readonly name = 'UnexpectedResponse';
 
   constructor(address: Address, problem: string, help: Pick<UserErrorOptions, 'hint' | 'next'>) {
     super(`invalid response for ${address}: ${problem}`, help);

@@ -89,7 +89,7 @@ export function standIn(published: PublishedRecord | undefined): ShownRecord | u
 
 interface ResentFields {
   readonly values: ReadonlyMap<LeafPath, Json>;
-  /** A clause for each field whose shown value requests do not accept. It asks for a value in the manifest. */
+  /** A clause for each field whose shown value cannot be sent in a request. It asks for a value in the manifest. */
   readonly problems: readonly string[];
 }
 
@@ -154,7 +154,7 @@ function fieldsAsObserved(
   );
 }
 
-/** Returns the leaves that are sent as observed, because others may change them and the manifest did not. */
+/** Returns the leaves that are sent as observed, because others may change them and the plan does not. */
 export function driftIgnored({ leaves, changed, ignoreDrift }: UpdateChanges): ReadonlySet<LeafPath> {
   const isFree = (path: LeafPath): boolean => ignoreDrift.some((prefix) => isUnder(path, prefix));
   return new Set([...leaves.keys()].filter((path) => isFree(path) && !changed.includes(path)));
@@ -210,7 +210,7 @@ export interface UpdateFacts {
 }
 
 /**
- * Returns warnings about fields that an update may erase, because they are neither declared nor shown, in objects that it sends.
+ * Returns warnings about fields that an update may erase: fields of the objects it sends that are neither declared nor shown.
  * @param roots the top-level fields that the update sends.
  */
 export function updateWarnings(

@@ -160,7 +160,7 @@ export function evidenceOf(
   return { agrees: agrees.sort(), differs: differs.sort() };
 }
 
-/** Returns the number of matching fields minus that of differing ones. A record above zero is a likely match. */
+/** Returns the number of matching fields minus that of differing ones. A result above zero indicates a likely match. */
 export function likelihood({ agrees, differs }: Evidence): number {
   return agrees.length - differs.length;
 }

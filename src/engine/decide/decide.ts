@@ -98,7 +98,7 @@ function refuseClosed(facts: Facts, { id, closed }: Orphan): Decision {
   return withoutWrite(facts, 'blocked', { reason, steps });
 }
 
-/** Decides for a known record that is not found. The platform may lag or fail, or the record was deleted: only a person can decide. */
+/** Handles a known record that is not found. The platform may lag or fail, or the record was deleted: only a person can decide. */
 function decideMissing(facts: Facts): Decision {
   const { binding, kind, returned } = facts;
   const { entry, released, resource } = binding;
@@ -181,7 +181,7 @@ function missingSecretWarnings({ kind, leaves }: Facts): Remark[] {
   });
 }
 
-/** Decides for an unknown create whose record cannot be found. Only a person can resolve it. */
+/** Handles an unknown create whose record cannot be found. Only a person can resolve it. */
 function decideUnknownCreate(facts: Facts, { since }: PendingCreate): Decision {
   const address = addressInState(facts);
   const isListed = facts.kind.naturalKeyOf !== undefined;

@@ -29,7 +29,7 @@ export interface CompareInput {
 
 export interface Differences {
   readonly changes: readonly PlannedChange[];
-  /** Fields that were sent before, with the own value that the platform kept; undefined if it is secret. */
+  /** Fields sent before, with the value that the platform kept instead; undefined if it is secret. */
   readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
   /** Fields in sync for which it is unknown whether the platform normalized the value or somebody changed it since. */
   readonly unclear: readonly LeafPath[];

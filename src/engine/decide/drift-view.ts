@@ -8,8 +8,8 @@ import {
 import type { Plan } from './make-plan.ts';
 
 /**
- * Returns the drift since the last apply, as a plan without everything else. The changes of each resource are those that an apply would
- * restore. A resource that only the manifest changed has no action. A record of another workspace is not compared and becomes a warning.
+ * Returns the drift since the last apply, as a plan with nothing else. The changes of each resource are those that an apply would
+ * revert. A resource that only the manifest changed has no action. A record of another workspace is not compared and becomes a warning.
  * Side effects of writes and publishing are left out.
  */
 export function driftOf({ document: planned, observed }: Plan): PlanDocument {

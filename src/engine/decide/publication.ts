@@ -18,7 +18,7 @@ export function publishSteps({ publishing }: Kind, record: ShownRecord | undefin
   return [{ action: 'publish', instruction: `In the dashboard, publish it: ${meanwhile}.`, meanwhile }];
 }
 
-/** Returns a notice if the draft may differ from its published version, as a clause. */
+/** Returns a notice, worded as a clause, if the draft may differ from its published version. */
 export function publicationNotices(
   { publishing }: Kind,
   record: ShownRecord | undefined,

@@ -17,7 +17,7 @@ interface Pair {
 }
 
 /**
- * Warns about each create that resembles a record or an unknown create that left the manifests, also outside the scope of the run. Both
+ * Warns about each create that resembles a record or an unknown create without a manifest, even one outside the scope of the run. The two
  * share a value that no other record of the state has, and more fields agree than differ.
  */
 export function renameWarnings(

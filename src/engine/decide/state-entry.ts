@@ -145,7 +145,7 @@ export function maskable(shown: unknown): string {
   return typeof shown === 'string' ? shown : canonicalJson(shown);
 }
 
-/** Returns the plain value of one in the state; undefined if it is secret. */
+/** Returns the plain form of a value in the state; undefined if it is secret. */
 export function plainOf(stored: Json | undefined): Json | undefined {
   return stored === undefined || isMasked(stored) ? undefined : unwrapLiterals(stored);
 }

@@ -10,7 +10,7 @@ import type { PlannedResource } from '../plan/plan-document.ts';
 import { eachConcurrently } from './each-concurrently.ts';
 import type { ObserveOptions } from './read-records.ts';
 
-/** The maximum number of drafts without an update that one plan compares. A plan without changes must need few reads. */
+/** The maximum number of drafts without an update that one plan compares. A plan without changes must send few requests. */
 const MAX_UNCHANGED = 10;
 
 /** The result of each comparison and a digest of its inputs, by record id. With it, a loop compares each draft only once. */
@@ -20,7 +20,7 @@ export interface PublicationsRequest {
   /** The drafts to compare with their published version: those that the plan updates and a few others, or all. */
   readonly publications?: 'changes' | 'all' | undefined;
   /**
-   * Results of earlier plans in this process. With them, the few others include edited drafts, so all drafts are compared after some
+   * Results of earlier plans in this process. With them, the few others include edited drafts, so all drafts are compared after several
    * plans.
    */
   readonly comparedDrafts?: ComparedDrafts | undefined;

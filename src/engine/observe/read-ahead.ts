@@ -9,7 +9,7 @@ interface ReadAheadOptions extends Pick<ObserveOptions, 'client' | 'workspaceId'
   now(): Date;
 }
 
-/** The result of a read; undefined if it failed before failures may be kept. */
+/** The result of a read; undefined if it failed before `manifestsRead` was called. */
 type Started<T> = Promise<T | undefined>;
 
 interface ExpectedRecord {

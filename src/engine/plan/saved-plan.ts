@@ -58,7 +58,7 @@ export function parseSavedPlan(
   return data as unknown as PlanDocument;
 }
 
-/** Compares versions of three numbers. False for an invalid version. */
+/** True if version `a` is newer, by its three numbers. False if `a` is invalid. */
 function isNewer(a: string, b: string): boolean {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (const [index, number] of left.entries()) {

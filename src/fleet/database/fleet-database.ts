@@ -83,7 +83,7 @@ export async function embeddedFleetDatabase(folder: string, use: DatabaseUse = '
 /** Thrown as long as the tables of the fleet do not exist. */
 export class FleetStarting extends UserError {}
 
-/** Returns the database with errors of the class `FleetStarting` for queries before the tables exist. */
+/** Returns the database with queries that throw `FleetStarting` before the tables exist. */
 export function whileStarting(database: FleetDatabase, isSetUp: () => boolean): FleetDatabase {
   const translated = async <T>(work: Promise<T>): Promise<T> => {
     try {

@@ -13,7 +13,7 @@ export interface SchemaStep {
   readonly compatibleFrom: number;
 }
 
-/** The tables. `schema_version` is the first. */
+/** The tables besides those of the state, which include `schema_version`. */
 export const FLEET_TABLES = [
   'sources',
   'workspaces',

@@ -5,7 +5,7 @@ import { FLEET_SCHEMA, grantStatements, QUEUE_SCHEMA } from './fleet-tables.ts';
 
 /** The name of the queue in pg-boss. */
 export const QUEUE = 'runs';
-/** The SQL condition for a job that no process runs. */
+/** The SQL condition for a job that no process runs yet. */
 const IS_QUEUED = `name = '${QUEUE}' AND state < 'active'`;
 
 /**

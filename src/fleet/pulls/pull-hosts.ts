@@ -32,7 +32,7 @@ interface PullHosts extends AsyncDisposable {
   readonly hosts: ReadonlyMap<string, PullHost>;
 }
 
-/** Creates clients for the code hosts. Sends no request. @throws UserError if credentials are not set or the host of a repository is unknown. */
+/** Creates clients for the code hosts. Sends no request. @throws UserError if credentials are not set or a repository's host is unknown. */
 export function openPullHosts({ fleet, env, redactor, log, signal }: PullHostsOptions): PullHosts {
   const clients: HostClient[] = [];
   const hosts = new Map<string, PullHost>();

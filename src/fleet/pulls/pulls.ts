@@ -69,7 +69,7 @@ interface RunningWork {
   ended: Promise<void>;
 }
 
-/** The maximum number of requests that one process works on, and of their workspaces that it plans, at the same time. */
+/** The maximum number of concurrent pull requests per process, and of concurrently planned workspaces per pull request. */
 const CONCURRENCY = 4;
 /** Milliseconds between two checks for a free slot. */
 const SLOT_POLL_INTERVAL_MS = 250;

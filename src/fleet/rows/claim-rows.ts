@@ -61,8 +61,8 @@ const OTHER_CLAIM = `SELECT address FROM ${S}.claims WHERE workspace_id = $2 AND
 const HINT = 'Correct workspace_id in one of the projects, or remove that workspace.';
 
 /**
- * Returns SQL columns for {@link conflictOf}: the addresses of other workspaces with the same id and base URL, and why one of these must not
- * run because of this workspace. Each property is the SQL expression for that part of the workspace.
+ * Returns SQL columns for {@link conflictOf}: the addresses of other workspaces with the same id and base URL, and why one of these must
+ * not run because of this workspace. Each property is the SQL expression for that part of the workspace.
  */
 export function conflictColumns({
   address,

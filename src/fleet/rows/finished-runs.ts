@@ -23,7 +23,7 @@ export interface FinishedRun {
   readonly isChecked: boolean;
   readonly hasDrift: boolean;
   readonly failures: number;
-  /** Milliseconds until the next run, if not after the usual interval. With `backsOff`, the run is not due earlier either. */
+  /** Milliseconds until the next run; undefined for the usual interval. With `backsOff`, an earlier due time is overridden. */
   readonly nextRun: { readonly milliseconds: number; readonly backsOff: boolean } | undefined;
   /** True if the run fulfilled the request for a run. */
   readonly fulfillsRequest: boolean;
@@ -42,7 +42,7 @@ export interface FinishedRun {
   readonly outside: { readonly digest: string; readonly state: OutsideState } | undefined;
   /** The stored data about the drift request; undefined if unchanged. */
   readonly request: RequestMemory | undefined;
-  /** The texts by which people can find its resources; undefined if unchanged. */
+  /** The texts by which people find the workspace's resources; undefined if unchanged. */
   readonly search: { readonly digest: string; readonly texts: readonly SearchText[] } | undefined;
   /** The entry for the list of runs; undefined for a run without notable results. */
   readonly record:
@@ -114,10 +114,10 @@ export async function storeFinishedRuns(
   });
 }
 
-/** Milliseconds until workspaces are due again whose jobs were dropped. */
+/** Milliseconds until workspaces whose jobs were dropped are due again. */
 const RETRY_DELAY_MS = 2000;
 
-/** Removes jobs whose workspaces this process cannot run, and makes these due again soon, so that another process can run them. */
+/** Removes jobs whose workspaces this process cannot run, and makes the workspaces due again soon, so that another process runs them. */
 export function dropJobs(database: FleetDatabase, queue: Queue, jobs: readonly ClaimedJob[]): Promise<void> {
   return database.atomically(async (statements) => {
     const addresses = jobs.map(({ address }) => address);
@@ -177,7 +177,7 @@ export function rejectionAssignments(id: string): string {
   status = CASE status WHEN 'waiting' THEN 'pending' ELSE status END, status_since = CASE status WHEN 'waiting' THEN now() ELSE status_since END`;
 }
 
-/** Stores the change to the plans of a workspace. A rejected or approved plan does not become pending again unless it was stale or applied. */
+/** Stores the change to a workspace's plans. One that was approved or rejected becomes pending again only if it is now stale or applied. */
 async function storePlan({ ask }: FleetStatements, { row: { address }, plan }: FinishedRun): Promise<void> {
   if (plan === undefined) return;
   if (plan.is === 'applied') {
@@ -212,7 +212,7 @@ interface StoredDocument {
   readonly current: { readonly digest: string; readonly document: unknown } | undefined;
 }
 
-/** Stores a document if it has changed, or removes it if there is none now. */
+/** Stores the current document if it has changed, or deletes the stored one if there is none. */
 async function storeDocument(
   { ask }: FleetStatements,
   { address, id, storedDigest, current }: StoredDocument,

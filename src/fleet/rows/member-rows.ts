@@ -45,7 +45,7 @@ function sourcesJson(all: Sources['all']): string {
   return storableJson(all.map(({ name, shown, identity }) => ({ name, shown, identity })));
 }
 
-/** Returns the SQL for the live processes that use the name of a source for the same source. */
+/** Returns the SQL for the live processes that have a source with the same name and identity. */
 const processesWith = (source: string): string => `${S}.processes p
 WHERE p.heard_at > now() - interval '${CLAIM_TIMEOUT_MS} milliseconds' AND p.sources->>${source}.name = ${source}.identity`;
 
@@ -93,7 +93,7 @@ WHERE s.identity <> m.identity ORDER BY s.name`,
 }
 
 /**
- * Removes the sources that are in no process's fleet file, with their workspaces. A source that a process uses is fetched before that.
+ * Removes the sources that are in no process's fleet file, with their workspaces. A source in use is fetched before it counts as removed.
  */
 export async function removeSources(database: FleetDatabase, named: readonly string[]): Promise<void> {
   await database.atomically(async (statements) => {
@@ -338,7 +338,7 @@ WHERE w.source = $2 AND w.project = p.project AND w.vanished_at IS NULL
   const removed = `source = $1 AND NOT (address = ANY ($2::text[])) AND NOT (project = ANY ($3::text[]))
   AND NOT EXISTS (SELECT FROM unnest($4::text[]) AS folder WHERE starts_with(project, folder || '/'))`;
   const values = [source, members.map(({ address }) => address), broken.map(({ project }) => project), unknown];
-  // A removed workspace without records and state is deleted.
+  // A removed workspace without records or state is deleted.
   await ask(
     `DELETE FROM ${S}.workspaces w WHERE ${removed} AND coalesce((last->>'records')::integer, 0) = 0
   AND NOT EXISTS (SELECT FROM ${S}.states s WHERE s.name = w.address AND s.state IS NOT NULL)`,

@@ -289,8 +289,8 @@ export async function storeOrphanCount({ ask }: FleetStatements, address: string
 const FREEZES = `(SELECT json_build_array(count(*), count(ended_at)) FROM ${S}.freezes)`;
 
 /**
- * Returns a digest that changes when any list of workspaces on the page changes. Changes that only result from new checks or from the time
- * are included by changing it every ten seconds.
+ * Returns a digest that changes when any list of workspaces on the page changes. It also changes every ten seconds, for changes that
+ * only result from new checks or from the time.
  */
 export async function fleetVersion({ ask }: FleetStatements): Promise<string> {
   const changed = workspaceStatuses.map(

@@ -363,7 +363,7 @@ interface PullList {
   readonly limit: number;
 }
 
-/** The SQL condition for the plans to show. Shows all plans of a merged request, which may not include its last commit. */
+/** The SQL condition for the plans to show: for a merged request all of them, even if none is for its last commit. */
 const IS_SHOWN = `(m.head = p.head OR p.state = 'merged')`;
 
 /** Returns open requests first, and within each group the latest ones first. */

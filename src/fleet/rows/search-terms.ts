@@ -11,7 +11,7 @@ export interface SearchText {
   readonly text: string;
 }
 
-/** The greatest character. Appended to a prefix, it is greater than every text with the prefix. */
+/** The greatest character. A prefix followed by it is greater than every text with the prefix. */
 const MAX_CHARACTER = '\u{10ffff}';
 
 /** Returns the SQL condition that a text begins with a prefix. It can use the index of terms. */
@@ -62,7 +62,7 @@ FROM json_to_recordset($1::json) AS t (address text, resource text, term text) O
 }
 
 /**
- * Returns the search terms of a text: its endings that begin with a word. For a phone number, all endings of at least four digits.
+ * Returns the search terms of a text: its suffixes that start at a word. For a phone number, all suffixes of at least four digits.
  */
 function termsOf(text: string): string[] {
   const lower = text.toLowerCase();

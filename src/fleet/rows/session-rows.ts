@@ -4,7 +4,7 @@ import type { ListedToken } from './token-rows.ts';
 
 const S = FLEET_SCHEMA;
 
-/** Starts a session of a token. Ends expired sessions, and the oldest ones of a token with too many. @param milliseconds its duration. */
+/** Starts a session of a token. Ends expired sessions, and the token's oldest ones if it has too many. @param milliseconds its duration. */
 export async function addSession(
   { ask }: FleetStatements,
   { digest, name, milliseconds }: { readonly digest: string; readonly name: string; readonly milliseconds: number },

@@ -70,7 +70,7 @@ export async function removeToken({ ask }: FleetStatements, name: string): Promi
 const verifiedDigests = new Map<string, Buffer>();
 
 /**
- * Returns the owner of a token; undefined for an invalid one. Both take the same time.
+ * Returns the owner of a token; undefined if it is invalid. Both cases take the same time.
  * @param isVerified true to accept only tokens that this process has already verified, without computing a slow hash.
  */
 export async function personOfToken(

@@ -7,7 +7,7 @@ const THIS_HOUR = 'to_timestamp(floor(extract(epoch FROM now()) / 3600) * 3600)'
 /** The number of rows per hour. With several, processes that store results at the same time rarely wait for each other. */
 const SHARDS = 16;
 
-/** Numbers of finished runs. */
+/** Counts of finished runs. */
 interface RunCounts {
   readonly runs: number;
   readonly failed: number;

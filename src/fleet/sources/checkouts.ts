@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import path from 'node:path';
 import { errorCode } from '../../problems/error-code.ts';
 
-/** Milliseconds after its last use when a checkout may be removed. No run reads a checkout for longer. */
+/** A checkout may be removed this many milliseconds after its last use. No run reads a checkout for longer. */
 const MAX_USE_MS = 3_600_000;
 
 /** Folders that each contain the files of one version. The processes of a machine share them. */
@@ -49,7 +49,7 @@ export class Checkouts {
     }
   }
 
-  /** Removes all other checkouts, and the files of killed processes, that were not used recently. */
+  /** Removes checkouts of other versions, and files of killed processes, that were not used recently. */
   async keep(versions: ReadonlySet<string>, now = Date.now()): Promise<void> {
     for (const entry of await readdir(this.#home).catch(() => [])) {
       if (versions.has(entry)) continue;

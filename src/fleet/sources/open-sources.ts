@@ -37,7 +37,7 @@ interface SourcesOptions {
   /** An absolute path. Its folder `.voxform` contains repositories and checkouts. */
   readonly home: string;
   readonly env: Environment;
-  /** Gets the passwords of repositories. */
+  /** Redacts the passwords of repositories. */
   readonly redactor: Redactor;
 }
 

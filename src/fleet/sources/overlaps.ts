@@ -36,7 +36,7 @@ export function mayContainOthers(settings: SourceSettings, project: string, all:
   });
 }
 
-/** Returns the projects, of all sources, inside a project whose files match the manifest patterns of that project. */
+/** Returns the projects of all sources that are inside a project and contain files that match its manifest patterns. */
 export async function overlappingProjects(
   settings: SourceSettings,
   outer: string,

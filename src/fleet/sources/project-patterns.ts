@@ -9,8 +9,8 @@ interface ProjectPatterns {
   /** Returns true if the folder may be a project or contain projects. */
   isSearched(folder: string): boolean;
   /**
-   * Returns the outermost folder that a glob matches and that contains this folder, such as `clients/acme` for `clients/**`; undefined for the
-   * folders above.
+   * Returns the folder directly below the base of a glob that is or contains this folder, such as `clients/acme` for `clients/**`;
+   * undefined for a base and the folders above it.
    */
   unitOf(folder: string): string | undefined;
 }

@@ -20,7 +20,7 @@ interface NewPair {
 }
 
 interface NewItem {
-  /** The index of the new item. The length of the list appends it. */
+  /** The index of the new item; the length of the list to append it. */
   readonly index: number;
   readonly value: Json;
 }
@@ -70,7 +70,7 @@ interface Extent {
   readonly end: number;
 }
 
-/** Adds a pair to an object in brackets, or an item to a list in brackets. It gets its own line if the others have their own. */
+/** Adds a pair to an object in brackets, or an item to a list in brackets. It gets its own line if its neighbour has one. */
 export function addToFlow(node: Collection, added: NewPair | NewItem, { source }: NodePlace): Splice[] {
   const extents = extentsOf(node);
   const { json } = source;

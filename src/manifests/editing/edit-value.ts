@@ -13,7 +13,7 @@ import {
 import { isBlockScalar, type NodePlace, rangeOf, type TextSource } from './node-place.ts';
 
 /**
- * Replaces a node by a value, in the node's style if possible.
+ * Replaces a node with a value, in the node's style if possible.
  * @throws CannotEdit
  */
 export function replaceNode(node: Node, value: Json, place: NodePlace): Splice[] {

@@ -67,7 +67,7 @@ function inMap(map: YAMLMap, place: NodePlace, { current, value, path }: Differi
     const what = path.length > place.path.length ? 'the value' : 'a part of the value';
     throw new CannotEdit(`${what} is merged with <<, which is used elsewhere in the file`);
   }
-  // A merged value has other parts that a new value would hide.
+  // A new value here would hide the other parts of a merged value.
   if (changed !== undefined && path.length > place.path.length + 1) throw new CannotEdit(UNSAFE);
   const change = { kind: 'set', path: [...place.path, key], value: value[key] as Json } as const;
   return { change, splices: adding(map, { key, value: change.value, place }) };

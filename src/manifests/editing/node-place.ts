@@ -77,7 +77,7 @@ export interface NodePlace {
   readonly flow: boolean;
   /** The column of the node's key or dash, in block style. */
   readonly column: number;
-  /** The offset right after the node's key or dash. Zero if it has none. */
+  /** The offset right after the colon of the node's key, or after its dash. Zero if it has neither. */
   readonly lead: number;
   /** True for an item of a block list. */
   readonly isItem: boolean;

@@ -11,7 +11,7 @@ export interface KeyOrder {
   readonly inner: (key: string | number) => KeyOrder | undefined;
 }
 
-/** Returns the order of the fields in a schema, or undefined for a value without contents. @param schemaOf returns the schema at a path. */
+/** Returns the key order of an object, record or array schema, otherwise undefined. @param schemaOf returns the schema at a path. */
 export function schemaOrder(schemaOf: (path: DocumentPath) => unknown, path: DocumentPath = []): KeyOrder | undefined {
   const schema = schemaOf(path);
   const isObjectSchema = schema instanceof z.ZodObject;

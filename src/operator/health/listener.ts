@@ -41,7 +41,7 @@ const UNSIGNED = 'the signature is missing or wrong, or this source has no webho
 /** The maximum size of an event from GitHub. */
 const MAX_EVENT_BYTES = 25 * 1024 ** 2;
 
-/** The default timeout of status and metrics, whose database may not respond. It is shorter than that of monitoring. */
+/** The default timeout of status and metrics, whose database may not respond. Monitoring usually waits longer. */
 const DEFAULT_TIMEOUT_MS = 5000;
 
 /** Slow or numerous connections must not block others. */

@@ -5,7 +5,7 @@ import type { RequestEvent } from '../../platform/transport.ts';
 import type { RequestResult } from '../../runs/drift-request/reconcile-request.ts';
 import { type RunReport, runResults } from '../run-report.ts';
 
-/** The result of a notification; a delayed one has another result later. */
+/** The result of a notification. A delayed one gets a second result later. */
 export type DeliveryResult = 'delivered' | 'delayed' | 'failed' | 'dropped';
 
 /** The Prometheus metrics of a watch. */

@@ -46,8 +46,8 @@ const BACKOFF = { first: 1000, max: 300_000 };
 const MAX_REQUESTED_PAUSE_MS = 3_600_000;
 
 /**
- * Delivers notifications in order for each receiver, without blocking the watch. A delivery is retried until the receiver accepts it,
- * because no later run repeats it.
+ * Delivers notifications in order for each receiver, without blocking the watch. A delivery is retried until the receiver accepts or
+ * rejects it, because no later run repeats it.
  */
 export class Deliveries {
   readonly #options: DeliveriesOptions;

@@ -58,7 +58,7 @@ interface FoundEvents {
   readonly added: readonly string[];
 }
 
-/** Derives notification events from run reports. A condition gives one event while it is unchanged. */
+/** Derives notification events from run reports. An unchanged condition is reported once. */
 export class NotificationEvents {
   readonly #reported: RepeatFilter;
   readonly #readReported: (workspaceId: string) => NotifiedDrift;
@@ -74,7 +74,7 @@ export class NotificationEvents {
     return { said: this.#reported.conditions, ...(this.#drifted && { drifted: Object.fromEntries(this.#drifted) }) };
   }
 
-  /** Returns a function that returns the events of a run for a receiver of these types of events. */
+  /** Returns a function that returns the events of a run for a receiver of the given event types. */
   eventsOf(report: RunReport): (on: readonly NotifyEvent[]) => readonly NotificationEvent[] {
     const drift = this.#drift(report);
     const planned = (report.plan?.resources ?? [])
@@ -199,7 +199,7 @@ function keyOf({ address, action, changes }: PlannedResource): string {
   return JSON.stringify([address, action, changes]);
 }
 
-/** True if everything to be written was changed by somebody on the platform. */
+/** True if every field to be written has drifted. */
 function hasDrifted({ changes }: PlannedResource): boolean {
   return changes.length > 0 && changes.every(({ cause }) => cause !== 'manifest');
 }

@@ -75,7 +75,7 @@ export function notifiedDriftIn(folder: string): NotifiedDriftStore {
       return attempt(() => storedDrift.parse(JSON.parse(readFileSync(fileOf(workspaceId), 'utf8')))) ?? {};
     },
     write(workspaceId, reported) {
-      // If it cannot be written, the next watch repeats current drift.
+      // If the file cannot be written, the next watch reports the current drift again.
       attempt(() => {
         mkdirSync(folder, { recursive: true });
         writeFileSync(fileOf(workspaceId), JSON.stringify(reported));

@@ -98,7 +98,7 @@ type FoundTopic =
   /** `; did you mean "x"?`, or an empty string. */
   | { readonly suggestion: string };
 
-/** Finds the topic for a path that the user typed. The outer keys of a manifest, case, the `$` of a form and `project` are optional. */
+/** Finds the topic for a path that a user typed, ignoring case. Outer keys of a manifest, the `$` of a form and `project` are optional. */
 export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
   const path = asked
     .replace(/^voxform\.ya?ml(?=\.|$)/, 'project')
@@ -110,7 +110,7 @@ export function findTopic(topics: readonly Topic[], asked: string): FoundTopic {
   return topic === undefined ? { suggestion: suggestionFor(topics, path) } : { topic };
 }
 
-/** Compares paths without case. The key `<name>` matches any key. */
+/** Compares paths, ignoring case. The key `<name>` matches any key. */
 function same(path: string, asked: string): boolean {
   const [own, given] = [path.toLowerCase().split('.'), asked.toLowerCase().split('.')];
   return (

@@ -20,7 +20,7 @@ export const format: ReportFormat = {
   error: jsonText,
 };
 
-/** Adds the digest to a plan. A drift has none, because it cannot be applied. */
+/** Adds the digest to a plan, but not to drift, which cannot be applied. */
 function planned({ what, document }: Report) {
   return what === 'plan' ? withDigest(document) : document;
 }

@@ -140,13 +140,13 @@ function urgentIn({ applied }: Report, { full, selection }: MarkdownWording): st
 interface TableBlock {
   readonly resources: readonly PlannedResource[];
   readonly words: RowWords;
-  /** False for a remark on several resources, which is no change. */
+  /** False if several resources share only a remark and no change. */
   readonly hasRow: boolean;
   /** Returns the details in forms of decreasing length. */
   forms(): readonly string[];
 }
 
-/** The minimum number of imports without changes to list only their names. */
+/** If at least this many imports have no changes, only their names are listed. */
 const MIN_ADOPTED = 12;
 
 /** Returns the blocks of resources. Resources with the same result can share a block. */

@@ -151,7 +151,7 @@ export function renderUnfinished(applied: readonly AppliedWrite[], wording: Word
   ];
 }
 
-/** The minimum number of updates or imports to list only their addresses, without ids. */
+/** The minimum number of updates or imports that are listed as addresses only, without ids. */
 const fewestTogether = 12;
 
 /** Writes one line for each resource. Many updates or imports are merged into one paragraph. */

@@ -46,7 +46,7 @@ function labelOf({ kind, name, count }: ReferenceNode, isGrouped: boolean): stri
   return isGrouped ? `${kind}/${name}` : name;
 }
 
-/** Returns whether an edge needs a label. It needs none if all edges between the two kinds have the same fields. */
+/** Returns a predicate: true if an edge needs a label, because edges between the same two kinds have different fields. */
 function fieldsThatTell({ nodes, edges }: ReferenceGraph): (from: string, to: string) => boolean {
   const kindOf = new Map(nodes.map(({ id, kind }) => [id, kind]));
   const between = (from: string, to: string) => JSON.stringify([kindOf.get(from), kindOf.get(to)]);

@@ -114,7 +114,7 @@ function ownGroups(graph: ReferenceGraph, by: Exclude<GroupBy, 'none'>): Readonl
   );
 }
 
-/** Returns a function that returns the folder of a node relative to the common folder, with as few parts as divide the graph well. */
+/** Returns a function that gives the folder of a node below the common folder, with the fewest parts that divide the graph well. */
 function folderIn({ nodes }: ReferenceGraph): (node: ReferenceNode) => string | undefined {
   const foldersOf = ({ file = '' }: ReferenceNode) => file.split('/').slice(0, -1);
   const all = nodes.filter(({ file }) => file !== undefined).map(foldersOf);

@@ -149,7 +149,7 @@ function columnsOf(boxes: ReadonlyMap<string, Box>): LayoutColumn[] {
   }));
 }
 
-/** Returns points that cross each column in a straight line, so that no line bends behind a box. */
+/** Returns the points of a line that crosses each column straight and never bends behind a box. */
 function through(
   { from, to }: { readonly from: Box; readonly to: Box },
   points: readonly Point[],

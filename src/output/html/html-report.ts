@@ -194,7 +194,7 @@ interface Folded {
   readonly of?: string;
   readonly content: Html;
   readonly tone?: 'bad' | undefined;
-  /** True if the search hides it unless it contains a match. */
+  /** True if the search hides the remark unless it contains a match. */
   readonly isGroup?: boolean;
 }
 

@@ -17,7 +17,7 @@ ${impactSections(impact)}
   return htmlPage({ title, body });
 }
 
-/** Returns the content of that page without its head, for a page with its own head. */
+/** Returns the content of the `impactHtml` page without its head, for a page with its own head. */
 export function impactSections({ document, overTime }: Impact): Html {
   const { versions, notes } = document;
   const plots = shareFields.flatMap((field) => {

@@ -18,7 +18,7 @@ const plot = { width: size.width - size.left - size.right, height: size.height -
 const MAX_POINTS = 40;
 const SCALES = [0.05, 0.1, 0.2, 0.25, 0.4, 0.5, 0.6, 0.8, 1] as const;
 
-/** Plots a share over time, with its interval as a band and publications as dashed lines. */
+/** Plots a share over time, with its confidence interval as a band and publications as dashed lines. */
 export function sharePlot({ field, value, periods, width, versions }: SharePlot): Html {
   const points = gathered(periods).map(({ start, end, calls, count }) => ({
     at: (start + end) / 2,

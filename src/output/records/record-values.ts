@@ -40,7 +40,7 @@ export function amountText(value: unknown, currency: unknown): string {
   return `${(value / 10 ** digits).toFixed(digits)} ${code}`;
 }
 
-/** Returns the text of a cell. Null is empty, lists of plain values have commas, and other structures are JSON. */
+/** Returns the text of a cell. Null is empty, lists of plain values are joined with commas, and other structures are JSON. */
 export function plainText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ');

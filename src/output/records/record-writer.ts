@@ -125,7 +125,7 @@ interface RecordContext {
   readonly zone: TimeZone;
   /** The addresses of known records by id. */
   readonly addresses: ReadonlyMap<string, string>;
-  /** Clauses about the records that mention a record without an address, by its id. */
+  /** By the id of a record without an address: clauses about the records that mention it. */
   readonly mentioned: ReadonlyMap<string, readonly string[]>;
 }
 

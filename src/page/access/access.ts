@@ -8,7 +8,7 @@ import { isState, type SignInResult, type SingleSignOn, stateIn } from './single
 
 /** Identifies people by their tokens. */
 export interface Tokens {
-  /** The reason why nobody can sign in with a token, if so. */
+  /** The reason why nobody can sign in with a token, if any. */
   readonly missing: string | undefined;
   /** A sentence about where to get a token. */
   readonly origin: string;
@@ -30,7 +30,7 @@ export interface AccessOptions extends Listening {
 export interface Visitor {
   readonly person: Person | undefined;
   readonly mayRead: boolean;
-  /** The token in forms against cross-site requests; undefined for visitors who may not send forms. */
+  /** The form token that prevents forged requests; undefined for visitors who may not send forms. */
   readonly formToken: string | undefined;
   /** A new session cookie for form tokens; undefined if the request has one already, or needs none. */
   readonly newSession: string | undefined;
@@ -107,7 +107,7 @@ export class Access {
     return { ...visitor, person, mayRead: true, formToken: formTokenOf(session, 'form') };
   }
 
-  /** Returns the visitor, who may send a bearer token instead of a session. A wrong token is refused even where reading is free. */
+  /** Returns the visitor, who may send a bearer token instead of a session. A wrong token is refused even where reading needs none. */
   async caller(request: IncomingMessage): Promise<Visitor | Refusal> {
     const visitor = this.withoutSession(request);
     const token = this.#bearer(request);

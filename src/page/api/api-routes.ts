@@ -32,7 +32,7 @@ interface Paging {
 const API = '/api/v1';
 const NO_ROUTE = 'There is no such path. See /api/v1/schema.';
 
-/** Adds the contents of the page as JSON. All requests only read. */
+/** Adds read-only routes that serve the contents of the page as JSON. */
 export function addApiRoutes(app: Hono<PageEnv>, { source, responses }: ApiRoutes): void {
   const respond = <Name extends ApiName>(c: PageContext, _: Name, document: ApiDocument<Name>) =>
     responses.sendJson(c, document);

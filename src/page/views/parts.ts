@@ -14,7 +14,7 @@ export interface ViewContext {
   readonly visitor: Visitor;
   readonly now: Date;
   readonly here: string;
-  /** The reason why nobody can sign in with a token, if so. */
+  /** The reason why nobody can sign in with a token, if any. */
   readonly missingTokens: string | undefined;
   /** A sentence about where to get a token. */
   readonly tokenOrigin: string;
@@ -181,7 +181,7 @@ const DIGEST = /^([0-9a-f]{12})[0-9a-f]{20,}(-dirty)?$/;
 /** The maximum length of a fact that shares a row with others. */
 const MAX_COLUMN_LENGTH = 45;
 
-/** A fact, or one whose value is HTML. Facts without a value are omitted. */
+/** A fact whose value may be HTML. Facts without a value are omitted. */
 type ShownFact = readonly [name: string, value: Fact[1] | Html | undefined];
 
 export function factList(all: readonly ShownFact[], now: Date): Html {

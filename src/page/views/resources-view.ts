@@ -129,7 +129,7 @@ ${selectField('Status', { name: 'status', chosen: status, values: statuses })}
 /** The maximum size of the rows of all groups in bytes. Each group gets an equal share. Further rows are found with the filter. */
 const MAX_GROUPS_BYTES = 24_000;
 
-/** Opens the first groups while they are short. Groups of planned resources stay folded, because the plan shows them. */
+/** Opens groups with up to `MAX_UNFOLDED` rows in total. Groups of planned resources stay folded, because the plan shows them. */
 function groups(detail: WorkspaceDetail, rows: readonly ListedResource[]): Html {
   const { address, isOld } = detail;
   let unfolded = MAX_UNFOLDED;

@@ -8,7 +8,7 @@ import { lazy } from '../../values/lazy.ts';
  * manage accepts any value, because only the comparison judges it.
  */
 
-/** Does the same as `meta` without a copy of the schema. */
+/** Does the same as `meta`, without copying the schema. */
 function withMeta<T extends z.ZodType>(schema: T, description: string, example: string | number | boolean): T {
   z.globalRegistry.add(schema, about(description, example));
   return schema;
@@ -48,12 +48,12 @@ export function numberFields({ shape }: z.ZodObject): readonly string[] {
 
 const NUMBER_IN_TEXT = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
-/** Converts a string with a number to that number. Returns other values unchanged. */
+/** Converts a numeric string to a number. Returns other values unchanged. */
 function asNumber(observed: unknown): unknown {
   return typeof observed === 'string' && NUMBER_IN_TEXT.test(observed) ? Number(observed) : observed;
 }
 
-/** An optional value of any type. A string with a number becomes that number. */
+/** An optional value of any type. A numeric string becomes a number. */
 export const anyNumber = lazy(() => z.unknown().optional().transform(asNumber));
 
 /** Returns a placeholder for a secret that the platform returns although it should not. Null stays null. */

@@ -99,7 +99,7 @@ export interface Checker {
   part(expression: Expression, bound: BoundName | undefined): RulePart;
   /** Checks an expression that the grammar requires. */
   required(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
-  /** Checks an expression whose value is used, so that it must not be a secret. */
+  /** Checks an expression whose value is used, so it must not be a secret. */
   readable(expression: Expression | undefined, bound: BoundName | undefined): RulePart;
   /** Checks `operand.name`, or `operand["name"]`. */
   field(operand: RulePart, name: string, offset: number): RulePart;

@@ -50,7 +50,7 @@ function patternIn(meter: Meter, pattern: string): Pattern {
   return expression;
 }
 
-/** Returns an upper bound: RE2 expands counted repetitions when it compiles them, and nested repetitions multiply. */
+/** Returns an upper bound of the number of states: RE2 expands counted repetitions, and nested repetitions multiply. */
 function maxStates(pattern: string): number {
   const counts = [...pattern.matchAll(/\{(\d+)(?:,(\d*))?\}/g)].map(([, min, max]) =>
     Math.max(1, Number(min), Number(max ?? 0)),
@@ -59,7 +59,7 @@ function maxStates(pattern: string): number {
   return pattern.length * counts.reduce((all, count) => (nested ? all * count : Math.max(all, count)), 1);
 }
 
-/** Splits a string into at most as many parts as the meter has steps. */
+/** Splits a string. Stops when the parts exceed the remaining steps. */
 function split(text: string, separator: string, meter: Meter): readonly string[] {
   if (separator === '') return characters(text, meter);
   meter.takeString(text.length);

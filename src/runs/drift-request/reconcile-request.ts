@@ -195,7 +195,7 @@ async function remainingFiles(
 async function changesOf(repository: BranchRepository, commit: string, workspace: string): Promise<string | undefined> {
   const { parents, message } = await repository.commit(commit);
   const mark = markIn(message);
-  // A person may have amended the commit or moved it onto another one, with its message.
+  // A person may have amended or rebased the commit and kept its message.
   if (mark?.workspace !== workspace || parents.length !== 1 || parents[0] !== mark.parent) return undefined;
   const changes = changesDigest(await repository.changes(mark.parent, commit));
   return changes === mark.changes ? changes : undefined;
@@ -238,7 +238,7 @@ export function decideRequest(wanted: RequestText, { base, branch, requests }: H
   const isForeign = branch?.isOurs === false;
   if (!wanted.hasFiles) return decideEnd(wanted, request, isForeign);
   if (isForeign) return { is: 'foreign', request };
-  // A host closes the request when its branch is deleted. This is no rejection, so a new one is opened.
+  // A deleted branch also closes the request. This is not a rejection, so a new request is opened.
   if (request?.state === 'closed' && branch !== undefined && driftIn(request.body) === wanted.drift)
     return { is: 'rejected', request };
 

@@ -20,7 +20,7 @@ export function markedText(drift: string, text: string): string {
   return `<!-- voxform drift ${drift} -->\n${text.trim().replace(FALSE_MARK, '<! -')}\n\n${END}`;
 }
 
-/** Returns the drift that the description of a request names; undefined for a request that a person opened. */
+/** Returns the digest of the drift, or `ended`, from a description; undefined for a request opened by a person. */
 export function driftIn(body: string): string | undefined {
   return SECTION.exec(body)?.[1];
 }
@@ -56,7 +56,7 @@ export function changesDigest(changes: readonly string[]): string {
 
 /**
  * Returns the id of a text as a Git blob.
- * @param like any id of the same repository, which tells its hash function.
+ * @param like any id of the same repository. Its length determines the hash function.
  */
 export function blobId(text: string, like: string): string {
   const bytes = Buffer.from(text);

@@ -109,7 +109,7 @@ export function namesFor(
   return names;
 }
 
-/** Returns the name of a record's manifest, unless another manifest has this name. */
+/** Returns the name that a record's manifest gets unless another manifest has this name. */
 export function plainName(kind: Kind, record: ShownRecord): string {
   return slugOf(kind.label(record)) || slugOf(nounOf(kind.name));
 }

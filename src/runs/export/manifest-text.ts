@@ -37,7 +37,7 @@ export function manifestText({ kind, name, id, leaves, notes, secrets }: Manifes
   return escapeUnsafe(document.toString({ lineWidth: 0, flowCollectionPadding: true }));
 }
 
-/** Returns the comment lines for secrets, by object: each is at the end of its object, or with its object at the end of the spec. */
+/** Returns the comment lines for secrets, by object. A secret that does not fit there is at the end of the spec, with its full path. */
 function offersIn(spec: JsonObject, secrets: ManifestDraft['secrets']): Map<LeafPath, readonly string[]> {
   const offers = new Map<LeafPath, readonly string[]>();
   for (const { path, name } of secrets) {

@@ -55,7 +55,7 @@ interface CollectedSpec {
   readonly omitted: Omission[];
 }
 
-/** Collects the leaves of a value, and the omitted ones. */
+/** Collects the leaves of a value, and the omissions. */
 function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schema: unknown; value: unknown }): void {
   const { kind, leaves, omitted, asNumbers } = into;
   const rule = ruleOf(kind, path);
@@ -73,7 +73,7 @@ function collect(into: CollectedSpec, path: LeafPath, { schema, value }: { schem
     return;
   }
   const isAccepted = (each: unknown): boolean => (schema as z.ZodType).safeParse(each).success;
-  // The platform may return a string as a number, if the kind treats both as equal.
+  // Restore a string that the platform returns as a number, if the kind treats both as equal.
   const isString = typeof value === 'number' && sameValue(rule, String(value), value) && !isAccepted(value);
   const fit = isString ? String(value) : value;
   const problem = isAccepted(fit) ? problemOf(fit) : 'the API documentation does not allow its value';

@@ -59,8 +59,8 @@ export interface Impact {
 }
 
 /**
- * Measures the effect of a record's published versions on its calls. Reads the versions, and once all calls since the first version or
- * since `since`. Memory grows only with the number of versions.
+ * Measures the effect of a record's published versions on its calls. Reads the versions, and each call since the first version or
+ * since `since` once. Memory grows only with the number of versions.
  * @throws UserError if nothing was published, or if a version to compare does not exist.
  */
 export async function measureImpact(input: ImpactInput): Promise<Impact> {
@@ -202,7 +202,7 @@ function notesOf(
   ];
 }
 
-/** A version and the time in which it was the latest, in milliseconds since 1970. */
+/** A version and the period in which it was the latest. `from` is in milliseconds since 1970. */
 interface PublishedVersion {
   readonly version: number;
   readonly published_at: string;

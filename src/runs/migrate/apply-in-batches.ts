@@ -100,8 +100,8 @@ function isLiveOnCreate({ kind, action }: PlannedResource): boolean {
 }
 
 /**
- * Removes the creates of live records whose references are not created yet from a plan. An apply would run them, because these references
- * are manual steps, and calls would then reach a number without an agent.
+ * Defers the creates of live records that refer to missing records which the plan does not create. An apply would run them, because these
+ * references are manual steps, and calls would then reach a number without an agent.
  */
 export function withLiveDeferred(planned: PlanResult): PlanResult {
   const { document } = planned.plan;

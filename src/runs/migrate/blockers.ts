@@ -21,7 +21,7 @@ interface BlockerFacts {
   readonly to: string;
 }
 
-/** Adds the tasks that must be done before anything is written: a plan is impossible, or two records would be confused. */
+/** Adds the tasks without which a plan is impossible or two records would be confused. They must be done before anything is written. */
 export function checkBlockers(list: Checklist, resources: readonly Resource[], { indexes, to }: BlockerFacts): void {
   for (const resource of resources) {
     const { address, spec } = resource;

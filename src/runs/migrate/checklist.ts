@@ -50,7 +50,7 @@ export class Checklist {
 
 interface MigrationPlan {
   readonly document: PlanDocument;
-  /** The migrated resources, as for the target workspace. */
+  /** The migrated resources of the target workspace. */
   readonly resources: readonly Resource[];
   /** Ids of the records in the source workspace. */
   readonly oldIds: ReadonlyMap<Address, string>;

@@ -29,7 +29,7 @@ export function mapColumn(file: string, workspace: string): 'from_id' | 'to_id' 
 }
 
 /**
- * Replaces the CSV file with the old and new id of each resource. People, scripts and `recover` use it, but the states are authoritative.
+ * Writes a new CSV file with the old and new id of each resource. People, scripts and `recover` use it, but the states are authoritative.
  * After a killed run, the next run adds missing lines.
  */
 export async function writeMap(file: string, rows: readonly MappedIds[]): Promise<void> {

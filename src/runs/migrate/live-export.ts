@@ -70,7 +70,7 @@ export async function importLive(
     await recordClaims(fresh, { session, now: opened.context.now });
   });
   const folder = path.join(opened.project.root, MANIFESTS);
-  // An empty folder is removed, so that the new folder appears in one step: some manifests could be mistaken for all of them.
+  // An empty folder is removed, so that the new folder appears in one step: a partial set could be mistaken for a complete one.
   await rmdir(folder).catch(() => undefined);
   await writeFolder(folder, manifestsIn(root, files));
 }

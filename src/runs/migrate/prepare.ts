@@ -154,7 +154,7 @@ interface LoadedWorkspaces {
   readonly foreign: ReadonlySet<Address>;
 }
 
-/** Returns the resources of the target workspace, with the map and the ids of the source workspace in the project file. */
+/** Returns the target's resources as if the project file had the map and the source's ids, and the edits that add these. */
 async function withProjectSettings(
   { names, workspaces: { from, to } }: PreparationInput,
   { load, source, target, indexes, foreign }: LoadedWorkspaces,

@@ -26,7 +26,7 @@ export interface Recovery {
   readonly merged: MergedBackups;
 }
 
-/** Searches for the records of all manifests that the state lacks. Reads nothing from the platform if it lacks none. */
+/** Searches for the records of manifests that have none in the state. Without such manifests, reads nothing from the platform. */
 export async function findLostRecords(input: RecoveryInput): Promise<Recovery> {
   const { resources, state } = input;
   const merged = mergeBackups(input.backups, input.workspaceId);

@@ -32,11 +32,11 @@ export interface Match {
   readonly resource: Resource;
   /** Most likely first. */
   readonly candidates: readonly MatchCandidate[];
-  /** The only exact candidate, which is exact for no other manifest; undefined if a person must decide. */
+  /** The exact candidate from the backups, or else the only one, if exact for no other manifest; undefined if a person must decide. */
   readonly certain: MatchCandidate | undefined;
 }
 
-/** Returns the natural key by which every plan finds the record; undefined if only the id identifies the record. */
+/** Returns the field of the natural key by which every plan finds the record; undefined if only the id identifies it. */
 export function keyFieldOf({ resource: { kind, spec } }: Match): string | undefined {
   return kindNamed(kind).naturalKey?.(spec)?.field;
 }
@@ -271,7 +271,7 @@ class UnmatchedManifests {
     }));
   }
 
-  /** Calls `visitScore` for each record that it names, or else for each record in which more fields agree than differ. */
+  /** Visits the records that the manifest names, or else the remembered one and those in which more fields agree than differ. */
   visit(manifest: UnmatchedManifest, visitScore: (score: CandidateScore) => void): void {
     if (manifest.named !== undefined) {
       for (const index of manifest.named) visitScore(this.#named(manifest, index));
@@ -331,7 +331,7 @@ function evidenceFor(kind: Kind, leaves: readonly KnownLeaf[], found: FoundRecor
   return evidenceOf(kind, expected, (path) => shownOf(kind, found, path));
 }
 
-/** Returns the value of a field. If the draft lacks it, the latest published version has it, unless the draft has changed since. */
+/** Returns the value in the draft, or else in the latest published version, unless the draft has changed since. */
 function shownOf(kind: Kind, { record, published }: FoundRecord, path: LeafPath): unknown {
   const own = shownAt(kind, record, path);
   return own === undefined && published?.ahead === false ? shownAt(kind, published.record, path) : own;

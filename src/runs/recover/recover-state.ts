@@ -18,7 +18,7 @@ import { freshState } from '../state-access.ts';
 import { type BackupState, type Recovery, restore } from './find-lost-records.ts';
 
 /**
- * Returns the state. If it is lost, returns the error, and the contents of the remaining document.
+ * Returns the state. If it is lost, returns the contents of the remaining document instead, and the error.
  * @throws UserError if all remaining contents belong to another workspace.
  */
 export async function recoverableState(

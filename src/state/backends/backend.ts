@@ -6,7 +6,7 @@ import type { Marks } from '../marks.ts';
 import type { Seal } from '../seal.ts';
 import type { ObjectStore } from './object-store/object-store.ts';
 
-/** A backend for states. Only `index.ts` refers to it. A `Location` is the location of one workspace's state, as plain data. */
+/** A backend for states, listed in `index.ts`. A `Location` is the location of one workspace's state, as plain data. */
 export interface StateBackend<Settings extends object = object, Location extends object = object> {
   /** The schema of the settings in `state` of the project file, without `backend`. */
   settings(): z.ZodObject;

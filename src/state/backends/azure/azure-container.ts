@@ -117,7 +117,7 @@ class AzureContainer implements Bucket {
     if (siblings === undefined) return [];
     try {
       const pages = this.#client.listBlobsByHierarchy('/', { prefix: siblings.before, abortSignal }).byPage();
-      // The first page, with 5,000 keys, has more than are searched.
+      // The first page has up to 5,000 keys, more than the search uses.
       const { value } = await pages.next();
       const folders = (value?.segment.blobPrefixes ?? []).map(({ name }: { readonly name: string }) => name);
       return keysIn(folders, siblings).filter((each) => each !== key);

@@ -36,8 +36,8 @@ const MAX_SIBLINGS = 200;
 
 const HOUR_MS = 3_600_000;
 /**
- * The minimum age for removal. A newer object that the head does not name may belong to a write in flight, or to the last head for a
- * reader.
+ * The minimum age for removal. A newer object that the head does not name may belong to a write in flight, or to the previous head, which
+ * a reader may still use.
  */
 const MIN_UNUSED_MS = 24 * HOUR_MS;
 

@@ -112,7 +112,7 @@ export function createGitStore(settings: GitLocation, user: StoreUser, location:
         last = content;
         return content;
       }
-      // The objects are not fetched yet, or they are damaged.
+      // The objects have not been fetched yet, or are damaged.
       if (attempt > 1) await access.renew();
       await access.fetch(1, signal);
     }

@@ -109,7 +109,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
   return (await stat(file).catch(() => undefined))?.size;
 }
 
-/** Removes the folder atomically for later users, even while it is in use. */
+/** Removes the folder, even while it is in use. The rename makes this atomic for later users. */
 async function discard(folder: string): Promise<void> {
   const renamed = `${folder}.old-${randomUUID()}`;
   const isMissing = await rename(folder, renamed).then(

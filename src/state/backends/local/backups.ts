@@ -178,7 +178,7 @@ interface NewerSearch {
   readonly hasJournal: boolean;
 }
 
-/** Finds a later write than that of the document, in the backups and the mark of this machine. */
+/** Finds a write later than the document, in the backups and the mark of this machine. */
 export async function newerThan(
   document: StateDocument,
   { files, path, marks, seal, hasJournal }: NewerSearch,
@@ -213,7 +213,7 @@ function isRewrite(copy: StateDocument, document: StateDocument): boolean {
   return jsonEqual({ ...copy, serial, write, voxform_version }, document);
 }
 
-/** Returns a document; undefined if it is unreadable, so that it could not be pushed either. */
+/** Returns a document; undefined if it is unreadable and thus cannot be pushed either. */
 async function documentIn(files: Files, file: string, seal: Seal = noSeal): Promise<StateDocument | undefined> {
   try {
     const bytes = await readIfThere(files, file);

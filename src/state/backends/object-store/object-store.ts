@@ -47,7 +47,7 @@ export interface ObjectStore {
 export interface LocalParts {
   /** See `StateStore.backups`. */
   backups(): Promise<readonly StateBackup[]>;
-  /** Finds a later write than that of the document, if this machine knows one. */
+  /** Finds a write later than the document, if this machine knows of one. */
   newer(document: StateDocument, hasJournal: boolean): Promise<NewerState | undefined>;
   /**
    * Moves a damaged state away.
@@ -93,7 +93,7 @@ export interface StoredContent {
   readonly files?: ContentFiles | undefined;
 }
 
-/** Describes local files. The document and the journal are separate files, so that a process that dies may leave a partial write. */
+/** Describes local files. The document and the journal are separate files, so a process that dies may leave a partial write. */
 export interface ContentFiles {
   /** Absolute path of the document. */
   readonly document: string;
@@ -184,7 +184,7 @@ export class SecondState extends UserError {}
 /** The JSON form of a lock, for stores that keep it as text. Fields that a later voxform added are kept. */
 export const storedLock = lazy(() => z.looseObject({ ...lockInfo().shape, heard: z.iso.datetime({ offset: true }) }));
 
-/** Returns the whole seconds since the last heartbeat, the difference of the holder's clock and `now`; undefined without a lock. */
+/** Returns the whole seconds between the last heartbeat (by the holder's clock) and `now`; undefined without a lock. */
 export function silenceOf(lock: StoredLock | undefined, now: Date): number | undefined {
   return lock && Math.max(0, Math.round((now.getTime() - Date.parse(lock.heard)) / 1000));
 }

@@ -5,7 +5,7 @@ import { UserError } from '../../../problems/user-error.ts';
 import type { StoreUser } from '../backend.ts';
 import { WriteConflict } from './object-store.ts';
 
-/* The rest of a minute, or of ten seconds after an interrupt, is for the rescue file and the report. */
+/* Within a minute, or ten seconds after an interrupt, the rescue file and the report must be written too. */
 
 /** The maximum time for retries while a store does not respond. All calls share it. */
 const GIVE_UP_MS = 58_000;

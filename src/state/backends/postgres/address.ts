@@ -32,7 +32,7 @@ const EXAMPLE = 'postgres://USER:PASSWORD@HOST:5432/DATABASE';
 /**
  * Parses an address.
  * @param setting the name of the setting, for messages.
- * @throws UserError if the address is not set, or is not that of a PostgreSQL database. The message never contains the address.
+ * @throws UserError if the address is not set, is not a PostgreSQL address or has an unknown sslmode. The message never contains it.
  */
 export function addressOf(url: Secret | string, setting = 'state.url'): DatabaseAddress {
   const text = revealed('url', url);

@@ -22,7 +22,7 @@ export interface Statements {
   query(text: string, values: readonly unknown[], signal: AbortSignal): Promise<readonly DatabaseRow[]>;
 }
 
-/** A database whose connections are shared in this process. It does not rely on session state, so that a pooler may be in between. */
+/** A database whose connections are shared in this process. It does not rely on session state, so it works with a connection pooler. */
 export interface Database extends Statements {
   /** True after the first successful connection. */
   readonly wasReached: boolean;
@@ -39,7 +39,7 @@ export function databaseAt(address: DatabaseAddress): Database {
   return known;
 }
 
-/** Makes `databaseAt` return this database for the address, such as an embedded one. */
+/** Makes `databaseAt` return this database, such as an embedded one, for the address. */
 export function provideDatabase(address: DatabaseAddress, database: Database): Disposable {
   const key = keyOf(address);
   const before = databases.get(key);
@@ -61,7 +61,7 @@ interface StatementResult {
   readonly rows: readonly DatabaseRow[];
 }
 
-/** Returns the rows of one result, or of one for each of several statements. */
+/** Returns the rows of one result, or of the results of several statements. */
 export function rowsOf(result: StatementResult | readonly StatementResult[]): readonly DatabaseRow[] {
   return 'rows' in result ? result.rows : result.flatMap(({ rows }) => rows);
 }
@@ -142,7 +142,7 @@ class PooledDatabase implements Database {
       const { mode } = this.#address.tls;
       const allowsPlaintext = mode === 'prefer' || mode === 'allow';
       const hasNoTls = error instanceof Error && error.message === NO_TLS;
-      // Opens the pool again the next time: a missing file may exist by then.
+      // The next call opens the pool again: a missing file may exist by then.
       if (this.#pool === pool && (hasNoTls || !this.wasReached)) this.#pool = undefined;
       if (!allowsPlaintext || !hasNoTls) throw error;
       this.#hasTls = false;
@@ -152,7 +152,7 @@ class PooledDatabase implements Database {
 
   async #open(): Promise<Pool> {
     const { default: pg } = await import('pg');
-    /** Closes its connection if the login fails on the side of the client. `pg` would leave it open. */
+    /** Closes its connection if the login fails on the client side. `pg` would leave it open. */
     class Client extends pg.Client {
       override connect(): Promise<this>;
       override connect(callback: (error: Error) => void): void;

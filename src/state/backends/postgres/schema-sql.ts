@@ -14,7 +14,7 @@ export function workspaceIn(document: string): string {
   return `substring(right(${document}, 400) from '"workspace_id": "([^"]*)"')`;
 }
 
-/** Returns the statement that creates the index for the search of other states of a workspace. */
+/** Returns the statement that creates the index for finding other states of a workspace. */
 export function workspaceIndex(schema: string): string {
   return `CREATE INDEX IF NOT EXISTS states_workspace ON ${schema}.states ((${workspaceIn('state')}));`;
 }

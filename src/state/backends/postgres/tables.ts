@@ -9,7 +9,7 @@ export interface Absent {
   readonly hasSchema: boolean;
 }
 
-/** The tables of one schema. They are checked only after a statement has failed. */
+/** The tables of one schema. Their presence is checked only after a failed statement. */
 export class Tables {
   readonly #schema: string;
   readonly #location: string;
@@ -65,7 +65,7 @@ export class Tables {
     );
   }
 
-  /** Returns how the tables are missing; undefined if they exist now. */
+  /** Returns `Absent` if no table exists, and undefined if all exist. */
   async #absence(database: Statements, signal: AbortSignal): Promise<Absent | undefined> {
     const [found] = await database.query(
       `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS server_name,
