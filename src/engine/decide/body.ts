@@ -10,7 +10,6 @@ import type { Facts } from './decision.ts';
 import type { Differences } from './differences.ts';
 import { fieldSchema, fieldsOf, isConfigObject, ruleOf, shownAt } from './field-rules.ts';
 import type { KnownRecords, NamedRecord } from './known-records.ts';
-import { resendMessage } from './resend-message.ts';
 import { plainOf, recordedOf } from './state-entry.ts';
 import { shorten } from './write-response.ts';
 
@@ -231,7 +230,7 @@ export function updateWarnings(
   return warnings;
 }
 
-/** Lists secrets first, because nobody can restore them. */
+/** Lists secrets first, because an erased secret cannot be read back from anywhere. */
 function resendWarning(kind: Kind, unseen: readonly LeafPath[]): Remark {
   const rank = (path: LeafPath): number => {
     const { writeOnly, costly } = ruleOf(kind, path);
@@ -247,4 +246,11 @@ export function releaseWarnings(kind: Kind, record: ShownRecord | undefined, { r
     (path) =>
       `${path} left the manifest and is not sent again. The platform does not show it, and may erase it when ${rootOf(path)} is resent.`,
   );
+}
+
+/** @param names fields of one object; the last may be a count of unnamed fields. */
+function resendMessage(names: readonly string[]): string {
+  const [first = ''] = names;
+  const named = [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' and ');
+  return `This resends all of ${first.split('.', 1)[0]}: ${named} may be erased if set only in the dashboard.`;
 }

@@ -31,7 +31,7 @@ export interface Differences {
   readonly changes: readonly PlannedChange[];
   /** Fields sent before, with the value that the platform kept instead; undefined if it is secret. */
   readonly notApplied: ReadonlyMap<LeafPath, Json | undefined>;
-  /** Fields in sync for which it is unknown whether the platform normalized the value or somebody changed it since. */
+  /** Fields that count as in sync, although the platform returns another value: it may have normalized the value, or somebody changed it. */
   readonly unclear: readonly LeafPath[];
   /** Fields that the platform does not show and that are in sync according to the state. */
   readonly unverified: readonly LeafPath[];
