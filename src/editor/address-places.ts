@@ -8,7 +8,7 @@ import { isObject } from '../values/json.ts';
 import { documentsIn, type PlacedNode, placedNodes, rangeIn, readableValue } from './document-at.ts';
 import type { FileRole, TextRange } from './snapshot.ts';
 
-/** A place in a text with an address, or with a name that stands for one. */
+/** A text range that contains an address, or a name that refers to one. */
 export interface PlacedAddress {
   readonly is: 'declaration' | 'reference' | 'patch' | 'skip' | 'previous-name' | 'rule';
   /** Undefined for a name in a rule that applies to all kinds. */

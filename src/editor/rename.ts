@@ -182,7 +182,7 @@ interface ChosenPlaces {
   readonly notes: readonly string[];
 }
 
-/** Returns the places to change. In rules, these are the literals that can only stand for the resource. */
+/** Returns the ranges to change. In rules, only literals that cannot refer to anything but the resource are changed. */
 function choosePlaces(places: readonly FoundAddress[], { snapshot, kind, declared }: ChooseOptions): ChosenPlaces {
   const notes: string[] = [];
   const changed = places.flatMap((place) => {

@@ -104,7 +104,7 @@ export async function poolFor(origin: string, connecting: ConnectOptions): Promi
 
 /** Loads only the pool, which takes half the time of loading undici. */
 async function loadPool(): Promise<typeof Pool> {
-  // @ts-expect-error This file of the package has no type declarations.
+  // @ts-expect-error undici has no type declarations for this file.
   return ((await import('undici/lib/dispatcher/pool.js')) as { readonly default: typeof Pool }).default;
 }
 

@@ -3,7 +3,7 @@ import { UNSAFE, unicodeEscape } from '../../values/unsafe-text.ts';
 
 /** A way to shorten a result. */
 export interface Shortening {
-  /** A sentence that tells the reader what is missing. */
+  /** A sentence for the reader that names the omitted parts. */
   readonly note: string;
   shorten(result: Json): Json;
 }

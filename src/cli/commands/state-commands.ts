@@ -145,7 +145,7 @@ export const stateCommands = {
         .argument('[ids...]', 'Ids of the records, or their former addresses, such as Agent/support-*')
         .option('--all', 'Close all open orphans')
         .addOption(
-          new Option('--because <reason>', 'Reason why they need no more work')
+          new Option('--because <reason>', 'Reason for closing them')
             .choices(['deleted', 'handed-over', 'kept'])
             .makeOptionMandatory(),
         )

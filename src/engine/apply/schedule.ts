@@ -9,7 +9,7 @@ export interface Node {
 interface Schedule {
   /** The number of nodes that may run at once; called before each start. */
   concurrency(): number;
-  /** @param free may be called before the result is known, once no more requests are sent for the node. The next node may then start. */
+  /** @param free starts the next node early. Call it after the last request of this node, even if the result is not known yet. */
   run(address: Address, free: () => void): Promise<ResourceResult>;
   /** The reason why nothing more may be started; called before each start. */
   halted(): string | undefined;

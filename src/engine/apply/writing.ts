@@ -40,7 +40,7 @@ export interface ResourceWrite extends WriteTools {
   /** True if a list showed the record before the first create. */
   existedBefore(id: string): boolean;
   findByKey(naturalKey: string): Promise<readonly ShownRecord[]>;
-  /** Called when the outcome is in the session and no more requests follow. The next resource may then share the save of the state. */
+  /** Called after the last request, when the session has the outcome. The next resource can then share the save of the state. */
   onRecorded(): void;
   warn(remark: Remark): void;
   /** Called with the fields for which the platform kept its own value. */
