@@ -88,7 +88,8 @@ export async function findRescues(root: string, lineage?: string): Promise<Waiti
   const folder = path.join(root, '.voxform', 'rescue');
   const listed = await readdir(folder).catch((error: unknown): string[] => {
     if (errorCode(error) === 'ENOENT') return [];
-    throw unreadable(folder, error);
+    const hint = 'It may contain ids that no state has. Make it a readable folder, then run the command again.';
+    throw new UserError(`cannot read ${folder}: ${reasonOf(error)}`, { hint, cause: error });
   });
   const names = listed.filter((name) => name.endsWith('.jsonl'));
   const all = await Promise.all(
