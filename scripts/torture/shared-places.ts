@@ -280,6 +280,8 @@ async function database(): Promise<SharedPlace> {
 
 async function sql(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url);
+  // A lost connection also rejects the query.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     return (await client.query(text)).rows;

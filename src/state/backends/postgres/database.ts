@@ -119,16 +119,12 @@ class PooledDatabase implements Database {
     signal.throwIfAborted();
     const client = await this.#connect();
     this.wasReached = true;
-    // A lost connection also rejects the query, so this event needs no action.
-    const ignore = (): void => undefined;
-    client.on('error', ignore);
     let isBroken = true;
     try {
       const result = await work(client);
       isBroken = false;
       return result;
     } finally {
-      client.off('error', ignore);
       client.release(isBroken);
     }
   }
@@ -175,7 +171,8 @@ class PooledDatabase implements Database {
       max: MAX_CONNECTIONS,
       allowExitOnIdle: true,
     });
-    // After an error of an idle connection, the pool drops the connection.
+    // A lost connection also rejects its query, and the pool drops an idle one. Without listeners, these events would end the process.
+    pool.on('connect', (client) => client.on('error', () => undefined));
     pool.on('error', () => undefined);
     return pool;
   }

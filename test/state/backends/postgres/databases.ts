@@ -51,6 +51,8 @@ export async function freshDatabase(options = ''): Promise<Database> {
 
 async function asSuperuser(url: string, text: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url);
+  // A lost connection also rejects the query.
+  client.on('error', () => undefined);
   await client.connect();
   try {
     const result: unknown = await client.query(text);

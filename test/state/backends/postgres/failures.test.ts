@@ -124,6 +124,18 @@ describe('a database that cannot be used', () => {
     expect(`${failure.message} ${failure.hint} ${store.location}`).not.toMatch(/not-this-one|p@ss|p%40ss/);
   });
 
+  it('fails the statement and not the process, if the server ends a connection in the packet that opens it', async () => {
+    const { urlWith } = await freshDatabase();
+    await using proxy = await TcpProxy.start((await postgresServer()).port);
+    const fields = Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0');
+    const end = Buffer.concat([Buffer.from('E'), Buffer.alloc(4), fields]);
+    end.writeUInt32BE(4 + fields.length, 1);
+    const isReady = (bytes: Buffer): boolean => bytes.subarray(-6).equals(Buffer.from('Z\0\0\0\x05I'));
+    proxy.answer = (bytes) => (isReady(bytes) ? Buffer.concat([bytes, end]) : bytes);
+    const database = databaseAt(addressOf(urlWith({ port: proxy.port })));
+    await expect(database.query('SELECT 1', [], new AbortController().signal)).rejects.toThrow(/connection/);
+  });
+
   it('is refused where the server is older than what is tested', async () => {
     const { urlWith } = await freshDatabase();
     await using proxy = await TcpProxy.start((await postgresServer()).port);
